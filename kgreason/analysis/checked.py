@@ -1,0 +1,238 @@
+"""The checked program: what the engines run. Only the checker builds it, so no engine checks again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from kgreason.errors import Diagnostic, Span
+from kgreason.lang.ast import Atom, Expression, Term, Variable
+
+MONOTONIC = frozenset({"msum", "mprod", "mcount", "mmin", "mmax"})
+STRATIFIED = frozenset({"sum", "prod", "count", "min", "max", "avg", "median"})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAtom:
+    """An atom whose arguments are variables and constants only."""
+
+    predicate: str
+    terms: tuple[Term, ...]
+    span: Span = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return str(Atom(self.predicate, self.terms))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of its variables, each once, in order."""
+        return tuple(dict.fromkeys(t.name for t in self.terms if isinstance(t, Variable)))
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Give `variable` the value of `expression`, all of whose variables are bound before."""
+
+    variable: str
+    expression: Expression
+    span: Span = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.variable} = {self.expression}"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keep the bindings for which the boolean `expression` holds; ``=`` has become ``==``."""
+
+    expression: Expression
+    span: Span = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return str(self.expression)
+
+
+Step = Assign | Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """``variable = function(argument, <contributors>)`` of one rule.
+
+    Attributes
+    ----------
+    group
+        Variables whose values a group shares: the other variables of the whole head.
+    contributors
+        Variables that tell contributions apart: one value counts per tuple of them. Where the rule has no
+        ``<...>``: all variables of the positive atoms except those at aggregated positions (VADALOG.md §4);
+        for ``mcount(X)`` and ``count(X)``, X alone.
+    argument
+        The aggregated expression; `None` for a plain count.
+    monotonic
+        True for the ``m...`` functions and for ``sum prod count min max`` in recursion, which are
+        then stored here under their ``m`` name.
+    """
+
+    variable: str
+    function: str
+    argument: Expression | None
+    contributors: tuple[str, ...]
+    group: tuple[str, ...]
+    monotonic: bool
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRule:
+    """A safe rule with one head atom, its body sorted into the order of evaluation.
+
+    Evaluation: join `positives`, drop matches of `negatives`, run `before` in order; where there is an
+    `aggregation`, aggregate, then run `after` in order on the groups (only the group variables and
+    the aggregated one are visible there); then emit `head`.
+
+    A variable of a negative atom that is not bound by the positives and `before` is existential in that atom.
+    `text` is the rule as written, for messages.
+    """
+
+    head: CheckedAtom
+    positives: tuple[CheckedAtom, ...]
+    negatives: tuple[CheckedAtom, ...]
+    before: tuple[Step, ...]
+    aggregation: Aggregation | None
+    after: tuple[Step, ...]
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Rules evaluated together: one strongly connected component of predicates.
+
+    `recursive` tells whether some head predicate of it also stands in a positive body of it.
+    """
+
+    predicates: frozenset[str]
+    rules: tuple[CheckedRule, ...]
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A predicate of which one value per group is final (a head position holds a monotonic aggregate).
+
+    Attributes
+    ----------
+    position
+        0-based position of the aggregated value; the other positions are the key.
+    keep
+        Which of two values for one key replaces the other.
+    """
+
+    position: int
+    keep: Literal["greatest", "least"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Where the facts of an input predicate come from: ``@bind(predicate, source options, folder, file)``.
+
+    `options` are the ``key='value'`` words behind the source name; `path` is resolved against the rule file.
+    """
+
+    predicate: str
+    source: str
+    options: Mapping[str, str]
+    path: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """``@mapping(predicate, position, column, type)``; type is int, double, string, boolean or percent."""
+
+    predicate: str
+    position: int
+    column: str
+    type: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class CheckedProgram:
+    """A program that is safe, stratified and consistent.
+
+    Attributes
+    ----------
+    facts
+        Ground atoms written in the file.
+    strata
+        In evaluation order.
+    arities
+        Of every predicate that occurs.
+    keyed
+        Predicates with a monotonic aggregate in the head.
+    inputs, outputs
+        As annotated. Without any ``@output`` all derived predicates are outputs.
+    nodes, edges, derived, queries, incoming_sums
+        The annotations for anonymization; `derived` is filled with every derived binary output (the ``@query``
+        predicates excepted) if the file has no ``@derived``.
+    warnings
+        Diagnostics that do not stop the program.
+    file, text
+        Where it came from.
+    """
+
+    facts: tuple[CheckedAtom, ...]
+    strata: tuple[Stratum, ...]
+    arities: Mapping[str, int]
+    keyed: Mapping[str, Keyed]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    binds: tuple[Bind, ...]
+    mappings: tuple[Mapped, ...]
+    nodes: tuple[str, ...]
+    edges: tuple[str, ...]
+    derived: tuple[str, ...]
+    queries: tuple[str, ...]
+    incoming_sums: Mapping[str, float]
+    warnings: tuple[Diagnostic, ...]
+    file: str = "<text>"
+    text: str = field(default="", repr=False)
+
+    @property
+    def rules(self) -> tuple[CheckedRule, ...]:
+        """All rules in evaluation order."""
+        return tuple(rule for stratum in self.strata for rule in stratum.rules)
+
+    @property
+    def heads(self) -> frozenset[str]:
+        """Predicates that some rule derives."""
+        return frozenset(rule.head.predicate for rule in self.rules)
+
+    def restricted(self, goals: Iterable[str]) -> CheckedProgram:
+        """Keep only what the `goals` depend on; the goals become the outputs.
+
+        Examples
+        --------
+        >>> from kgreason.analysis.check import load_text
+        >>> program = load_text("p(X) :- e(X). q(X) :- e(X), not r(X). r(1).")
+        >>> sorted(program.restricted(["q"]).heads)
+        ['q']
+        """
+        goals = tuple(dict.fromkeys(goals))
+        needed = set(goals)
+        strata: list[Stratum] = []
+        for stratum in reversed(self.strata):
+            if not needed & stratum.predicates:
+                continue
+            for rule in stratum.rules:  # members of one component need each other
+                needed.update(a.predicate for a in (*rule.positives, *rule.negatives))
+            strata.append(stratum)
+        return replace(
+            self,
+            facts=tuple(a for a in self.facts if a.predicate in needed),
+            strata=tuple(reversed(strata)),
+            outputs=goals,
+        )

@@ -1,0 +1,1 @@
+"""Algorithms that make anonymous graphs."""

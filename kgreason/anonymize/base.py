@@ -1,0 +1,87 @@
+"""What every anonymizer takes and gives: the guarantee travels with the release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.progress import Progress
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A promise about a release: it is a (k,x)-isomorphism anonymization (ANONYMIZATION.md §2, Definition 4.1).
+
+    Attributes
+    ----------
+    k
+        Each attacked subgraph has k - 1 disjoint images.
+    x
+        Number of vertices of the attacked subgraphs; `None`: every x up to n.
+    """
+
+    k: int
+    x: int | None
+
+    def __str__(self) -> str:
+        return f"({self.k},{'x' if self.x is None else self.x})-isomorphism"
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """An augmented graph before publication.
+
+    Attributes
+    ----------
+    graph
+        Vertices 0 .. n-1 are the originals in their order, the others are synthetic. In each relation the
+        original edges come first, in their order.
+    guarantee
+        What the algorithm promises of it.
+    figures
+        What the algorithm did, for the private report (counts of classes, edges and vertices added, ...).
+    """
+
+    graph: KnowledgeGraph
+    guarantee: Guarantee
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Release:
+    """A graph to publish, and the secret that connects it with the original.
+
+    Attributes
+    ----------
+    graph
+        Vertices and rows in random order, labels fresh and opaque.
+    mapping
+        Original vertex v is vertex ``mapping[v]`` of `graph`; int64, shape (n,).
+    guarantee, figures
+        As in `Augmented`.
+    """
+
+    graph: KnowledgeGraph
+    mapping: Vertices
+    guarantee: Guarantee
+    figures: Mapping[str, float]
+
+
+class Anonymizer(Protocol):
+    """An algorithm with its parameters."""
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Make the augmented graph; original vertices and edges stay, weights change.
+
+        Raises
+        ------
+        AnonymizationError
+            If the graph or the parameters admit no such graph.
+        """

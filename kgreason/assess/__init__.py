@@ -1,0 +1,1 @@
+"""Independent verification and scores of a release."""

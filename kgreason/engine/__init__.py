@@ -1,0 +1,1 @@
+"""Evaluation of plans and, as an oracle, of checked programs."""

@@ -1,0 +1,176 @@
+"""Errors and diagnostics: what went wrong, where, and how to mend it.
+
+Every error a user can cause derives from :class:`KgreasonError`; anything else is a defect of kgreason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of text in a file; lines and columns start at 1, the end is exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding about a program.
+
+    Attributes
+    ----------
+    code
+        Stable identifier, ``E...`` for errors and ``W...`` for warnings.
+    message
+        What is wrong, in one sentence.
+    span
+        Where; `None` when the finding concerns the whole file.
+    note
+        Why it is wrong: the rule of the language that the message teaches.
+    hint
+        The likely fix.
+    related
+        Other culprits, each with a word on its part.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    note: str | None = None
+    hint: str | None = None
+    related: tuple[tuple[Span, str], ...] = ()
+
+    @property
+    def severity(self) -> Literal["error", "warning"]:
+        """``"warning"`` for codes that start with W."""
+        return "warning" if self.code.startswith("W") else "error"
+
+    def render(self, source: str | None = None) -> str:
+        """Write the finding with its source line and a caret.
+
+        Parameters
+        ----------
+        source
+            Text of the file that `span` points into.
+
+        Examples
+        --------
+        >>> span = Span("a.vada", 1, 6, 1, 7)
+        >>> print(Diagnostic("E101", "variable Y is not bound", span, hint="bind Y").render("p(X, Y) :- q(X)."))
+        a.vada:1:6: error[E101]: variable Y is not bound
+          1 | p(X, Y) :- q(X).
+            |      ^
+          help: bind Y
+        """
+        where = f"{self.span}: " if self.span else ""
+        parts = [f"{where}{self.severity}[{self.code}]: {self.message}"]
+        if self.span and source is not None:
+            parts += _quote(self.span, source)
+        for span, words in self.related:
+            parts.append(f"  {span}: {words}")
+            if source is not None:
+                parts += _quote(span, source)
+        if self.note:
+            parts.append(f"  note: {self.note}")
+        if self.hint:
+            parts.append(f"  help: {self.hint}")
+        return "\n".join(parts)
+
+
+def _quote(span: Span, source: str) -> list[str]:
+    lines = source.splitlines() or [""]
+    if not 1 <= span.line <= len(lines):
+        return []
+    line = lines[span.line - 1].replace("\t", " ")
+    end = span.end_column if span.end_line == span.line else len(line) + 1
+    start, width = span.column - 1, max(1, end - span.column)
+    if len(line) > 160:  # keep the culprit in view on very long lines
+        shift = max(0, start - 60)
+        line, start, width = line[shift : shift + 160], start - shift, min(width, 100)
+    gutter = str(span.line)
+    return [f"  {gutter} | {line}", f"  {' ' * len(gutter)} | {' ' * start}{'^' * width}"]
+
+
+class KgreasonError(Exception):
+    """Base of every error that a user can cause."""
+
+
+@dataclass
+class ProgramError(KgreasonError):
+    """A rule file that cannot run; holds all its diagnostics at once."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    source: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        return render_all(self.diagnostics, self.source)
+
+
+def render_all(diagnostics: Iterable[Diagnostic], source: str | None) -> str:
+    """Render diagnostics in order, separated by blank lines."""
+    return "\n\n".join(d.render(source) for d in diagnostics)
+
+
+@dataclass
+class DataError(KgreasonError):
+    """A value or row of an input file that does not fit.
+
+    Attributes
+    ----------
+    line
+        Line in the file (1-based), where known.
+    column
+        Column name or 1-based number, where known.
+    """
+
+    file: str
+    message: str
+    line: int | None = None
+    column: str | int | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        where = self.file + (f":{self.line}" if self.line is not None else "")
+        column = f" column {self.column!r}:" if self.column is not None else ""
+        return f"{where}:{column} {self.message}" + (f"\n  help: {self.hint}" if self.hint else "")
+
+
+@dataclass
+class EvaluationError(KgreasonError):
+    """Rules that cannot be carried out on this data; names the rule and, where there is one, the binding."""
+
+    message: str
+    rule: str | None = None
+    span: Span | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.span}: " if self.span else ""
+        rule = f"\n  rule: {self.rule}" if self.rule else ""
+        return f"{where}{self.message}{rule}" + (f"\n  help: {self.hint}" if self.hint else "")
+
+
+@dataclass
+class AnonymizationError(KgreasonError):
+    """A graph, rule set or parameter for which no anonymization can be made."""
+
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        return self.message + (f"\n  help: {self.hint}" if self.hint else "")
+
+
+class ReleaseError(AnonymizationError):
+    """A release that cannot be written or read."""

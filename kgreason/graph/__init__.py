@@ -1,0 +1,1 @@
+"""Knowledge graphs: model, files, generators, and the seam to the reasoner."""

@@ -1,0 +1,262 @@
+"""Syntax tree of the rule language.
+
+All nodes are frozen. A span never takes part in equality, so two trees are equal when they mean the same text
+up to layout. ``str(node)`` gives source back; parsing it gives an equal node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kgreason.errors import Span
+
+Value = int | float | str | bool
+
+NOWHERE = Span("<generated>", 1, 1, 1, 1)
+
+
+def _span() -> Span:
+    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable; each anonymous one has its own name, which starts with ``_``."""
+
+    name: str
+    span: Span = _span()
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether nothing can refer to it again."""
+        return self.name.startswith("_")
+
+    def __str__(self) -> str:
+        return "_" if self.anonymous else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An integer (64 bit), double, string or boolean. ``1``, ``1.0`` and ``#T`` are three different constants."""
+
+    value: Value
+    span: Span = _span()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Constant)
+            and type(self.value) is type(other.value)
+            and self.value == other.value
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+    def __str__(self) -> str:
+        if isinstance(self.value, bool):
+            return "#T" if self.value else "#F"
+        if isinstance(self.value, str):
+            escaped = self.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            return f'"{escaped}"'
+        return repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """An expression of Vadalog that this version does not run; the checker refuses it by name."""
+
+    feature: str
+    text: str
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``-x`` or ``!x``."""
+
+    operator: str
+    operand: Expression
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"{self.operator}{_inner(self.operand)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Arithmetic ``+ - * / %``, comparison ``< <= > >= == != in !in`` or logic ``&& ||``."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"{_inner(self.left)} {self.operator} {_inner(self.right)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function call ``f(x, y)``."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``msum(W, <Y>)``; `contributors` is `None` where no ``<...>`` was written."""
+
+    function: str
+    argument: Expression | None
+    contributors: tuple[Variable, ...] | None
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        parts = [str(self.argument)] if self.argument is not None else []
+        if self.contributors is not None:
+            parts.append(f"<{', '.join(map(str, self.contributors))}>")
+        return f"{self.function}({', '.join(parts)})"
+
+
+Expression = Variable | Constant | Unary | Binary | Call | Aggregate | Unsupported
+Term = Variable | Constant
+
+
+def _inner(node: Expression) -> str:
+    return f"({node})" if isinstance(node, Binary) else str(node)
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """``own(X, Y, W)``; a predicate without arguments is written ``p``."""
+
+    predicate: str
+    arguments: tuple[Expression, ...]
+    span: Span = _span()
+
+    @property
+    def arity(self) -> int:
+        """Number of arguments."""
+        return len(self.arguments)
+
+    def __str__(self) -> str:
+        return f"{self.predicate}({', '.join(map(str, self.arguments))})" if self.arguments else self.predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """``not p(X)``."""
+
+    atom: Atom
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"not {self.atom}"
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """``left = right``: whether it assigns or compares is decided by the checker."""
+
+    left: Expression
+    right: Expression
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A boolean expression that must hold."""
+
+    expression: Expression
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return str(self.expression)
+
+
+BodyItem = Atom | Negation | Equation | Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A clause without a body."""
+
+    atom: Atom
+    documentation: str = field(default="", compare=False)
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"{self.atom}."
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``head :- body.``; `documentation` is the text of the ``%%`` lines above it."""
+
+    head: tuple[Atom, ...]
+    body: tuple[BodyItem, ...]
+    documentation: str = field(default="", compare=False)
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.head))} :- {', '.join(map(str, self.body))}."
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedClause:
+    """A clause of Vadalog that this version does not run (an EGD, a constraint, ...)."""
+
+    feature: str
+    text: str
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """``@output("control").``; arguments are constants (a bare word counts as a string)."""
+
+    name: str
+    arguments: tuple[Constant, ...]
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"@{self.name}({', '.join(map(str, self.arguments))})."
+
+
+Clause = Fact | Rule | Annotation | UnsupportedClause
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A parsed file.
+
+    Attributes
+    ----------
+    clauses
+        In the order of the text.
+    file
+        Name used in diagnostics; relative paths in annotations are relative to its folder.
+    text
+        The source.
+    """
+
+    clauses: tuple[Clause, ...]
+    file: str = field(default="<text>", compare=False)
+    text: str = field(default="", compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return "".join(f"{clause}\n" for clause in self.clauses)

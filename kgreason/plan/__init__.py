@@ -1,0 +1,1 @@
+"""Checked program to plan."""

@@ -1,0 +1,1 @@
+"""Connected induced subgraphs and their classes."""
