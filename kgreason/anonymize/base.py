@@ -45,11 +45,14 @@ class Augmented:
         What the algorithm promises of it.
     figures
         What the algorithm did, for the private report (counts of classes, edges and vertices added, ...).
+    originals
+        Number n of original vertices; `None`: all of them.
     """
 
     graph: KnowledgeGraph
     guarantee: Guarantee
     figures: Mapping[str, float] = field(default_factory=dict)
+    originals: int | None = None
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Symbols:
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
         self._strings: list[str] = []
+        self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the strings so far
 
     def __len__(self) -> int:
         return len(self._strings)
@@ -36,7 +37,13 @@ class Symbols:
 
     def encode(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
         """Code of each string."""
-        return np.fromiter((self.code(s) for s in strings), dtype=np.int64)
+        strings = strings if isinstance(strings, list | tuple) else list(strings)
+        codes = self._codes
+        for string in dict.fromkeys(strings):
+            if string not in codes:
+                codes[string] = len(self._strings)
+                self._strings.append(string)
+        return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
 
     def decode(self, codes: Iterable[int]) -> list[str]:
         """Strings of the codes."""
@@ -45,7 +52,10 @@ class Symbols:
 
     def ranks(self) -> npt.NDArray[np.int64]:
         """Position of each code in the order of its strings, so that ``ranks[a] < ranks[b]`` compares strings."""
+        if len(self._ranks) == len(self._strings):
+            return self._ranks
         order = np.argsort(np.array(self._strings, dtype=object), kind="stable")
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.arange(len(order))
+        self._ranks = ranks
         return ranks

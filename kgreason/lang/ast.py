@@ -57,6 +57,7 @@ class Constant:
             return "#T" if self.value else "#F"
         if isinstance(self.value, str):
             escaped = self.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            escaped = escaped.replace("${", "\\${")
             return f'"{escaped}"'
         return repr(self.value)
 
@@ -112,16 +113,23 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``msum(W, <Y>)``; `contributors` is `None` where no ``<...>`` was written."""
+    """``msum(W, <Y>)``; `contributors` is `None` where no ``<...>`` was written.
+
+    `groups` is set in the older form ``msum(W, [X], [Y])``, which repeats the group that the head gives.
+    """
 
     function: str
     argument: Expression | None
     contributors: tuple[Variable, ...] | None
+    groups: tuple[Variable, ...] | None = field(default=None, kw_only=True)
     span: Span = _span()
 
     def __str__(self) -> str:
         parts = [str(self.argument)] if self.argument is not None else []
-        if self.contributors is not None:
+        if self.groups is not None:
+            lists = (self.groups, self.contributors or ())
+            parts += [f"[{', '.join(map(str, variables))}]" for variables in lists]
+        elif self.contributors is not None:
             parts.append(f"<{', '.join(map(str, self.contributors))}>")
         return f"{self.function}({', '.join(parts)})"
 
@@ -131,7 +139,8 @@ Term = Variable | Constant
 
 
 def _inner(node: Expression) -> str:
-    return f"({node})" if isinstance(node, Binary) else str(node)
+    loose = isinstance(node, Binary) or (isinstance(node, Unary) and node.operator == "!")
+    return f"({node})" if loose else str(node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +157,9 @@ class Atom:
         return len(self.arguments)
 
     def __str__(self) -> str:
-        return f"{self.predicate}({', '.join(map(str, self.arguments))})" if self.arguments else self.predicate
+        return (
+            f"{self.predicate}({', '.join(map(str, self.arguments))})" if self.arguments else self.predicate
+        )
 
 
 @dataclass(frozen=True, slots=True)

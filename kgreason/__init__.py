@@ -1,0 +1,81 @@
+"""kgreason: reason over knowledge graphs, anonymize them against derived edges, and prove it.
+
+Examples
+--------
+>>> import kgreason
+>>> rules = '''
+... @edge("own"). @node("company"). @output("control").
+... control(X, X) :- company(X).
+... control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5.
+... '''
+>>> facts = kgreason.reason(rules, {"own": [("A", "D", 0.6), ("D", "E", 0.8)]})
+>>> sorted(facts.rows("control"))
+[('A', 'A'), ('A', 'D'), ('A', 'E'), ('D', 'D'), ('D', 'E'), ('E', 'E')]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgreason.api import Anonymization, Reasoned, Score, anonymize, load, reason, score, verify
+    from kgreason.errors import (
+        AnonymizationError,
+        DataError,
+        Diagnostic,
+        EvaluationError,
+        KgreasonError,
+        ProgramError,
+        ReleaseError,
+    )
+    from kgreason.graph.model import KnowledgeGraph, Relation
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Anonymization",
+    "AnonymizationError",
+    "DataError",
+    "Diagnostic",
+    "EvaluationError",
+    "KgreasonError",
+    "KnowledgeGraph",
+    "ProgramError",
+    "Reasoned",
+    "Relation",
+    "ReleaseError",
+    "Score",
+    "anonymize",
+    "load",
+    "reason",
+    "score",
+    "verify",
+]
+
+_HOMES = {
+    "kgreason.api": ("Anonymization", "Reasoned", "Score", "anonymize", "load", "reason", "score", "verify"),
+    "kgreason.errors": (
+        "AnonymizationError",
+        "DataError",
+        "Diagnostic",
+        "EvaluationError",
+        "KgreasonError",
+        "ProgramError",
+        "ReleaseError",
+    ),
+    "kgreason.graph.model": ("KnowledgeGraph", "Relation"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names on first use, so that ``import kgreason`` stays light."""
+    from importlib import import_module
+
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'kgreason' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

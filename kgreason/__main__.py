@@ -1,0 +1,6 @@
+"""``python -m kgreason``."""
+
+from kgreason.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Aggregates: their form in a rule, their contributors, and which positions they make keyed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from kgreason.analysis.checked import (
+    MONOTONIC,
+    STRATIFIED,
+    Aggregation,
+    Assign,
+    CheckedAtom,
+    Filter,
+    Keyed,
+)
+from kgreason.analysis.expressions import walk
+from kgreason.analysis.findings import Findings
+from kgreason.lang.ast import Aggregate, Constant, Expression, Rule, Variable
+
+if TYPE_CHECKING:
+    from kgreason.analysis.rules import Draft
+
+IN_RECURSION = {name[1:]: name for name in sorted(MONOTONIC)}
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateDraft:
+    """An aggregate of a rule before its stratum is known."""
+
+    variable: str
+    node: Aggregate
+    assign: Assign
+    group: tuple[str, ...] = ()
+
+    def with_group(self, group: tuple[str, ...]) -> AggregateDraft:
+        """Set the group."""
+        return replace(self, group=group)
+
+
+def find_aggregate(
+    rule: Rule, assigns: Sequence[Assign], filters: Sequence[Filter], bound: set[str], findings: Findings
+) -> AggregateDraft | Literal[False] | None:
+    """The one aggregate of a rule, `None` without any, `False` with findings for a wrong one."""
+    fine = True
+    for step in (*assigns, *filters):
+        for node in _nested(step):
+            fine = False
+            _misplaced(node, step, bound, findings)
+    found = [a for a in assigns if isinstance(a.expression, Aggregate)]
+    if len(found) > 1:
+        fine = False
+        findings.add(
+            "E110",
+            "a rule has one aggregate at most",
+            found[1].span,
+            note="one aggregation groups the matches of the body; a second one would have no matches to group",
+            hint="write one rule for each and join their results",
+            related=((found[0].span, "the first one"),),
+        )
+    for assign in found:
+        assert isinstance(assign.expression, Aggregate)
+        fine &= _form(assign.expression, findings)
+    if not fine:
+        return False
+    if not found:
+        return None
+    node = found[0].expression
+    assert isinstance(node, Aggregate)
+    return AggregateDraft(found[0].variable, node, found[0])
+
+
+def _nested(step: Assign | Filter) -> list[Aggregate]:
+    aggregates = [n for n in walk(step.expression) if isinstance(n, Aggregate)]
+    return [n for n in aggregates if not (isinstance(step, Assign) and n is step.expression)]
+
+
+def _misplaced(node: Aggregate, step: Assign | Filter, bound: set[str], findings: Findings) -> None:
+    expression = step.expression
+    left = getattr(expression, "left", None)
+    taken = isinstance(left, Variable) and left.name in bound and getattr(expression, "right", None) is node
+    findings.add(
+        "E111",
+        f"`{node}` must stand alone on the right of an assignment",
+        node.span,
+        note=f"{left} has a value already, so that `=` compares" if taken else None,
+        hint=f"write `Total = {node}`" + (f", Total == {left}" if taken else " and use Total"),
+    )
+
+
+def _form(node: Aggregate, findings: Findings) -> bool:
+    if node.function not in MONOTONIC | STRATIFIED:
+        findings.add("E204", f"the aggregate `{node.function}` is not supported by this version", node.span)
+        return False
+    counts = node.function in ("mcount", "count")
+    if node.argument is None and not counts:
+        findings.add(
+            "E112",
+            f"`{node.function}` has nothing to aggregate",
+            node.span,
+            hint=f"write `{node.function}(X, <C>)`: the values X, one for each contributor C",
+        )
+        return False
+    if counts and node.contributors is None and not isinstance(node.argument, Variable | Constant | None):
+        findings.add(
+            "E112",
+            f"`{node.function}` counts the values of a variable",
+            node.argument.span,
+            hint=f"write `Value = {node.argument}, ... = {node.function}(Value)`",
+        )
+        return False
+    return True
+
+
+def keyed_positions(
+    drafts: Sequence[Draft], recursive: Sequence[bool], findings: Findings
+) -> dict[str, Keyed]:
+    """Head positions that hold a monotonic aggregate.
+
+    Parameters
+    ----------
+    recursive
+        Of each draft, whether its head and its body are in one stratum.
+    """
+    keyed: dict[str, Keyed] = {}
+    for rule, loops in zip(drafts, recursive, strict=True):
+        aggregate = rule.aggregate
+        if aggregate is None:
+            continue
+        name = monotonic_name(aggregate.node.function, loops)
+        if name is None:
+            continue
+        for head in rule.heads:
+            _add_keyed(head, rule, name, loops, keyed, findings)
+    return keyed
+
+
+def monotonic_name(function: str, recursive: bool) -> str | None:
+    """Monotonic form of a function: ``sum`` is ``msum`` in recursion; `None` for a stratified one."""
+    if function in MONOTONIC:
+        return function
+    return IN_RECURSION.get(function) if recursive else None
+
+
+def _add_keyed(
+    head: CheckedAtom, rule: Draft, name: str, loops: bool, keyed: dict[str, Keyed], findings: Findings
+) -> None:
+    assert rule.aggregate is not None
+    variable = rule.aggregate.variable
+    computed = {s.variable for s in rule.after if isinstance(s, Assign)}
+    names = [t.name if isinstance(t, Variable) else None for t in head.terms]
+    if loops and computed & set(names):
+        findings.add(
+            "E116",
+            f"the head of a recursive rule holds a value computed from the aggregate {variable}",
+            head.span,
+            note="an aggregate in recursion improves step by step, and only its own value replaces the older one",
+            hint=f"put {variable} into the head, and compute in a rule that reads `{head.predicate}`",
+        )
+    positions = [i for i, n in enumerate(names) if n == variable]
+    if not positions:
+        return
+    new = Keyed(positions[0], "least" if name == "mmin" else "greatest")
+    old = keyed.setdefault(head.predicate, new)
+    if len(positions) > 1 or old != new:
+        findings.add(
+            "E115",
+            f"`{head.predicate}` has aggregates in more than one way",
+            head.span,
+            note="a predicate with a monotonic aggregate has one value for each key: the same position in all of its "
+            "rules, and either always the greatest value or always the least",
+            hint="use a predicate for each",
+        )
+
+
+def finish(
+    rule: Draft, recursive: bool, keyed: Mapping[str, Keyed], findings: Findings
+) -> Aggregation | None:
+    """Fill in the contributors and the monotonic form."""
+    aggregate = rule.aggregate
+    if aggregate is None:
+        return None
+    node = aggregate.node
+    name = monotonic_name(node.function, recursive)
+    if name not in (None, node.function):
+        findings.add(
+            "W502",
+            f"`{node.function}` in recursion is read as `{name}`",
+            node.span,
+            note="only a monotonic aggregate has a meaning in recursion",
+            hint=f"write `{name}`",
+        )
+    function = name or node.function
+    counts = function in ("mcount", "count")
+    argument: Expression | None = None if counts else node.argument
+    return Aggregation(
+        aggregate.variable,
+        function,
+        argument,
+        _contributors(node, counts, rule, keyed),
+        aggregate.group,
+        name is not None,
+        node.span,
+    )
+
+
+def _contributors(node: Aggregate, counts: bool, rule: Draft, keyed: Mapping[str, Keyed]) -> tuple[str, ...]:
+    if node.contributors is not None:
+        return tuple(dict.fromkeys(v.name for v in node.contributors))
+    if counts and isinstance(node.argument, Variable):
+        return (node.argument.name,)
+    values = {
+        term.name
+        for atom in rule.positives
+        if atom.predicate in keyed
+        for term in [atom.terms[keyed[atom.predicate].position]]
+        if isinstance(term, Variable)
+    }
+    matched = dict.fromkeys(v for atom in rule.positives for v in atom.variables)
+    return tuple(v for v in matched if v not in values)

@@ -1,0 +1,113 @@
+"""What annotations and rules say of each other: arities, definitions, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kgreason.analysis.annotations import Annotations
+from kgreason.analysis.findings import Findings
+from kgreason.errors import Span
+from kgreason.lang.names import suggest
+
+_WIDTHS = {
+    "node": (lambda arity: arity >= 1, "a vertex predicate has the vertex as its first argument"),
+    "edge": (lambda arity: arity in (2, 3), "an edge predicate has a source, a target and perhaps a weight"),
+    "derived": (lambda arity: arity == 2, "a derived edge has a source and a target"),
+    "incoming_sum": (lambda arity: arity == 3, "weights are the third argument of an edge predicate"),
+}
+
+
+def check_declared(
+    notes: Annotations, arities: Mapping[str, int], heads: frozenset[str], whole: bool, findings: Findings
+) -> None:
+    """Check annotations against the rules.
+
+    Parameters
+    ----------
+    whole
+        Whether every clause of the file could be parsed; if not, nothing is said about what seems to be missing.
+    """
+    for name, (fits, words) in _WIDTHS.items():
+        for predicate, span in notes.named[name].items():
+            if predicate in arities and not fits(arities[predicate]):
+                findings.add(
+                    "E303", f"@{name}: `{predicate}` has {plural(arities[predicate])}", span, note=words
+                )
+    for mapping in notes.mappings:
+        arity = arities.get(mapping.predicate)
+        if arity is not None and mapping.position >= arity:
+            findings.add(
+                "E303",
+                f"@mapping: `{mapping.predicate}` has {plural(arity)}, so there is no position {mapping.position}",
+                mapping.span,
+                note="positions count from 0",
+            )
+    if whole:
+        _check_derived(notes, heads, findings)
+        _check_sums(notes, findings)
+    _check_writes(notes, heads, findings)
+
+
+def _check_derived(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
+    for name in ("derived", "query"):
+        for predicate, span in notes.named[name].items():
+            if predicate not in heads:
+                closest = suggest(predicate, heads)
+                findings.add(
+                    "E304",
+                    f"@{name}: no rule derives `{predicate}`",
+                    span,
+                    hint=f"did you mean {closest!r}?"
+                    if closest
+                    else f"write a rule with head `{predicate}(...)`",
+                )
+
+
+def _check_sums(notes: Annotations, findings: Findings) -> None:
+    for predicate, span in notes.named["incoming_sum"].items():
+        if predicate not in notes.named["edge"]:
+            findings.add(
+                "E304",
+                f"@incoming_sum: `{predicate}` is no edge predicate",
+                span,
+                hint=f'add @edge("{predicate}")',
+            )
+
+
+def _check_writes(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
+    """In Vadalog a bind of an output writes to the file."""
+    for bind in notes.binds:
+        if bind.predicate in notes.named["output"] and bind.predicate in heads | {bind.predicate}:
+            if bind.predicate in notes.named["input"] or bind.predicate not in heads:
+                continue
+            findings.add(
+                "E207",
+                f"@bind of the output `{bind.predicate}`: writing through @bind is not supported by this version",
+                bind.span,
+                hint="use --out of the command line",
+            )
+
+
+def check_undefined(
+    used: Mapping[str, Span], defined: Iterable[str], arities: Mapping[str, int], findings: Findings
+) -> None:
+    """Warn of predicates that have no facts, no rules and no annotation."""
+    known = frozenset(defined)
+    for predicate, span in used.items():
+        if predicate in known:
+            continue
+        same = [p for p in known if arities.get(p) == arities.get(predicate)]
+        closest = suggest(predicate, same) or suggest(predicate, known)
+        findings.add(
+            "W501",
+            f"`{predicate}` has no facts, no rules and no source in this file",
+            span,
+            hint=f"did you mean {closest!r}?"
+            if closest
+            else f'if its facts come from outside, say so: @input("{predicate}")',
+        )
+
+
+def plural(arity: int) -> str:
+    """Number of arguments in words."""
+    return f"{arity} argument" if arity == 1 else f"{arity} arguments"

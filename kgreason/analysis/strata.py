@@ -1,0 +1,146 @@
+"""Stratification: strongly connected components of predicates, and the cycles that make it impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kgreason.analysis.aggregation import IN_RECURSION
+from kgreason.analysis.checked import STRATIFIED
+from kgreason.analysis.findings import Findings
+from kgreason.errors import Span
+from kgreason.lang.ast import Aggregate, Atom, Equation, Negation, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """`head` needs `body`; through negation or a stratified aggregate it needs all of it before."""
+
+    head: str
+    body: str
+    kind: Literal["positive", "negative", "aggregate"]
+    span: Span
+
+    def __str__(self) -> str:
+        through = {"positive": "", "negative": " under `not`", "aggregate": " under an aggregate"}
+        return f"`{self.head}` depends on `{self.body}`{through[self.kind]}"
+
+
+def dependencies(rules: Iterable[Rule]) -> list[Dependency]:
+    """All edges of the dependency graph; also those of rules with other mistakes."""
+    edges = []
+    for rule in rules:
+        kind: Literal["positive", "aggregate"] = "aggregate" if _strict(rule) else "positive"
+        for head in rule.head:
+            for item in rule.body:
+                if isinstance(item, Atom):
+                    edges.append(Dependency(head.predicate, item.predicate, kind, item.span))
+                elif isinstance(item, Negation):
+                    edges.append(Dependency(head.predicate, item.atom.predicate, "negative", item.span))
+    return edges
+
+
+def _strict(rule: Rule) -> bool:
+    """Whether the rule has an aggregate without a monotonic form."""
+    aggregates = [i.right for i in rule.body if isinstance(i, Equation) and isinstance(i.right, Aggregate)]
+    return any(a.function in STRATIFIED and a.function not in IN_RECURSION for a in aggregates)
+
+
+def components(edges: Sequence[Dependency], heads: Iterable[str]) -> list[frozenset[str]]:
+    """Strongly connected components of the head predicates, each after those it depends on."""
+    below: dict[str, list[str]] = {h: [] for h in heads}
+    for edge in edges:
+        if edge.body in below:
+            below[edge.head].append(edge.body)
+    return _tarjan(below)
+
+
+def _tarjan(below: Mapping[str, Sequence[str]]) -> list[frozenset[str]]:
+    """Tarjan's algorithm without recursion, so that long chains of predicates need no deep stack."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_: list[str] = []
+    is_open: set[str] = set()
+    found: list[frozenset[str]] = []
+    for root in below:
+        if root in index:
+            continue
+        work = [(root, iter(below[root]))]
+        index[root] = low[root] = len(index)
+        open_.append(root)
+        is_open.add(root)
+        while work:
+            node, rest = work[-1]
+            step = next(rest, None)
+            if step is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    found.append(_close(node, open_, is_open))
+            elif step not in index:
+                index[step] = low[step] = len(index)
+                open_.append(step)
+                is_open.add(step)
+                work.append((step, iter(below[step])))
+            elif step in is_open:
+                low[node] = min(low[node], index[step])
+    return found
+
+
+def _close(root: str, open_: list[str], is_open: set[str]) -> frozenset[str]:
+    members = []
+    while True:
+        member = open_.pop()
+        is_open.discard(member)
+        members.append(member)
+        if member == root:
+            return frozenset(members)
+
+
+def report_unstratified(
+    parts: Iterable[frozenset[str]], edges: Sequence[Dependency], findings: Findings
+) -> None:
+    """Report every negation or stratified aggregate inside of a component, with its cycle."""
+    for part in parts:
+        inside = [e for e in edges if e.head in part and e.body in part]
+        reported: set[tuple[str, str, str]] = set()
+        for edge in inside:
+            pair = (edge.head, edge.body, edge.kind)
+            if edge.kind == "positive" or pair in reported:
+                continue
+            reported.add(pair)
+            _report(edge, _path(edge.body, edge.head, inside), findings)
+
+
+def _path(start: str, goal: str, edges: Sequence[Dependency]) -> list[Dependency]:
+    """Shortest path of dependencies, empty if `start` is `goal`."""
+    came: dict[str, Dependency | None] = {start: None}
+    queue = [start]
+    for node in queue:
+        for edge in edges:
+            if edge.head == node and edge.body not in came:
+                came[edge.body] = edge
+                queue.append(edge.body)
+    path: list[Dependency] = []
+    step = came[goal]
+    while step is not None:
+        path.append(step)
+        step = came[step.head]
+    return path[::-1]
+
+
+def _report(edge: Dependency, path: Sequence[Dependency], findings: Findings) -> None:
+    cycle = " -> ".join([edge.head, edge.body, *(e.body for e in path)])
+    through = "its own negation" if edge.kind == "negative" else "an aggregate of itself"
+    findings.add(
+        "E106",
+        f"`{edge.head}` depends on {through}: {cycle}",
+        edge.span,
+        note="all of a predicate must be known before its negation or its aggregate: no cycle may lead through one",
+        hint="negate a predicate that does not depend on this one"
+        if edge.kind == "negative"
+        else "use a monotonic aggregate (msum, mprod, mcount, mmin, mmax), or aggregate in a later rule",
+        related=tuple((e.span, str(e)) for e in (edge, *path)),
+    )

@@ -1,0 +1,248 @@
+"""What rules can see of the weights of edges.
+
+Two graphs whose weights differ only where the rules cannot see it have the same derived edges, so one
+evaluation serves both. A weight may be
+
+- unread: it never leaves its atom;
+- compared: it only meets numeric constants in comparisons; then the open interval between two constants
+  that it lies in (or the constant that it equals) is all there is to see;
+- added: besides, it is an argument of ``msum`` or ``mmax`` (also inside ``+`` and ``*``) whose result is
+  compared; then derived facts can only grow with it, see `monotone_outcome`;
+- read: anything else, for instance equality with another weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedProgram, CheckedRule, Filter
+from kgreason.analysis.vertices import EQUALITY, operands, subexpressions
+from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
+
+COMPARISONS = EQUALITY | {"<", "<=", ">", ">="}
+MIRRORED = {"<": ">", "<=": ">="}
+
+
+class Use(IntEnum):
+    """How much of a weight is seen, from nothing to all."""
+
+    UNREAD = 0
+    COMPARED = 1
+    ADDED = 2
+    READ = 3
+
+
+@dataclass(frozen=True)
+class WeightUse:
+    """How the rules use the weights of one edge predicate; `constants` are those they are compared with."""
+
+    use: Use
+    constants: tuple[float, ...] = ()
+
+
+def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
+    """Find how the weights of each edge predicate of arity 3 are used.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> text = '@edge("own"). p(X,Y) :- own(X,Y,W), W > 0.5. q(X) :- own(X,_,_).'
+    >>> weight_uses(load_text(text))
+    {'own': WeightUse(use=<Use.COMPARED: 1>, constants=(0.5,))}
+    """
+    uses = {}
+    for predicate in program.edges:
+        if program.arities.get(predicate) != 3:
+            continue
+        # A ground fact of a derived predicate competes with derived ones of the same weight or key.
+        use, constants = (Use.READ if predicate in program.heads else Use.UNREAD), set[float]()
+        for rule in program.rules:
+            for atom in (*rule.positives, *rule.negatives):
+                if atom.predicate == predicate:
+                    found, values = _use(rule, atom.terms[2])
+                    use = max(use, found)
+                    constants |= values
+        uses[predicate] = WeightUse(use, tuple(sorted(constants)))
+    return uses
+
+
+def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float]]:
+    if isinstance(weight, Constant):
+        return (Use.COMPARED, {float(weight.value)}) if _number(weight) else (Use.READ, set())
+    name, aggregation = weight.name, rule.aggregation
+    bound = sum(t == weight for a in (rule.head, *rule.positives, *rule.negatives) for t in a.terms)
+    if bound > 1:
+        return Use.READ, set()
+    use, constants = Use.UNREAD, set[float]()
+    for step in (*rule.before, *rule.after):
+        if not _mentions(step.expression, name):
+            continue
+        values = _compared(step.expression, name) if isinstance(step, Filter) else None
+        if values is None:
+            return Use.READ, set()
+        use, constants = Use.COMPARED, constants | values
+    if aggregation:
+        # Facts are a set and one contribution counts per contributor: who contributes with the weight
+        # as a part of his name tells parallel edges of different weights apart.
+        if name in aggregation.contributors or name in aggregation.group:
+            return Use.READ, set()
+        if aggregation.argument is not None and _mentions(aggregation.argument, name):
+            use = Use.ADDED
+    return use, constants
+
+
+def _compared(expression: Expression, name: str) -> set[float] | None:
+    """Constants that a variable is compared with; `None` if it takes part in anything but comparisons."""
+    if isinstance(expression, Binary) and expression.operator in COMPARISONS:
+        sides = (expression.left, expression.right)
+        for side, other in (sides, sides[::-1]):
+            value = _constant(other)
+            if isinstance(side, Variable) and side.name == name and value is not None:
+                return {value}
+    if isinstance(expression, Variable):
+        return None if expression.name == name else set()
+    found = set[float]()
+    logical = isinstance(expression, Unary) or (
+        isinstance(expression, Binary) and expression.operator in {"&&", "||"}
+    )
+    for part in operands(expression):
+        if not _mentions(part, name):
+            continue
+        values = _compared(part, name) if logical else None
+        if values is None:
+            return None
+        found |= values
+    return found
+
+
+def _constant(expression: Expression) -> float | None:
+    if isinstance(expression, Unary) and expression.operator == "-":
+        inner = _constant(expression.operand)
+        return None if inner is None else -inner
+    return float(expression.value) if isinstance(expression, Constant) and _number(expression) else None
+
+
+def _number(constant: Constant) -> bool:
+    return type(constant.value) in {int, float}
+
+
+def _mentions(expression: Expression, name: str) -> bool:
+    return any(isinstance(e, Variable) and e.name == name for e in subexpressions(expression))
+
+
+def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> frozenset[str] | None:
+    """Find the predicates that decide whether raising added weights changes what is derived.
+
+    Let every weight lie between a lower and an upper one that compare alike with all constants, none of
+    them negative. By induction over the strata:
+
+    - A *growing* stratum holds, with higher weights, at least the facts that it holds with lower ones: in
+      its rules an added weight only raises sums and maxima, these only meet lower bounds, nothing that
+      depends on added weights is negated, and its least fixpoint is monotone in its input.
+    - Any other stratum must not add weights itself. What it reads of growing strata, the *outcome*, is
+      compared: if it is the same for the lower and the upper weights, it is the same for all between them,
+      and so is all that the stratum derives.
+
+    So if each outcome predicate, and each goal in a growing stratum, holds as many facts for the lower as
+    for the upper weights, the goals are the same for all weights between.
+
+    Returns
+    -------
+    frozenset or None
+        The predicates to compare; `None` where a stratum that adds weights does not grow with them.
+    """
+    added = frozenset(p for p, use in uses.items() if use.use is Use.ADDED)
+    growing: set[str] = set()
+    outcome: set[str] = set()
+    for stratum in program.strata:
+        moved = growing | stratum.predicates
+        keyed = any(
+            p in program.keyed for p in stratum.predicates
+        )  # a better value takes the place of another
+        if not keyed and all(_grows(rule, added, moved) for rule in stratum.rules):
+            if any(
+                _adds(r, added) or any(a.predicate in growing for a in r.positives) for r in stratum.rules
+            ):
+                growing |= stratum.predicates
+        elif any(_adds(rule, added) for rule in stratum.rules):
+            return None
+        else:
+            outcome |= {a.predicate for r in stratum.rules for a in (*r.positives, *r.negatives)} & growing
+    return frozenset(outcome | (set(program.outputs) & growing))
+
+
+def _adds(rule: CheckedRule, added: frozenset[str]) -> bool:
+    return bool(_added_variables(rule, added))
+
+
+def _added_variables(rule: CheckedRule, added: frozenset[str]) -> set[str]:
+    """Weights of this rule that its aggregation takes."""
+    if rule.aggregation is None or rule.aggregation.argument is None:
+        return set()
+    weights = {t.name for a in _edges(rule, added) for t in a.terms[2:] if isinstance(t, Variable)}
+    return {w for w in weights if _mentions(rule.aggregation.argument, w)}
+
+
+def _edges(rule: CheckedRule, added: frozenset[str]) -> Iterator[CheckedAtom]:
+    return (a for a in rule.positives if a.predicate in added)
+
+
+def _grows(rule: CheckedRule, added: frozenset[str], moved: set[str]) -> bool:
+    """Whether a rule keeps its conclusions when added weights rise and `moved` predicates gain facts."""
+    if any(a.predicate in moved for a in rule.negatives):
+        return False
+    aggregation = rule.aggregation
+    if aggregation is None:
+        return True
+    if not any(a.predicate in moved for a in rule.positives) and not _adds(rule, added):
+        return True
+    return (
+        aggregation.monotonic
+        and _raises(aggregation, _added_variables(rule, added))
+        and all(t != Variable(aggregation.variable) for t in rule.head.terms)
+        and all(
+            isinstance(step, Filter) and _bounds_below(step.expression, aggregation.variable)
+            for step in rule.after
+            if _mentions(step.expression, aggregation.variable)
+        )
+    )
+
+
+def _raises(aggregation: Aggregation, weights: set[str]) -> bool:
+    """Whether the aggregate can only rise with the weights and with further contributors."""
+    if aggregation.function == "mcount":
+        return True
+    argument = aggregation.argument
+    if argument is None or aggregation.function not in {"msum", "mmax"}:
+        return False
+    return _rises(argument, weights)
+
+
+def _rises(expression: Expression, weights: set[str]) -> bool:
+    """Whether an expression is never negative and can only rise with the weights, which are not negative.
+
+    Rounding does no harm: sums and products of doubles are rounded monotonically.
+    """
+    if isinstance(expression, Variable):
+        return expression.name in weights
+    if isinstance(expression, Constant):
+        return _number(expression) and float(expression.value) >= 0
+    if isinstance(expression, Binary) and expression.operator in {"+", "*"}:
+        return _rises(expression.left, weights) and _rises(expression.right, weights)
+    return False
+
+
+def _bounds_below(expression: Expression, name: str) -> bool:
+    """Whether a condition, once true, stays so when the variable rises."""
+    if not isinstance(expression, Binary):
+        return False
+    left, right = expression.left, expression.right
+    if expression.operator in {"&&", "||"}:
+        return all(_bounds_below(e, name) or not _mentions(e, name) for e in (left, right))
+    if expression.operator in MIRRORED:
+        left, right = right, left
+    elif expression.operator not in MIRRORED.values():
+        return False
+    return isinstance(left, Variable) and left.name == name and not _mentions(right, name)

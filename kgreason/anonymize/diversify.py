@@ -1,0 +1,193 @@
+"""KGUARD's synthetic edges: vertices that an isomorphism maps onto each other get different degrees.
+
+References
+----------
+KGISO, Algorithm 3 lines 11-30; ANONYMIZATION.md §4 steps 5 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.anonymize.degrees import DegreeDistribution, Degrees, choose_apart
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.progress import Progress
+from kgreason.subgraphs.enumerate import undirected
+
+Mask = npt.NDArray[np.bool_]
+Buckets = Sequence[npt.NDArray[np.int64]]
+IN, OUT = 0, 1
+
+
+def images(buckets: Buckets, n: int) -> list[set[int]]:
+    """For each vertex, itself and those that an isomorphism maps it onto; empty if it is not chosen.
+
+    The relation is not closed transitively: what item 4 of Definition 4.1 needs is that images of one vertex
+    differ, and the closure can make one huge class with as many different degrees.
+
+    Parameters
+    ----------
+    buckets
+        Chosen subgraphs per class, each of shape (k, size), rows in canonical order.
+
+    Examples
+    --------
+    >>> images([np.array([[0, 1], [2, 3]])], 5)
+    [{0, 2}, {1, 3}, {0, 2}, {1, 3}, set()]
+    """
+    return _grouped((row for bucket in buckets for row in bucket.T.tolist()), n)
+
+
+def companions(buckets: Buckets, n: int) -> list[set[int]]:
+    """For each vertex, itself and the vertices of its chosen subgraphs; empty if it is in none."""
+    return _grouped((row for bucket in buckets for row in bucket.tolist()), n)
+
+
+def _grouped(rows: Iterable[list[int]], n: int) -> list[set[int]]:
+    of: list[set[int]] = [set() for _ in range(n)]
+    for row in rows:
+        for v in row:
+            of[v].update(row)
+    return of
+
+
+class Diversifier:
+    """Adds edges until the images of every chosen vertex differ in both degrees.
+
+    Parameters
+    ----------
+    graph
+        The original graph.
+    buckets
+        Chosen subgraphs; vertices from ``graph.n`` on are copies.
+    degrees
+        Current in- and out-degree of originals and copies, `ties` included.
+    ties
+        Sources and targets of the synthetic edges there are already.
+    x
+        Edges between original vertices nearer than this change attacked subgraphs and are avoided.
+
+    Attributes
+    ----------
+    n
+        Number of vertices, grows by the new ones.
+    source, target
+        The synthetic edges added.
+    """
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        buckets: Buckets,
+        degrees: tuple[Degrees, Degrees],
+        ties: tuple[Vertices, Vertices],
+        x: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.n = len(degrees[IN])
+        self.source: list[int] = []
+        self.target: list[int] = []
+        self._graph, self._x, self._rng = graph, x, rng
+        self._near = undirected(graph)
+        self._neighbours = (_grouped_ends(graph, IN), _grouped_ends(graph, OUT))
+        self._companions = companions(buckets, self.n)
+        chosen = [v for v, others in enumerate(self._companions) if others]
+        apart = images(buckets, self.n)
+        missing = []
+        for degree, real in zip(degrees, (graph.in_degree(), graph.out_degree()), strict=True):
+            order = [chosen[i] for i in rng.permutation(len(chosen))]
+            fitted = DegreeDistribution.fit(real)
+            missing.append(choose_apart(degree, order, apart, fitted, rng) - degree)
+        # all vertices can share the new ones, so no more of them are needed than the most that one misses
+        most = max((int(m.max(initial=0)) for m in missing), default=0)
+        self._missing = [np.concatenate([m, np.zeros(2 * most, dtype=np.int64)]) for m in missing]
+        self._outside = np.ones(self.n + 2 * most, dtype=np.bool_)
+        self._outside[chosen] = False
+        self._added: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
+        for u, v in zip(*(t.tolist() for t in ties), strict=True):
+            self._note(u, v)
+
+    def run(self, progress: Progress) -> None:
+        """Add the edges."""
+        for phi in (IN, OUT):
+            needing = self._rng.permutation(np.flatnonzero(self._missing[phi]))
+            progress.step(f"diversify {'in' if phi == IN else 'out'}-degrees", len(needing))
+            for v in needing.tolist():
+                self._complete(v, phi)
+                progress.advance()
+
+    def _complete(self, v: int, phi: int) -> None:
+        wanted = int(self._missing[phi][v])
+        if not wanted:
+            return
+        partners = self._partners(v, phi, wanted)
+        fresh = list(range(self.n, self.n + wanted - len(partners)))
+        self.n += len(fresh)
+        for u in partners + fresh:
+            ends = (u, v) if phi == IN else (v, u)
+            self.source.append(ends[0])
+            self.target.append(ends[1])
+            self._note(*ends)
+            self._missing[1 - phi][u] = max(0, self._missing[1 - phi][u] - 1)
+        self._missing[phi][v] = 0
+
+    def _partners(self, v: int, phi: int, wanted: int) -> list[int]:
+        """Up to `wanted` ends for edges of v: far before near, needing ones before those outside."""
+        allowed = np.ones(self.n, dtype=np.bool_)
+        allowed[list(self._companions[v]) if v < len(self._companions) else v] = False
+        allowed[self._phi_neighbours(v, phi)] = False
+        needing = allowed & (self._missing[1 - phi][: self.n] > 0)
+        outside = allowed & self._outside[: self.n]
+        far = np.ones(self.n, dtype=np.bool_)
+        if v < self._graph.n:
+            far[: self._graph.n] = ~ball(*self._near, v, self._x - 1)
+        partners: list[int] = []
+        for pool in (needing & far, outside & far, needing & ~far, outside & ~far):
+            candidates = np.flatnonzero(pool)
+            take = min(wanted - len(partners), len(candidates))
+            partners += self._rng.choice(candidates, take, replace=False).tolist() if take else []
+        return partners
+
+    def _phi_neighbours(self, v: int, phi: int) -> list[int]:
+        indptr, ends = self._neighbours[phi]
+        real = ends[indptr[v] : indptr[v + 1]].tolist() if v < self._graph.n else []
+        return real + self._added[phi].get(v, [])
+
+    def _note(self, u: int, v: int) -> None:
+        self._added[IN].setdefault(v, []).append(u)
+        self._added[OUT].setdefault(u, []).append(v)
+
+
+def _grouped_ends(graph: KnowledgeGraph, phi: int) -> tuple[Vertices, Vertices]:
+    """Compressed rows of the in- (phi = IN) or out-neighbours of each vertex."""
+    source, target = graph.ends
+    own, other = (target, source) if phi == IN else (source, target)
+    indptr = np.zeros(graph.n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(own, minlength=graph.n), out=indptr[1:])
+    return indptr, other[np.argsort(own, kind="stable")]
+
+
+def ball(indptr: Vertices, neighbours: Vertices, v: int, radius: int) -> Mask:
+    """Tell which vertices lie within `radius` steps of v.
+
+    Examples
+    --------
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> ball(*undirected(path), 0, 2).tolist()
+    [True, True, True, False]
+    """
+    within = np.zeros(len(indptr) - 1, dtype=np.bool_)
+    within[v] = True
+    frontier = np.array([v])
+    for _ in range(radius):
+        count = indptr[frontier + 1] - indptr[frontier]
+        skip = np.repeat(indptr[frontier] - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
+        reached = neighbours[np.arange(count.sum()) + skip]
+        frontier = np.unique(reached[~within[reached]])
+        within[frontier] = True
+        if not len(frontier):
+            break
+    return within

@@ -1,0 +1,190 @@
+"""KLONE: k copies of the graph, tied together so that the copies of a vertex differ in degree.
+
+References
+----------
+KGISO, Algorithm 1; ANONYMIZATION.md §3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.anonymize.assemble import Edges, assemble
+from kgreason.anonymize.base import Augmented, Guarantee
+from kgreason.anonymize.degrees import DegreeDistribution, Degrees, choose_across
+from kgreason.anonymize.matching import match_between
+from kgreason.anonymize.noise import WeightNoising
+from kgreason.errors import AnonymizationError
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.progress import Progress
+
+Pairs = tuple[Vertices, Vertices]
+
+
+@dataclass(frozen=True)
+class Klone:
+    """The anonymizer that is correct for every x at once.
+
+    Attributes
+    ----------
+    k
+        Number of copies, the original one included.
+    trials
+        Number M of weight draws, the best of which is kept.
+    """
+
+    k: int = 3
+    trials: int = 10
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Make a (k,x)-isomorphism anonymization for every x; kn <= vertices <= 2kn + 1.
+
+        Raises
+        ------
+        AnonymizationError
+            If k is less than 2, weights lie outside [0, 1], or the graph has vertices but no relation.
+        """
+        check_k(self.k)
+        noising = WeightNoising.fit(graph, rules, self.trials)
+        noised = noising.originals(rng, progress)
+        progress.step("tie the copies together")
+        source, target, new = self._synthetic_edges(graph, rng)
+        copies = {name: _copies(noised, name, self.k) for name in graph.relations}
+        n = self.k * graph.n + new
+        augmented, fixed = assemble(noised, n, copies, source, target, rng)
+        check_diversity(augmented, graph.n, self.k)
+        figures = {
+            "vertices": graph.n,
+            "edges": graph.m,
+            "vertices_added": n - graph.n,
+            "edges_added": augmented.m - graph.m,
+            "synthetic_edges": len(source),
+            "new_vertices": new,
+        }
+        weighed = noising.synthetic(augmented, fixed, rng, progress)
+        return Augmented(weighed, Guarantee(self.k, None), figures, originals=graph.n)
+
+    def _synthetic_edges(
+        self, graph: KnowledgeGraph, rng: np.random.Generator
+    ) -> tuple[Vertices, Vertices, int]:
+        """Sources and targets of the synthetic edges, and the number of new vertices they need."""
+        n, k = graph.n, self.k
+        tied = tie_pieces(graph, k, rng)
+        missing = self._missing_degrees(graph, tied, rng)
+        barred = tied[0] * n * k + tied[1]
+        source, target, sources_left, targets_left = match_between(*missing, barred, rng)
+        outgoing, incoming, new = to_new_vertices(sources_left, targets_left, n * k, graph.m / max(n, 1))
+        return (
+            np.concatenate([tied[0], source, outgoing[0], incoming[0]]),
+            np.concatenate([tied[1], target, outgoing[1], incoming[1]]),
+            new,
+        )
+
+    def _missing_degrees(
+        self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
+    ) -> tuple[Degrees, Degrees]:
+        """What copies of vertices lack of their chosen out- and in-degrees, shape (n, k); equal in total."""
+        chosen, missing = [], []
+        for real, ends in zip((graph.out_degree(), graph.in_degree()), tied, strict=True):
+            ties = np.bincount(ends, minlength=graph.n * self.k).reshape(self.k, graph.n).T
+            current = real[:, None] + ties
+            chosen.append(choose_across(current, DegreeDistribution.fit(real), rng))
+            missing.append(chosen[-1] - current)
+        surplus = int(missing[0].sum() - missing[1].sum())
+        raise_greatest(chosen[surplus > 0], missing[surplus > 0], abs(surplus), rng)
+        return missing[0], missing[1]
+
+
+def check_k(k: int) -> None:
+    """Refuse a k that protects nothing."""
+    if k < 2:
+        raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
+
+
+def tie_pieces(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
+    """Random edges that make one tree of the components of all copies, each edge between different copies."""
+    n = graph.n
+    count, component = graph.components()
+    sizes = np.bincount(component, minlength=count)
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(count)
+    ordered = np.argsort(rank[component], kind="stable")  # vertices, those of large components first
+    start = np.concatenate([[0], np.cumsum(np.sort(sizes)[::-1])]).astype(np.int64)
+    piece = np.arange(1, count * k)
+    own, copy = piece // k, piece % k
+    size = start[own + 1] - start[own]
+    inner = ordered[start[own] + rng.integers(0, np.maximum(size, 1))]
+    # a random vertex of the pieces before: whole components in all copies, then this one in earlier copies
+    at = rng.integers(0, start[own] * k + copy * size)
+    before = at < start[own] * k
+    within = np.where(before, 0, at - start[own] * k)
+    outer = ordered[np.where(before, at // k, start[own] + within % size)]
+    outer_copy = np.where(before, at % k, within // size)
+    same = outer_copy == copy
+    outer_copy = np.where(same, (copy + rng.integers(1, k, len(piece))) % k, outer_copy)
+    a, b = copy * n + inner, outer_copy * n + outer
+    forth = rng.random(len(piece)) < 0.5
+    return np.where(forth, a, b).astype(np.int64), np.where(forth, b, a).astype(np.int64)
+
+
+def raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.random.Generator) -> None:
+    """Raise degrees by `surplus` in all: evenly, and what remains at the greatest of random rows.
+
+    Rows stay free of repeats, since all of a row rises alike or its greatest alone.
+    """
+    rows, k = chosen.shape
+    if not rows:
+        return
+    evenly, rest = divmod(surplus, rows * k)
+    more = np.full(rows, rest // rows)
+    more[rng.choice(rows, rest % rows, replace=False)] += 1
+    raised = np.full_like(chosen, evenly)
+    raised[np.arange(rows), chosen.argmax(axis=1)] += more
+    chosen += raised
+    missing += raised
+
+
+def to_new_vertices(
+    sources: Vertices, targets: Vertices, first: int, degree: float
+) -> tuple[Pairs, Pairs, int]:
+    """Tie open ends to as few new vertices as avoid parallel edges and give them about the usual degree."""
+    most = max((int(np.bincount(e).max()) for e in (sources, targets) if len(e)), default=0)
+    usual = int(np.ceil(max(len(sources), len(targets)) / max(1.0, np.ceil(degree))))
+    new = max(most, min(usual, first + 1))
+    if not new:
+        empty = np.empty(0, dtype=np.int64)
+        return (empty, empty), (empty, empty), 0
+    # ends of one vertex follow one another, so they meet different new vertices
+    sources, targets = np.sort(sources), np.sort(targets)
+    outgoing = (sources, first + np.arange(len(sources)) % new)
+    incoming = (first + np.arange(len(targets)) % new, targets)
+    return outgoing, incoming, new
+
+
+def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:
+    relation = graph.relations[name]
+    shift = np.repeat(np.arange(1, k) * graph.n, len(relation))
+    return Edges(
+        np.tile(relation.source, k - 1) + shift,
+        np.tile(relation.target, k - 1) + shift,
+        None if relation.weight is None else np.tile(relation.weight, k - 1),
+    )
+
+
+def check_diversity(graph: KnowledgeGraph, n: int, k: int) -> None:
+    """Postcondition: the k copies of every vertex differ pairwise in in- and in out-degree.
+
+    Raises
+    ------
+    RuntimeError
+        If they do not: a defect of KLONE.
+    """
+    for degree in (graph.in_degree(), graph.out_degree()):
+        copies = np.sort(degree[: n * k].reshape(k, n), axis=0)
+        if (copies[1:] == copies[:-1]).any():
+            raise RuntimeError("KLONE left two copies of a vertex with equal degrees")

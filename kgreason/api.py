@@ -1,0 +1,397 @@
+"""The whole product from Python: each function fits a screen and shows its pipeline.
+
+``rules`` is a path of a ``.vada`` file, its text, or a `CheckedProgram`. ``data`` names for each input predicate a file
+(``"own.csv"``, with options ``"own.csv?percent=true"``), several files, or a table in memory: pandas, Arrow,
+NetworkX or a list of tuples. Predicates not named there are read from the ``@bind`` of the rule file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
+from kgreason.errors import AnonymizationError, ProgramError
+from kgreason.progress import SILENT, Progress
+from kgreason.publication import (
+    Folders,
+    Pair,
+    read_release,
+    staged,
+    write_json,
+    write_mapping,
+    write_readme,
+    write_release,
+)
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    from kgreason.anonymize.base import Anonymizer, Release
+    from kgreason.assess.fidelity import Fidelity
+    from kgreason.assess.utility import Utility
+    from kgreason.assess.verify import Verdict
+    from kgreason.engine.limits import Limits
+    from kgreason.engine.seminaive import Stats
+    from kgreason.engine.table import Facts
+    from kgreason.graph.model import KnowledgeGraph, Vertices
+    from kgreason.lang.ast import Value
+
+Rules = str | Path | CheckedProgram
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """Derived facts by output predicate, and what it took to derive them."""
+
+    facts: Facts
+    stats: Stats
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """The output predicates."""
+        return tuple(self.facts.tables)
+
+    def rows(self, predicate: str) -> list[tuple[Value, ...]]:
+        """Facts of a predicate as Python tuples."""
+        return list(self.facts.rows(predicate))
+
+    def to_arrow(self, predicate: str) -> pyarrow.Table:
+        """Facts of a predicate as an Arrow table with columns ``c1, c2, ...``."""
+        from kgreason.graph.interchange import facts_to_arrow
+
+        return facts_to_arrow(self.facts, predicate)
+
+    def to_pandas(self, predicate: str) -> pandas.DataFrame:
+        """Facts of a predicate as a pandas frame (needs pandas)."""
+        return self.to_arrow(predicate).to_pandas()
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a release is worth: answers kept and distributions kept."""
+
+    utility: Utility
+    fidelity: Fidelity
+
+
+@dataclass(frozen=True)
+class Anonymization:
+    """An anonymized graph with its proof and its scores.
+
+    Attributes
+    ----------
+    original
+        The input graph.
+    release
+        The graph to publish and the secret mapping.
+    verdict
+        What the independent checker found.
+    score
+        Utility and fidelity.
+    seconds
+        Time of each stage by name.
+    """
+
+    original: KnowledgeGraph
+    release: Release
+    verdict: Verdict
+    score: Score
+    seconds: Mapping[str, float]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guarantee was confirmed for every subgraph."""
+        return self.verdict.holds
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
+        return {
+            "format": 1,
+            "kgreason": version(),
+            "guarantee": str(self.release.guarantee),
+            "verdict": self.verdict.as_dict(),
+            "utility": self.score.utility.as_dict(),
+            "fidelity": self.score.fidelity.as_dict(),
+            "figures": dict(self.release.figures),
+            "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},
+        }
+
+
+def load(rules: Rules) -> CheckedProgram:
+    """Parse and check a rule file or rule text.
+
+    Raises
+    ------
+    ProgramError
+        With all diagnostics of the file.
+
+    Examples
+    --------
+    >>> load("p(X) :- q(X). q(1).").outputs
+    ('p',)
+    """
+    from kgreason.analysis.check import load_file, load_text
+
+    if isinstance(rules, CheckedProgram):
+        return rules
+    if isinstance(rules, Path) or (rules.strip() and "\n" not in rules and rules.endswith(".vada")):
+        return load_file(Path(rules))
+    return load_text(rules)
+
+
+def reason(
+    rules: Rules,
+    data: Mapping[str, Any] | None = None,
+    *,
+    outputs: Sequence[str] | None = None,
+    limits: Limits | None = None,
+    progress: Progress = SILENT,
+) -> Reasoned:
+    """Derive the output predicates of a rule file.
+
+    Parameters
+    ----------
+    outputs
+        Predicates to derive; default: those annotated with ``@output``.
+    limits
+        Bounds on rounds and on the growth of values.
+
+    Raises
+    ------
+    ProgramError, DataError, EvaluationError
+        If the rules, the data or their meeting are at fault.
+
+    Examples
+    --------
+    >>> closure = "reach(X, Y) :- edge(X, Y). reach(X, Z) :- reach(X, Y), edge(Y, Z)."
+    >>> sorted(reason(closure, {"edge": [("a", "b"), ("b", "c")]}).rows("reach"))
+    [('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    from kgreason.engine.limits import Limits
+    from kgreason.engine.seminaive import evaluate
+    from kgreason.graph.io.load import load_facts
+
+    program = load(rules)
+    facts = load_facts(program, sources(data), progress)
+    result = evaluate(program, facts, goals=outputs, limits=limits or Limits(), progress=progress)
+    return Reasoned(result.facts, result.stats)
+
+
+def anonymize(
+    rules: Rules,
+    data: Mapping[str, Any] | KnowledgeGraph | None = None,
+    *,
+    method: Method = "kguard",
+    mode: Mode = "published",
+    k: int = 3,
+    x: int = 4,
+    trials: int = 10,
+    max_subgraphs: int = MAX_SUBGRAPHS,
+    seed: int | None = None,
+    folders: Folders | None = None,
+    progress: Progress = SILENT,
+) -> Anonymization:
+    """Make an anonymous version of a graph, prove it, and score it.
+
+    Parameters
+    ----------
+    method
+        ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x with far fewer additions.
+    mode
+        Of ``"kguard"``: ``"published"`` follows the paper and may leave some subgraphs without images; the verdict
+        tells.
+    k
+        Number of indistinguishable places, at least 2.
+    x
+        Vertices of the subgraphs an attacker knows; for ``"klone"`` the size that is verified.
+    trials
+        Draws of random weights of which the most useful is kept.
+    max_subgraphs
+        Refuse graphs with more connected subgraphs of x vertices.
+    seed
+        For experiments only: a release that can be computed again must not be published. Without it the
+        operating system seeds the generator.
+    folders
+        Where to write the release and its secret; what is then verified and scored is what was written, read back.
+
+    Raises
+    ------
+    ProgramError, DataError, EvaluationError
+        If the rules or the data are at fault.
+    AnonymizationError
+        If the graph or the parameters admit no anonymization, or the folders exist.
+    """
+    from kgreason.anonymize.publish import publish
+
+    if folders is not None:
+        folders.check()
+    clock = Clock()
+    program = anonymizable(load(rules))
+    graph = _graph(program, data, progress)
+    clock.lap("read")
+    rng = np.random.default_rng(seed)
+    augmented = anonymizer(method, mode, k, x, trials, max_subgraphs).augment(graph, program, rng, progress)
+    release = publish(augmented, rng, frozenset(graph.labels.tolist()))
+    clock.lap("anonymize")
+    if folders is None:
+        return _assess(Pair(graph, release.graph, release.mapping), program, release, k, x, clock, progress)
+    with staged(folders) as (public, private):
+        write_release(public, release, program)
+        write_mapping(private / "mapping.csv", graph, release)
+        clock.lap("write")
+        pair = read_release(program, graph, public, private / "mapping.csv")
+        result = _assess(pair, program, release, k, x, clock, progress)
+        write_readme(public, program, release, holds=result.holds, seeded=seed is not None)
+        write_json(private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed})
+    return result
+
+
+def _assess(
+    pair: Pair,
+    program: CheckedProgram,
+    release: Release,
+    k: int,
+    x: int,
+    clock: Clock,
+    progress: Progress,
+) -> Anonymization:
+    verdict = verify(pair.original, pair.released, pair.mapping, program, k=k, x=x, progress=progress)
+    clock.lap("verify")
+    result = score(pair.original, pair.released, pair.mapping, program, progress=progress)
+    clock.lap("score")
+    return Anonymization(pair.original, release, verdict, result, clock.laps)
+
+
+def verify(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: Rules,
+    *,
+    k: int = 3,
+    x: int = 4,
+    progress: Progress = SILENT,
+) -> Verdict:
+    """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly.
+
+    Parameters
+    ----------
+    original, released
+        Graphs, for instance from `read_pair`.
+    mapping
+        Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
+    """
+    from kgreason.assess import verify as checker
+
+    return checker.verify(original, released, mapping, anonymizable(load(rules)), k, x, progress)
+
+
+def score(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: Rules,
+    *,
+    progress: Progress = SILENT,
+) -> Score:
+    """Utility U and U△ of the ``@query`` predicates, and fidelity (ANONYMIZATION.md §2)."""
+    from kgreason.assess.fidelity import fidelity
+    from kgreason.assess.utility import utility
+
+    progress.step("Scoring the release")
+    program = load(rules)
+    return Score(utility(original, released, mapping, program), fidelity(original, released))
+
+
+def read_graph(
+    rules: Rules, data: Mapping[str, Any] | None = None, *, progress: Progress = SILENT
+) -> KnowledgeGraph:
+    """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe."""
+    return _graph(load(rules), data, progress)
+
+
+def anonymizable(program: CheckedProgram) -> CheckedProgram:
+    """Return `program` if anonymization is meaningful under it.
+
+    Raises
+    ------
+    ProgramError
+        If the rules depend on vertex names, or name no edges.
+    """
+    from kgreason.analysis.generic import check_generic
+
+    diagnostics = check_generic(program)
+    if diagnostics:
+        raise ProgramError(diagnostics, program.text)
+    return program
+
+
+def anonymizer(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraphs: int) -> Anonymizer:
+    """Choose the algorithm by its name."""
+    from kgreason.anonymize.kguard import Kguard
+    from kgreason.anonymize.klone import Klone
+
+    if method == "klone":
+        return Klone(k, trials)
+    if method == "kguard" and mode == "exact":
+        raise AnonymizationError(
+            "KGUARD has no exact mode in this version",
+            hint="use --mode published, or --method klone for a guarantee that always holds",
+        )
+    if method == "kguard":
+        return Kguard(k, x, trials, max_subgraphs)
+    raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard or klone")
+
+
+def version() -> str:
+    """Version of kgreason."""
+    from kgreason import __version__
+
+    return __version__
+
+
+class Clock:
+    """Wall-clock seconds per stage."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """End a stage."""
+        now = perf_counter()
+        self.laps[stage] = now - self._last
+        self._last = now
+
+
+def _graph(
+    program: CheckedProgram, data: Mapping[str, Any] | KnowledgeGraph | None, progress: Progress
+) -> KnowledgeGraph:
+    from kgreason.graph.io.load import load_graph
+    from kgreason.graph.model import KnowledgeGraph
+
+    return data if isinstance(data, KnowledgeGraph) else load_graph(program, sources(data), progress)
+
+
+def sources(data: Mapping[str, Any] | None) -> dict[str, list[object]]:
+    """Sources of each predicate: paths become files with their options, tables in memory stay as they are."""
+    from kgreason.graph.io.source import SourceSpec, parse_file
+
+    def file(item: object) -> object:
+        return parse_file(str(item)) if isinstance(item, str | Path) else item
+
+    def files(given: object) -> list[object]:
+        several = isinstance(given, Sequence) and not isinstance(given, str)
+        if several and given and all(isinstance(item, str | Path | SourceSpec) for item in given):
+            return [file(item) for item in given]
+        return [file(given)]
+
+    return {predicate: files(given) for predicate, given in (data or {}).items()}

@@ -1,0 +1,74 @@
+"""Items 1 and 3 of Definition 4.1: original edges are kept, their weights are not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+
+
+def kept_edges(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which pairs of vertices have fewer edges of a relation in the release than in the original."""
+    mine, theirs = original.relations[name], released.relations.get(name)
+    keys, counts = np.unique(_keys(mine, mapping, released.n), return_counts=True)
+    present = np.zeros(len(keys), dtype=np.int64)
+    if theirs is not None:
+        known, numbers = np.unique(_keys(theirs, np.arange(released.n), released.n), return_counts=True)
+        position = np.searchsorted(known, keys)
+        found = np.isin(keys, known)
+        present[found] = numbers[position[found]]
+    for i in np.flatnonzero(present < counts):
+        edge = _edge(original, released, mapping, name, int(keys[i]))
+        yield f"{edge}: {counts[i]} in the original, {present[i]} in the release"
+
+
+def kept_weights(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which original weights cannot be told from released ones.
+
+    Of parallel edges the release does not say which is which: it is enough that each original edge can be given a released
+    one of another weight. By Hall's theorem this fails only if some weight occurs more often among the originals of a
+    pair than the release has other weights there. Pairs that lack edges are left to item 1.
+    """
+    mine, theirs = original.relations[name], released.relations.get(name)
+    if mine.weight is None or theirs is None:
+        return
+    if theirs.weight is None:
+        yield f"{name}: the release has no weights"
+        return
+    keys = _keys(mine, mapping, released.n)
+    their_keys = _keys(theirs, np.arange(released.n), released.n)
+    shared = np.isin(their_keys, keys)
+    before, after = _by_pair(keys, mine.weight), _by_pair(their_keys[shared], theirs.weight[shared])
+    for key, weights in before.items():
+        there = after.get(key, Counter())
+        count = there.total()
+        for weight, number in weights.items():
+            if weights.total() <= count and number > count - there[weight]:
+                yield f"{_edge(original, released, mapping, name, key)} still has the weight {weight}"
+
+
+def _keys(relation: Relation, mapping: Vertices, n: int) -> Vertices:
+    return mapping[relation.source] * n + mapping[relation.target]
+
+
+def _by_pair(keys: Vertices, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> dict[int, Counter[float]]:
+    pairs: dict[int, Counter[float]] = {}
+    for key, weight in zip(keys.tolist(), weights.tolist(), strict=True):
+        pairs.setdefault(key, Counter())[weight] += 1
+    return pairs
+
+
+def _edge(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str, key: int) -> str:
+    """Name an edge by its released labels and, in brackets, the original ones."""
+    ends = []
+    for v in divmod(key, released.n):
+        (u,) = np.flatnonzero(mapping == v)
+        ends.append(f"{released.labels[v]} (original {original.labels[u]})")
+    return f"{name}: {' -> '.join(ends)}"

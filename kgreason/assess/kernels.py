@@ -1,0 +1,384 @@
+"""Compiled loops of the checker; each has a plain twin in ``tests/test_verify.py``."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.jit import kernel
+
+Ints = npt.NDArray[np.int64]
+
+
+@kernel
+def next_subsets(
+    indptr: Ints, indices: Ints, head: Ints, chosen: Ints, at: Ints, end: Ints, open_: Ints, seen: Ints, out: Ints
+) -> int:
+    """Go on listing the connected vertex sets of an undirected graph until `out` is full.
+
+    Each set is found once, from its least vertex (ESU of Wernicke, "Efficient detection of network motifs", 2006).
+    The state is kept by the caller between calls: ``head = [root, number of chosen vertices]``; at depth d
+    the vertices ``open_[at[d]:end[d]]`` may still join; `seen` marks the chosen ones and all their neighbours.
+
+    Parameters
+    ----------
+    indptr, indices
+        Neighbours of each vertex.
+    out
+        Shape (capacity, x), x at least 2.
+
+    Returns
+    -------
+    int
+        Rows written; the listing is over when ``head[0]`` is the number of vertices.
+    """
+    n = len(indptr) - 1
+    last = out.shape[1] - 1
+    count = 0
+    root, depth = head[0], head[1]
+    while root < n:
+        if depth == 0:
+            chosen[0] = root
+            seen[root] = 1
+            depth = 1
+            at[1] = 0
+            end[0] = 0
+            end[1] = 0
+            for i in range(indptr[root], indptr[root + 1]):
+                u = indices[i]
+                if u > root and seen[u] == 0:
+                    seen[u] = 1
+                    open_[end[1]] = u
+                    end[1] += 1
+        if depth == last:
+            while at[depth] < end[depth] and count < len(out):
+                for i in range(depth):
+                    out[count, i] = chosen[i]
+                out[count, depth] = open_[at[depth]]
+                at[depth] += 1
+                count += 1
+            if at[depth] < end[depth]:
+                break
+        elif at[depth] < end[depth]:
+            w = open_[at[depth]]
+            at[depth] += 1
+            chosen[depth] = w
+            stop = end[depth]
+            for i in range(indptr[w], indptr[w + 1]):
+                u = indices[i]
+                if u > root and seen[u] == 0:
+                    seen[u] = 1
+                    open_[stop] = u
+                    stop += 1
+            depth += 1
+            at[depth] = at[depth - 1]
+            end[depth] = stop
+            continue
+        for i in range(end[depth - 1], end[depth]):
+            seen[open_[i]] = 0
+        depth -= 1
+        if depth == 0:
+            seen[root] = 0
+            root += 1
+    head[0] = root
+    head[1] = depth
+    return count
+
+
+@kernel
+def pair_types(members: Ints, indptr: Ints, indices: Ints, types: Ints, out: Ints) -> None:
+    """Look up the type of every ordered pair of vertices of every set.
+
+    Parameters
+    ----------
+    members
+        Shape (N, x).
+    indptr, indices, types
+        For each vertex its sorted successors, and the type (at least 1) of each of these pairs.
+    out
+        Written; shape (N, x * x), 0 where there is no edge.
+    """
+    size = members.shape[1]
+    for i in range(len(members)):
+        for a in range(size):
+            first, stop = indptr[members[i, a]], indptr[members[i, a] + 1]
+            for b in range(size):
+                v = members[i, b]
+                low, high = first, stop
+                while low < high:
+                    middle = (low + high) // 2
+                    if indices[middle] < v:
+                        low = middle + 1
+                    else:
+                        high = middle
+                out[i, a * size + b] = types[low] if low < stop and indices[low] == v else 0
+
+
+@kernel
+def intern(rows: Ints, store: Ints, slots: Ints, used: int, ids: Ints) -> int:
+    """Number the distinct rows by first occurrence, going on from the `used` rows in `store`.
+
+    `slots` is a hash table of row numbers, its length a power of two, -1 where empty; `store` and `slots`
+    must have room for all `rows`. Returns the number of rows stored.
+    """
+    mask = len(slots) - 1
+    width = rows.shape[1]
+    for i in range(len(rows)):
+        h = 0
+        for j in range(width):
+            h = (h ^ rows[i, j]) * 0x9E3779B97F4A7C1
+            h ^= h >> 29
+        slot = h & mask
+        while True:
+            known = slots[slot]
+            if known < 0:
+                store[used] = rows[i]
+                slots[slot] = used
+                ids[i] = used
+                used += 1
+                break
+            same = True
+            for j in range(width):
+                if store[known, j] != rows[i, j]:
+                    same = False
+                    break
+            if same:
+                ids[i] = known
+                break
+            slot = (slot + 1) & mask
+    return used
+
+
+@kernel
+def least_order(matrices: Ints, permutations: Ints, best: Ints) -> None:
+    """Find for each x by x matrix the permutation of its vertices that makes it least, row by row.
+
+    `matrices` has shape (N, x * x), `permutations` (x!, x), `best` (N,) is written.
+    """
+    size = permutations.shape[1]
+    for i in range(len(matrices)):
+        winner = 0
+        for p in range(1, len(permutations)):
+            verdict = 0
+            for a in range(size):
+                for b in range(size):
+                    new = matrices[i, permutations[p, a] * size + permutations[p, b]]
+                    old = matrices[i, permutations[winner, a] * size + permutations[winner, b]]
+                    if new != old:
+                        verdict = -1 if new < old else 1
+                        break
+                if verdict != 0:
+                    break
+            if verdict < 0:
+                winner = p
+        best[i] = winner
+
+
+@kernel
+def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Ints) -> bool:
+    """Tell whether two placements share no vertex and, position by position, no trait."""
+    size = len(first)
+    for p in range(size):
+        u, v = first[turn[p]], second[other_turn[p]]
+        for t in range(3):
+            if traits[u, t] == traits[v, t]:
+                return False
+    for p in range(size):
+        for q in range(size):
+            if first[p] == second[q]:
+                return False
+    return True
+
+
+@kernel
+def _scarce(found: Ints, count: int, members: Ints, turns: Ints, traits: Ints, need: int) -> bool:
+    """Tell whether some position has fewer than `need` different in-degrees or out-degrees."""
+    values = np.empty(need, dtype=np.int64)
+    for p in range(turns.shape[1]):
+        for t in range(2):
+            different = 0
+            for i in range(count):
+                value = traits[members[found[i] // len(turns), turns[found[i] % len(turns), p]], t]
+                new = True
+                for j in range(different):
+                    if values[j] == value:
+                        new = False
+                        break
+                if new:
+                    values[different] = value
+                    different += 1
+                    if different == need:
+                        break
+            if different < need:
+                return True
+    return False
+
+
+@kernel
+def _clique(
+    start: int, found: Ints, count: int, need: int, work: Ints, left: Ints, chosen: Ints,
+    members: Ints, turns: Ints, traits: Ints, budget: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Choose `need` placements that are pairwise apart: `start` and others of ``found[:count]``.
+
+    Returns (1 chosen, 0 impossible, -1 given up; comparisons spent).
+    """
+    f = len(turns)
+    chosen[0] = start
+    if need == 1:
+        return 1, 0
+    size = 0
+    for i in range(count):
+        c = found[i]
+        if _apart(members[start // f], turns[start % f], members[c // f], turns[c % f], traits):
+            if need == 2:
+                chosen[1] = c
+                return 1, i
+            work[1, size] = c
+            size += 1
+    spent = count
+    level = 1
+    left[1] = size
+    while level >= 1:
+        if left[level] < need - level:
+            level -= 1
+            continue
+        left[level] -= 1
+        c = work[level, left[level]]
+        chosen[level] = c
+        if level == need - 1:
+            return 1, spent
+        size = 0
+        for i in range(left[level]):
+            d = work[level, i]
+            if _apart(members[c // f], turns[c % f], members[d // f], turns[d % f], traits):
+                work[level + 1, size] = d
+                size += 1
+        spent += left[level]
+        if spent > budget:
+            return -1, spent
+        level += 1
+        left[level] = size
+    return 0, spent
+
+
+@kernel
+def find_images(
+    targets: Ints, members: Ints, turns: Ints, traits: Ints, need: int, patience: int, budget: int, images: Ints
+) -> Ints:
+    """Find for each target `need` placements of members that are apart from it and from each other.
+
+    A placement (m, f) puts vertex ``members[m, turns[f, p]]`` at position p. Two are apart if they share no vertex and
+    the vertices at each position differ in all three traits.
+
+    Parameters
+    ----------
+    targets
+        Shape (T, x), in canonical order; neighbouring rows with equal degrees share their list of placements.
+    members, turns
+        Shape (M, x), in canonical order; and the automorphisms of the canonical form, shape (F, x).
+    traits
+        In-degree, out-degree and label number of each vertex, shape (n, 3).
+    patience
+        Comparisons after which a search stops to count whether it can succeed at all.
+    budget
+        Comparisons after which a search is given up.
+    images
+        Written where found; shape (T, need): placement m * F + f.
+
+    Returns
+    -------
+    ndarray
+        int64 (T,): 1 found, 0 there is none (exact), -1 given up.
+    """
+    size = targets.shape[1]
+    f = len(turns)
+    total = len(members) * f
+    status = np.zeros(len(targets), dtype=np.int64)
+    alike = np.empty(256, dtype=np.int64)  # placements that differ from the target in all degrees
+    mine = np.empty(256, dtype=np.int64)  # those of them that share no vertex with it
+    work = np.empty((need, 256), dtype=np.int64)
+    left = np.zeros(need + 1, dtype=np.int64)
+    chosen = np.zeros(need, dtype=np.int64)
+    known = 0
+    scan = 0
+    hopeless = False
+    for t in range(len(targets)):
+        same = t > 0
+        for p in range(size):
+            if not same:
+                break
+            u, v = targets[t, p], targets[t - 1, p]
+            same = traits[u, 0] == traits[v, 0] and traits[u, 1] == traits[v, 1]
+        if not same:
+            known = 0
+            scan = 0
+            hopeless = False
+        if hopeless:
+            continue
+        position = 0
+        count = 0
+        tried = 0
+        spent = 0
+        counted = False
+        while True:
+            c = -1
+            if position < known:
+                c = alike[position]
+                position += 1
+            else:
+                while scan < total and c < 0:
+                    m, g = scan // f, scan % f
+                    c = scan
+                    for p in range(size):
+                        u, v = targets[t, p], members[m, turns[g, p]]
+                        if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1]:
+                            c = -1
+                            break
+                    scan += 1
+                if c >= 0:
+                    if known == len(alike):
+                        alike = np.concatenate((alike, np.empty_like(alike)))
+                        mine = np.concatenate((mine, np.empty_like(mine)))
+                        work = np.empty((need, len(alike)), dtype=np.int64)
+                    alike[known] = c
+                    known += 1
+                    position = known
+            if c >= 0:
+                m, g = c // f, c % f
+                clash = False
+                for p in range(size):
+                    if traits[targets[t, p], 2] == traits[members[m, turns[g, p]], 2]:
+                        clash = True
+                    for q in range(size):
+                        if targets[t, p] == members[m, q]:
+                            clash = True
+                if clash:
+                    continue
+                mine[count] = c
+                count += 1
+                if spent > patience:
+                    continue
+            elif not counted:
+                counted = True
+                if _scarce(alike, known, members, turns, traits, need):
+                    hopeless = True
+                    break
+                if _scarce(mine, count, members, turns, traits, need):
+                    break
+            if tried == count:
+                break
+            result, cost = _clique(
+                mine[tried], mine, tried, need, work, left, chosen, members, turns, traits, budget - spent
+            )
+            tried += 1
+            spent += cost + 1
+            if result == 1:
+                status[t] = 1
+                for j in range(need):
+                    images[t, j] = chosen[j]
+                break
+            if result < 0 or spent > budget:
+                status[t] = -1
+                break
+    return status

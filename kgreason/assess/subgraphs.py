@@ -1,0 +1,208 @@
+"""Connected vertex sets of a graph, and their classes up to KG-isomorphism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.model import KnowledgeGraph
+
+Ints = npt.NDArray[np.int64]
+CHUNK = 1 << 16
+
+
+def scrambled(count: int) -> Ints:
+    """A fixed order of 0 .. count-1 without apparent pattern."""
+    # splitmix64 (Steele, Lea, Flood 2014), a bijection on 64-bit integers
+    z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.argsort(z ^ (z >> np.uint64(31)))
+
+
+def connected_subsets(graph: KnowledgeGraph, size: int, chunk: int = CHUNK) -> Iterator[Ints]:
+    """List all vertex sets of `size` vertices that induce a weakly connected subgraph, each once.
+
+    Yields
+    ------
+    ndarray
+        int64 arrays of shape (at most `chunk`, size), together all sets, in no particular order.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> sorted(tuple(sorted(row)) for part in connected_subsets(graph, 3) for row in part.tolist())
+    [(0, 1, 2), (1, 2, 3)]
+    """
+    n = graph.n
+    if size == 1:
+        for first in range(0, n, chunk):
+            yield np.arange(first, min(n, first + chunk), dtype=np.int64)[:, None]
+        return
+    from kgreason.assess.kernels import next_subsets
+
+    order = scrambled(n)
+    number = np.empty(n, dtype=np.int64)
+    number[order] = np.arange(n)
+    source, target = (number[ends] for ends in graph.ends)
+    pairs = np.unique(np.concatenate([source * n + target, target * n + source]))
+    pairs = pairs[pairs // max(n, 1) != pairs % max(n, 1)]
+    indptr = np.searchsorted(pairs, np.arange(n + 1) * n)
+    head = np.zeros(2, dtype=np.int64)
+    chosen, at, end = np.zeros((3, size + 1), dtype=np.int64)
+    opened, seen = np.zeros((2, n + 1), dtype=np.int64)
+    out = np.empty((chunk, size), dtype=np.int64)
+    while head[0] < n:
+        count = next_subsets(indptr, pairs % n, head, chosen, at, end, opened, seen, out)
+        if count:
+            yield order[out[:count]]
+
+
+class Pairs:
+    """The ground edges of a graph by ordered pair of vertices.
+
+    The type of a pair is the number of edges of each relation between the two in that direction; type 0 is none.
+
+    Attributes
+    ----------
+    counts
+        Edges per relation of each type, shape (types, relations).
+    """
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        n = max(graph.n, 1)
+        source, target = graph.ends
+        keys, position = np.unique(source * n + target, return_inverse=True)
+        relation = np.repeat(np.arange(len(graph.relations)), [len(r) for r in graph.relations.values()])
+        counts = np.zeros((len(keys), len(graph.relations)), dtype=np.int64)
+        np.add.at(counts, (position, relation.astype(np.int64)), 1)
+        none = np.zeros((1, counts.shape[1]), dtype=np.int64)
+        kinds, types = np.unique(np.concatenate([none, counts]), axis=0, return_inverse=True)
+        self.counts: Ints = kinds
+        self._types = np.ascontiguousarray(types.reshape(-1)[1:].astype(np.int64))
+        self._indptr = np.searchsorted(keys, np.arange(graph.n + 1) * n)
+        self._indices = keys % n
+
+    def of(self, members: Ints) -> Ints:
+        """Types of all ordered pairs within each vertex set (N, x), shape (N, x * x)."""
+        from kgreason.assess.kernels import pair_types
+
+        types = np.empty((len(members), members.shape[1] ** 2), dtype=np.int64)
+        pair_types(np.ascontiguousarray(members), self._indptr, self._indices, self._types, types)
+        return types
+
+
+class Interner:
+    """Numbers distinct rows of integers by first occurrence."""
+
+    def __init__(self, width: int) -> None:
+        self.count = 0
+        self._store = np.empty((0, width), dtype=np.int64)
+        self._slots = np.full(1, -1, dtype=np.int64)
+
+    @property
+    def rows(self) -> Ints:
+        """The distinct rows seen so far, by number."""
+        return self._store[: self.count]
+
+    def number(self, rows: Ints) -> Ints:
+        """Give each row its number."""
+        from kgreason.assess.kernels import intern
+
+        rows = np.ascontiguousarray(rows)
+        if self.count + len(rows) > len(self._store):
+            self._grow(2 * (self.count + len(rows)))
+        ids = np.empty(len(rows), dtype=np.int64)
+        self.count = int(intern(rows, self._store, self._slots, self.count, ids))
+        return ids
+
+    def _grow(self, capacity: int) -> None:
+        from kgreason.assess.kernels import intern
+
+        old = self.rows.copy()
+        self._store = np.empty((capacity, old.shape[1]), dtype=np.int64)
+        self._slots = np.full(1 << (2 * capacity - 1).bit_length(), -1, dtype=np.int64)
+        intern(old, self._store, self._slots, 0, np.empty(len(old), dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Form:
+    """The canonical form of a class: type of every ordered pair of positions.
+
+    Attributes
+    ----------
+    types
+        int64 (x, x).
+    automorphisms
+        Permutations of the positions that change nothing; the first is the identity; int64 (F, x).
+    """
+
+    types: Ints
+    automorphisms: Ints
+
+    def connected_ground(self, ground_types: int) -> bool:
+        """Whether ground edges, of types below `ground_types`, connect the positions weakly."""
+        size = len(self.types)
+        ground = self.types % ground_types
+        reach = ((ground + ground.T) != 0) | np.eye(size, dtype=bool)
+        for _ in range(size):
+            reach = reach @ reach
+        return bool(reach.all())
+
+
+class Classes:
+    """Classes of x by x matrices up to permutation of the vertices; exact, each distinct matrix is looked at once."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._permutations = np.array(list(permutations(range(size))), dtype=np.int64)
+        self._matrices = Interner(size * size)
+        self._forms = Interner(size * size)
+        self._class = np.empty(0, dtype=np.int64)
+        self._order = np.empty(0, dtype=np.int64)
+        self._known: dict[int, Form] = {}
+
+    def classify(self, matrices: Ints) -> tuple[Ints, Ints]:
+        """Class of each matrix, and the order of its vertices that gives the canonical form.
+
+        Parameters
+        ----------
+        matrices
+            int64 (N, x * x).
+
+        Returns
+        -------
+        classes
+            int64 (N,).
+        orders
+            int64 (N, x): position p of the canonical form is vertex ``orders[i, p]`` of the set.
+        """
+        ids = self._matrices.number(matrices)
+        self._learn(self._matrices.rows[len(self._class) :])
+        return self._class[ids], self._permutations[self._order[ids]]
+
+    def _learn(self, fresh: Ints) -> None:
+        if not len(fresh):
+            return
+        from kgreason.assess.kernels import least_order
+
+        best = np.empty(len(fresh), dtype=np.int64)
+        least_order(np.ascontiguousarray(fresh), self._permutations, best)
+        order = self._permutations[best]
+        places = (order[:, :, None] * self.size + order[:, None, :]).reshape(len(fresh), -1)
+        forms = np.take_along_axis(fresh, places, axis=1)
+        self._class = np.concatenate([self._class, self._forms.number(forms)])
+        self._order = np.concatenate([self._order, best])
+
+    def form(self, number: int) -> Form:
+        """The canonical form of a class."""
+        if number not in self._known:
+            types = self._forms.rows[number].reshape(self.size, self.size)
+            turned = types[self._permutations[:, :, None], self._permutations[:, None, :]]
+            same = (turned == types).all(axis=(1, 2))
+            self._known[number] = Form(types, self._permutations[same])
+        return self._known[number]

@@ -1,0 +1,117 @@
+"""What the checker finds: each item of the definition, and for each violated one a witness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Item:
+    """One condition of Definition 4.1.
+
+    Attributes
+    ----------
+    name
+        Which condition.
+    holds
+        Whether it holds.
+    detail
+        What was found, in one sentence.
+    witnesses
+        For a violated condition, some of the places where it fails, in words.
+    """
+
+    name: str
+    holds: bool
+    detail: str
+    witnesses: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        head = f"{'holds' if self.holds else 'FAILS'}  {self.name}: {self.detail}"
+        return "\n".join([head, *("    " + line for w in self.witnesses for line in w.splitlines())])
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Share of the attacked subgraphs X1 for which item 4 holds.
+
+    Attributes
+    ----------
+    satisfied, total
+        Subgraphs with k - 1 images; all subgraphs.
+    undecided
+        Subgraphs whose search was given up; they do not count as satisfied.
+    """
+
+    satisfied: int
+    total: int
+    undecided: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether every subgraph was decided; else `value` is a lower bound."""
+        return self.undecided == 0
+
+    @property
+    def value(self) -> float:
+        """δ, 1.0 where there is no subgraph at all."""
+        return self.satisfied / self.total if self.total else 1.0
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"{self.value:.3f} ({self.satisfied:,} of {self.total:,}, exact)"
+        return f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}, {self.undecided:,} undecided)"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a release is a (k,x)-isomorphism anonymization of its original.
+
+    Attributes
+    ----------
+    k, x
+        Parameters of the guarantee that was checked.
+    items
+        All conditions, in the order of the definition.
+    delta
+        δ-anonymity; `None` when a violated earlier item leaves it without meaning.
+    """
+
+    k: int
+    x: int
+    items: tuple[Item, ...]
+    delta: Delta | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether every item holds."""
+        return all(item.holds for item in self.items)
+
+    def __getitem__(self, name: str) -> Item:
+        """Look an item up by name."""
+        return next(item for item in self.items if item.name == name)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.items))
+
+    def as_dict(self) -> Mapping[str, object]:
+        """Plain data for JSON."""
+        delta = self.delta
+        return {
+            "k": self.k,
+            "x": self.x,
+            "holds": self.holds,
+            "delta": delta
+            and {
+                "value": delta.value,
+                "satisfied": delta.satisfied,
+                "total": delta.total,
+                "undecided": delta.undecided,
+                "exact": delta.exact,
+            },
+            "items": [
+                {"name": i.name, "holds": i.holds, "detail": i.detail, "witnesses": list(i.witnesses)}
+                for i in self.items
+            ],
+        }

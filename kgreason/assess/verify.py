@@ -1,0 +1,213 @@
+"""Decide whether a release is a (k,x)-isomorphism anonymization of its original.
+
+References
+----------
+Definition 4.1 of the KGISO paper; restated in docs as (k,x)-isomorphism. The checker shares no code with the anonymizers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.assess.augmentation import kept_edges, kept_weights
+from kgreason.assess.images import Space, Targets, attacked_subsets, decide
+from kgreason.assess.verdict import Delta, Item, Verdict
+from kgreason.assess.witness import image_witness, listing
+from kgreason.errors import AnonymizationError
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.progress import SILENT, Progress
+
+LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
+TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
+WITNESSES = 5
+
+
+def verify(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+    k: int,
+    x: int,
+    progress: Progress = SILENT,
+) -> Verdict:
+    """Check every item of Definition 4.1, item 4 for all attacked subgraphs.
+
+    Parameters
+    ----------
+    original, released
+        G and A.
+    mapping
+        Original vertex v is released vertex ``mapping[v]``; int64, shape (n,), -1 where unknown.
+    rules
+        Σ; the edges of ``rules.derived`` count.
+    k, x
+        Images of each attacked subgraph, itself included, and its number of vertices.
+
+    Raises
+    ------
+    AnonymizationError
+        If attacked subgraphs have more than 8 vertices.
+
+    Examples
+    --------
+    Two companies and a copy of them, all with different degrees:
+
+    >>> from kgreason.analysis.check import load_text
+    >>> rules = load_text('@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')
+    >>> original = KnowledgeGraph.from_edges([("A", "B", 0.8)], relation="own")
+    >>> edges = [("p", "q", 0.7), ("r", "s", 0.9), ("t", "r", 0.2), ("s", "q", 0.1)]
+    >>> verdict = verify(original, KnowledgeGraph.from_edges(edges, relation="own"), np.array([0, 1]), rules, 2, 2)
+    >>> verdict.holds, str(verdict.delta)
+    (False, '0.000 (0 of 1, exact)')
+    >>> print(verdict["images"])
+    """
+    items = [_parameters(original.n, k, x), _mapping(original, released, mapping), _connected(released)]
+    usable = items[1].holds
+    items += [_augmentation(original, released, mapping, usable), _labels(original, released)]
+    items += [_weights(original, released, mapping, usable), _weight_range(released)]
+    items += [_incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
+    if not usable or k < 1 or x < 1:
+        reason = "the mapping is broken" if not usable else "k and x must be at least 1"
+        return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
+    images, delta = _images(original, released, mapping, rules, k, x, progress)
+    return Verdict(k, x, (*items, images), delta)
+
+
+def _parameters(n: int, k: int, x: int) -> Item:
+    if not 1 <= x <= n:
+        return Item("parameters", False, f"x = {x} is not between 1 and the number of vertices, {n}")
+    most = math.comb(n, x)
+    if not 1 <= k <= most:
+        return Item("parameters", False, f"k = {k} is not between 1 and the number of sets of {x} vertices, {most}")
+    return Item("parameters", True, f"k = {k}, x = {x}, {n:,} vertices")
+
+
+def _mapping(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Item:
+    if len(mapping) != original.n:
+        return Item("mapping", False, f"{len(mapping):,} entries for {original.n:,} original vertices")
+    lost = np.flatnonzero((mapping < 0) | (mapping >= released.n))
+    if len(lost):
+        words = listing(f"{original.labels[v]} has no released vertex" for v in lost[: WITNESSES + 1])
+        return Item("mapping", False, f"{len(lost):,} original vertices have no released vertex", words)
+    images, count = np.unique(mapping, return_counts=True)
+    shared = images[count > 1]
+    if len(shared):
+        words = listing(
+            f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
+            for v in shared[: WITNESSES + 1]
+        )
+        return Item("mapping", False, f"{len(shared):,} released vertices stand for several originals", words)
+    return Item("mapping", True, f"each of {original.n:,} vertices has its own among {released.n:,}")
+
+
+def _connected(released: KnowledgeGraph) -> Item:
+    count, component = released.components()
+    if count <= 1:
+        return Item("connected", True, "the release is weakly connected")
+    sizes = np.bincount(component)
+    least = int(sizes.argmin())
+    some = ", ".join(map(str, released.labels[component == least][:WITNESSES]))
+    words = (f"the smallest component has {sizes[least]:,} vertices: {some}{', ...' * (sizes[least] > WITNESSES)}",)
+    return Item("connected", False, f"the release has {count:,} weakly connected components", words)
+
+
+def _augmentation(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool) -> Item:
+    if not usable:
+        return Item("augmentation", False, "not examined: the mapping is broken")
+    missing = [w for name in original.relations for w in kept_edges(original, released, mapping, name)]
+    if missing:
+        return Item("augmentation", False, f"{len(missing):,} pairs lack original edges", listing(missing))
+    return Item("augmentation", True, f"all {original.m:,} original edges are among {released.m:,}")
+
+
+def _labels(original: KnowledgeGraph, released: KnowledgeGraph) -> Item:
+    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
+    if kept:
+        return Item("labels", False, f"{len(kept):,} original labels are in the release", listing(kept))
+    return Item("labels", True, "no original label is in the release")
+
+
+def _weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool) -> Item:
+    if not usable:
+        return Item("weights", False, "not examined: the mapping is broken")
+    kept = [w for name in original.relations for w in kept_weights(original, released, mapping, name)]
+    if kept:
+        return Item("weights", False, f"{len(kept):,} original weights are kept", listing(kept))
+    count = sum(len(r) for r in original.relations.values() if r.weight is not None)
+    return Item("weights", True, f"all {count:,} original weights are changed" if count else "there are no weights")
+
+
+def _weight_range(released: KnowledgeGraph) -> Item:
+    words = []
+    for name, r in released.relations.items():
+        if r.weight is not None:
+            outside = np.flatnonzero(~((r.weight >= 0) & (r.weight <= 1)))
+            for e in outside:
+                edge = f"{released.labels[r.source[e]]} -> {released.labels[r.target[e]]}"
+                words.append(f"{name}: {edge} has weight {r.weight[e]}")
+    if words:
+        return Item("weight range", False, f"{len(words):,} weights lie outside [0, 1]", listing(words))
+    return Item("weight range", True, "all weights lie in [0, 1]")
+
+
+def _incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Item:
+    name = f"incoming sums of {predicate}"
+    relation = released.relations.get(predicate)
+    if relation is None or relation.weight is None:
+        return Item(name, True, "the relation has no weights")
+    order = np.argsort(relation.target, kind="stable")
+    targets, first = np.unique(relation.target[order], return_index=True)
+    sums = np.array([math.fsum(w) for w in np.split(relation.weight[order], first[1:])][: len(targets)])
+    high = np.flatnonzero(~(sums <= bound * (1 + TOLERANCE) + TOLERANCE))
+    if len(high):
+        words = listing(f"incoming weights of {released.labels[targets[i]]} sum to {sums[i]}" for i in high)
+        return Item(name, False, f"{len(high):,} vertices exceed {bound:g}", words)
+    return Item(name, True, f"incoming weights of every vertex sum to at most {bound:g}")
+
+
+def _images(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+    k: int,
+    x: int,
+    progress: Progress,
+) -> tuple[Item, Delta]:
+    space = Space(released, rules)
+    names = np.full(released.n, None, dtype=object)
+    names[mapping] = original.labels
+    satisfied = total = undecided = 0
+    words: list[str] = []
+    for size, subsets in attacked_subsets(original, x):
+        if size > LARGEST:
+            raise AnonymizationError(
+                f"subgraphs of {size} vertices cannot be decided", hint=f"verify with x of at most {LARGEST}"
+            )
+        found = decide(space, size, _mapped(subsets, mapping), k, progress)
+        satisfied += int((found.status == 1).sum())
+        undecided += int((found.status == -1).sum())
+        total += len(found.status)
+        words += [image_witness(space, found, i, k, names) for i in _some_failed(found)]
+    delta = Delta(satisfied, total, undecided)
+    failed = total - satisfied
+    detail = f"{satisfied:,} of {total:,} subgraphs have {k - 1} images, δ = {delta}"
+    return Item("images", not failed, detail, listing(words, failed)), delta
+
+
+def _mapped(subsets: Iterable[Vertices], mapping: Vertices) -> Iterator[Vertices]:
+    return (mapping[members] for members in subsets)
+
+
+def _some_failed(found: Targets) -> list[int]:
+    """A few attacked subgraphs without images, of different classes if there are such."""
+    failed = np.flatnonzero(found.status != 1)
+    _, first = np.unique(found.classes[failed], return_index=True)
+    picked = dict.fromkeys([*failed[first[:WITNESSES]].tolist(), *failed[:WITNESSES].tolist()])
+    return list(picked)[:WITNESSES]

@@ -1,0 +1,101 @@
+"""Witnesses in words: what a person needs to see that a condition fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.images import Space, Targets
+
+Ints = npt.NDArray[np.int64]
+SHOWN = 5
+CHECKED = 1 << 18  # members of a class that a witness is written from
+
+
+def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
+    """The first few of many witnesses, and how many there are more.
+
+    Examples
+    --------
+    >>> listing(f"edge {i}" for i in range(7))
+    ('edge 0', 'edge 1', 'edge 2', 'edge 3', 'edge 4', '... and 2 more')
+    """
+    words = iter(words)
+    shown = tuple(islice(words, SHOWN))
+    more = sum(1 for _ in words) if total is None else total - len(shown)
+    return (*shown, f"... and {more:,} more") if more > 0 else shown
+
+
+def image_witness(
+    space: Space, found: Targets, row: int, k: int, originals: npt.NDArray[np.object_]
+) -> str:
+    """Describe an attacked subgraph and why it lacks images.
+
+    Parameters
+    ----------
+    row
+        Which of the attacked subgraphs.
+    originals
+        For each released vertex the label of its original, `None` for synthetic ones.
+    """
+    vertices = found.members[row].tolist()
+    labels = space.graph.labels
+    names = [f"{labels[v]} (original {originals[v]})" for v in vertices]
+    lines = [f"subgraph of {', '.join(names)}", *_edges(space, found, row)]
+    if found.status[row] == -1:
+        return "\n  ".join([*lines, "not decided: the search was given up"])
+    return "\n  ".join([*lines, _reason(space, found, row, k)])
+
+
+def _edges(space: Space, found: Targets, row: int) -> list[str]:
+    labels = space.graph.labels[found.members[row]]
+    types = found.forms.form(int(found.classes[row])).types
+    ground, derived = [], []
+    for a, b in np.argwhere(types):
+        counts = space.pairs.counts[types[a, b] % space.ground_types]
+        bits = int(types[a, b]) // space.ground_types
+        for name, count in zip(space.graph.relations, counts.tolist(), strict=True):
+            if count:
+                ground.append(f"{name}: {labels[a]} -> {labels[b]}" + f" ({count} edges)" * (count > 1))
+        for number, name in enumerate(space.rules.derived):
+            if bits >> number & 1:
+                derived.append(f"{name}: {labels[a]} -> {labels[b]}")
+    return [
+        f"edges: {'; '.join(ground) or 'none'}",
+        f"derived edges: {'; '.join(derived) or 'none'}",
+    ]
+
+
+def _reason(space: Space, found: Targets, row: int, k: int) -> str:
+    number = int(found.classes[row])
+    target = found.members[row]
+    whole = found.pools.get(number, target[None, :])
+    pool = whole[:CHECKED]
+    about = "at least " if len(whole) > len(pool) else ""
+    disjoint = pool[~np.isin(pool, target).any(axis=1)]
+    same = max(len(whole) - 1, 0)
+    text = f"KG-isomorphic to {same:,} other subgraphs of the release; {about}{len(disjoint):,} share no vertex with it"
+    if len(disjoint) < 1:
+        return text
+    turns = found.forms.form(number).automorphisms
+    placed = disjoint[:, turns].reshape(-1, len(target))
+    differs = space.traits[placed] != space.traits[target][None, :, :]
+    fits = differs.all(axis=(1, 2))
+    count = int(fits.reshape(len(disjoint), -1).any(axis=1).sum())
+    text += f"; of these {about}{count:,} can have all labels, in-degrees and out-degrees different from its own"
+    if count >= k - 1:
+        return f"{text}, but no {k - 1} of them that are disjoint and different from each other"
+    return text + _equal_degrees(space, target, differs)
+
+
+def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
+    """Name the vertex whose degree is the most common obstacle."""
+    equal = (~differs[:, :, :2]).mean(axis=0)
+    position, trait = np.unravel_index(int(equal.argmax()), equal.shape)
+    degree = space.traits[target[position], trait]
+    word = ("in-degree", "out-degree")[int(trait)]
+    label = space.graph.labels[target[position]]
+    return f"; the vertex in the place of {label} has its {word} {degree} in {equal[position, trait]:.0%} of the placements"

@@ -1,0 +1,8 @@
+"""What a user chooses by name."""
+
+from typing import Literal
+
+Method = Literal["kguard", "klone"]
+Mode = Literal["exact", "published"]
+
+MAX_SUBGRAPHS = 10_000_000  # by default more are refused: each takes memory and time

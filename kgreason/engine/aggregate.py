@@ -1,0 +1,201 @@
+"""Grouped aggregation: the state of one rule, fed by batches of contributions."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.analysis.checked import Aggregation
+from kgreason.engine import kernels
+from kgreason.engine.relation import CHUNK, NO_RANKS, Rows, Slots, grown
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Kind, doubles
+
+FUNCTIONS = {
+    "sum": kernels.SUM,
+    "avg": kernels.SUM,
+    "median": kernels.SUM,
+    "prod": kernels.PROD,
+    "count": kernels.COUNT,
+    "min": kernels.EXTREME,
+    "max": kernels.EXTREME,
+}
+NOTHING = np.empty(0, dtype=np.int64)
+
+
+class Keys:
+    """Distinct tuples, numbered in the order in which they come."""
+
+    def __init__(self, width: int) -> None:
+        self.key = np.arange(width, dtype=np.int64)
+        self.rows: Rows = np.empty((16, width), dtype=np.int64)
+        self.slots = Slots()
+        self.count = 0
+
+    def reserve(self, more: int) -> int:
+        """Make room for `more` tuples; returns how many there is room for in all."""
+        need = self.count + more
+        if need > len(self.rows):
+            self.rows = grown(self.rows[: self.count], max(need, 2 * len(self.rows)))
+        self.slots.reserve(need)
+        return len(self.rows)
+
+
+class Groups:
+    """Contributions by group.
+
+    Each contributor counts with its best value: the least for a minimum, else the greatest. In recursion, `add` keeps
+    the totals up to date and `changes` gives those that changed; otherwise `totals` computes all at the end, so that no
+    total depends on the order of the contributions.
+
+    Parameters
+    ----------
+    width, contributors
+        Number of group columns and of contributor columns; a batch holds them first, and the value last.
+    kind
+        Of the values.
+    """
+
+    def __init__(
+        self, aggregation: Aggregation, width: int, contributors: int, kind: Kind, symbols: Symbols
+    ) -> None:
+        function = aggregation.function
+        self.name = function.removeprefix("m") if aggregation.monotonic else function
+        self.kind = kind
+        self.symbols = symbols
+        self.keep = kernels.LEAST if self.name == "min" else kernels.GREATEST
+        if self.name == "count":
+            self.keep = kernels.ANY
+        self.contributors = Keys(width + contributors)
+        self.groups = Keys(width)
+        self.values = self.owner = NOTHING  # of each contributor: best value, number of its group
+        self.high = self.low = np.zeros(0)  # of each group: see `kernels.tally`
+        self.whole = self.stamps = self.changed = NOTHING
+        self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
+        self.now = self.n_changed = 0
+
+    def add(self, batch: Rows) -> int:
+        """Take in contributions, a chunk at most; returns the number of changes, which `track` may use."""
+        self._reserve(len(batch))
+        ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
+        many, one = self.contributors, self.groups
+        many.count, one.count, changes = kernels.contribute(
+            batch,
+            self.keep,
+            int(self.kind),
+            ranks,
+            many.rows,
+            many.slots.array,
+            many.key,
+            many.count,
+            self.values,
+            self.owner,
+            one.rows,
+            one.slots.array,
+            one.key,
+            one.count,
+            self.touched,
+            self.olds,
+            self.news,
+            self.fresh,
+        )
+        return int(changes)
+
+    def track(self, changes: int) -> None:
+        """Carry the changes of the last `add` into the totals."""
+        if changes:
+            self._tally(self.touched[:changes], self.olds, self.news, self.fresh)
+
+    def changes(self) -> tuple[Rows, npt.NDArray[np.int64]]:
+        """Groups whose total changed since the last call, and the coded totals.
+
+        Raises
+        ------
+        OverflowError
+            If a total leaves 64 bits; its argument is the group.
+        """
+        changed = self.changed[: self.n_changed].copy()
+        self.n_changed = 0
+        self.now += 1
+        return self.groups.rows[changed], self._totals(changed)
+
+    def totals(self) -> tuple[Rows, npt.NDArray[np.int64]]:
+        """All groups and their coded totals, where nothing was tracked.
+
+        Raises
+        ------
+        OverflowError
+            If a total leaves 64 bits; its argument is the group.
+        """
+        count = self.contributors.count
+        if self.name == "median":
+            return self.groups.rows[: self.groups.count], self._medians()
+        for start in range(0, count, CHUNK):
+            stop = min(start + CHUNK, count)
+            touched = np.arange(start, stop)
+            values = self.values[start:stop]
+            self._tally(touched, values, values, np.ones_like(touched))
+        return self.changes()
+
+    def _totals(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        if self.name == "avg":
+            sizes = np.bincount(self.owner[: self.contributors.count], minlength=self.groups.count)
+            return doubles(self.high[groups] / sizes[groups])
+        if self.name in ("min", "max"):
+            return self.whole[groups]
+        if self.kind is Kind.DOUBLE and self.name != "count":
+            return doubles(self.high[groups])
+        apart = np.abs(self.high[groups] - self.whole[groups]) > 2.0**62
+        if apart.any():
+            raise OverflowError(int(groups[np.argmax(apart)]))
+        return self.whole[groups]
+
+    def _medians(self) -> npt.NDArray[np.int64]:
+        owner, values = self.owner[: self.contributors.count], self.values[: self.contributors.count]
+        numbers = values.view(np.float64) if self.kind is Kind.DOUBLE else values
+        order = np.lexsort((numbers, owner))
+        sizes = np.bincount(owner, minlength=self.groups.count)
+        starts = np.cumsum(sizes) - sizes
+        lower = numbers[order[starts + (sizes - 1) // 2]]
+        upper = numbers[order[starts + sizes // 2]]
+        middle = (lower.astype(np.float64) + upper.astype(np.float64)) / 2
+        return doubles(np.where(lower == upper, lower.astype(np.float64), middle))
+
+    def _tally(
+        self,
+        touched: npt.NDArray[np.int64],
+        olds: npt.NDArray[np.int64],
+        news: npt.NDArray[np.int64],
+        fresh: npt.NDArray[np.int64],
+    ) -> None:
+        self.n_changed = kernels.tally(
+            touched,
+            self.owner,
+            olds,
+            news,
+            fresh,
+            FUNCTIONS[self.name],
+            int(self.kind),
+            self.high,
+            self.low,
+            self.whole,
+            self.stamps,
+            self.now,
+            self.changed,
+            self.n_changed,
+        )
+
+    def _reserve(self, rows: int) -> None:
+        room = self.contributors.reserve(rows)
+        if room > len(self.values):
+            self.values = grown(self.values, room)
+            self.owner = grown(self.owner, room)
+        room = self.groups.reserve(rows)
+        if room > len(self.stamps):
+            self.high = grown(self.high, room, 0)
+            self.low = grown(self.low, room, 0)
+            self.whole = grown(self.whole, room, 0)
+            self.stamps = grown(self.stamps, room, -1)
+            self.changed = grown(self.changed, room)
+        if rows > len(self.touched):
+            self.touched, self.olds, self.news, self.fresh = (np.empty(rows, dtype=np.int64) for _ in range(4))

@@ -1,0 +1,406 @@
+"""Compiled inner loops of the engine: hashing, joins, duplicate elimination, grouped aggregation.
+
+Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose length
+is a power of two: -1 marks a free slot, any other entry holds the 31-bit hash of a key in its upper half (the
+*tag*: most probes end without touching the row) and a row number in its lower half. Callers reserve room before
+a call, so no kernel grows anything.
+
+All kernels take the same array types whatever the rule, so that each is compiled once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kgreason.jit import kernel
+
+Array = Any  # numba infers the types; the public functions document them
+
+LOW = 0xFFFFFFFF
+GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
+SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
+
+SUM, PROD, COUNT, EXTREME = 0, 1, 2, 3
+DOUBLE, STRING = 1, 2  # as in table.Kind
+ANY, GREATEST, LEAST = 0, 1, 2
+
+
+@kernel
+def _hash(rows: Array, i: int, key: Array, constants: Array) -> int:
+    h = 0
+    for j in range(len(key)):
+        column = key[j]
+        value = rows[i, column] if column >= 0 else constants[-1 - column]
+        h = (h ^ value) * GOLDEN
+        h ^= h >> 32
+    h *= GOLDEN
+    return (h >> 32) & 0x7FFFFFFF
+
+
+@kernel
+def _equal(rows: Array, i: int, key: Array, constants: Array, other: Array, r: int, other_key: Array) -> bool:
+    for j in range(len(key)):
+        column = key[j]
+        value = rows[i, column] if column >= 0 else constants[-1 - column]
+        if value != other[r, other_key[j]]:
+            return False
+    return True
+
+
+@kernel
+def _find(
+    rows: Array, i: int, key: Array, constants: Array, other: Array, other_key: Array, slots: Array, tag: int
+) -> int:
+    """Slot of the key of row i, or of the free place where it belongs."""
+    mask = len(slots) - 1
+    s = tag & mask
+    while True:
+        entry = slots[s]
+        if entry < 0 or (
+            entry >> 32 == tag and _equal(rows, i, key, constants, other, entry & LOW, other_key)
+        ):
+            return s
+        s = (s + 1) & mask
+
+
+@kernel
+def _before(a: int, b: int, kind: int, ranks: Array) -> bool:
+    """Whether coded value a is less than b."""
+    if kind == STRING:
+        return ranks[a] < ranks[b]
+    if kind == DOUBLE:  # flipping the lower bits of negative patterns puts doubles into integer order
+        if a < 0:
+            a ^= 0x7FFFFFFFFFFFFFFF
+        if b < 0:
+            b ^= 0x7FFFFFFFFFFFFFFF
+    return a < b
+
+
+@kernel
+def rehash(old: Array, new: Array) -> None:
+    """Move all entries of a hash table into a larger, empty one."""
+    mask = len(new) - 1
+    for i in range(len(old)):
+        entry = old[i]
+        if entry >= 0:
+            s = (entry >> 32) & mask
+            while new[s] >= 0:
+                s = (s + 1) & mask
+            new[s] = entry
+
+
+@kernel
+def insert(batch: Array, buffer: Array, slots: Array, key: Array, count: int) -> int:
+    """Append the rows of `batch` that `buffer[:count]` lacks; returns the new count."""
+    width = batch.shape[1]
+    for i in range(len(batch)):
+        tag = _hash(batch, i, key, key)
+        s = _find(batch, i, key, key, buffer, key, slots, tag)
+        if slots[s] < 0:
+            slots[s] = tag << 32 | count
+            for j in range(width):
+                buffer[count, j] = batch[i, j]
+            count += 1
+    return count
+
+
+@kernel
+def improve(
+    batch: Array,
+    buffer: Array,
+    slots: Array,
+    key: Array,
+    count: int,
+    position: int,
+    keep: int,
+    kind: int,
+    ranks: Array,
+    told: Array,
+    growth: float,
+    stamps: Array,
+    now: int,
+    changed: Array,
+    n_changed: int,
+) -> tuple[int, int]:
+    """Insert rows of which one per key survives: the one with the greatest or least value at `position`.
+
+    `changed[:n_changed]` lists the rows that changed since `now` began by more than the fraction `growth` of the
+    value `told` before. Returns the new count and the new n_changed.
+    """
+    width = batch.shape[1]
+    doubles = batch.view(np.float64)
+    told_doubles = told.view(np.float64)
+    for i in range(len(batch)):
+        tag = _hash(batch, i, key, key)
+        s = _find(batch, i, key, key, buffer, key, slots, tag)
+        value = batch[i, position]
+        if slots[s] < 0:
+            row = count
+            slots[s] = tag << 32 | row
+            for j in range(width):
+                buffer[row, j] = batch[i, j]
+            count += 1
+        else:
+            row = slots[s] & LOW
+            old = buffer[row, position]
+            better = _before(old, value, kind, ranks) if keep == GREATEST else _before(value, old, kind, ranks)
+            if not better:
+                continue
+            buffer[row, position] = value
+            if stamps[row] == now:
+                told[row] = value
+                continue
+            if kind == DOUBLE:
+                last = told_doubles[row]
+                if abs(doubles[i, position] - last) <= growth * abs(last):
+                    continue
+        told[row] = value
+        stamps[row] = now
+        changed[n_changed] = row
+        n_changed += 1
+    return count, n_changed
+
+
+@kernel
+def chain(rows: Array, key: Array, start: int, stop: int, slots: Array, following: Array, used: int) -> int:
+    """Put rows start..stop into a hash table in which rows of one key form a chain, newest first.
+
+    `following[row]` is the next row of the chain or -1. Returns the number of distinct keys.
+    """
+    for i in range(start, stop):
+        tag = _hash(rows, i, key, key)
+        s = _find(rows, i, key, key, rows, key, slots, tag)
+        entry = slots[s]
+        if entry < 0:
+            following[i] = -1
+            used += 1
+        else:
+            following[i] = entry & LOW
+        slots[s] = tag << 32 | i
+    return used
+
+
+@kernel
+def join(
+    left: Array,
+    left_key: Array,
+    constants: Array,
+    right: Array,
+    right_key: Array,
+    slots: Array,
+    following: Array,
+    limit: int,
+    takes: Array,
+    out: Array,
+    i: int,
+    row: int,
+) -> tuple[int, int, int]:
+    """Join `left` with the rows of `right` below `limit`, from left row `i` and right row `row` (-1: from the chain's head).
+
+    Entries of `left_key` >= 0 are columns, others constants; entries of `takes` >= 0 are columns of the
+    left, others (-1 - column) of the right. Stops when `out` is full; returns where to go on (left row, right
+    row) and the number of rows written.
+    """
+    n = 0
+    room = len(out)
+    width = len(takes)
+    while i < len(left):
+        if row < 0:
+            tag = _hash(left, i, left_key, constants)
+            entry = slots[_find(left, i, left_key, constants, right, right_key, slots, tag)]
+            row = entry & LOW if entry >= 0 else -1
+        while row >= 0:
+            if row < limit:
+                if n == room:
+                    return i, row, n
+                for j in range(width):
+                    column = takes[j]
+                    out[n, j] = left[i, column] if column >= 0 else right[row, -1 - column]
+                n += 1
+            row = following[row]
+        i += 1
+    return i, -1, n
+
+
+@kernel
+def matches(
+    left: Array,
+    left_key: Array,
+    constants: Array,
+    right: Array,
+    right_key: Array,
+    slots: Array,
+    following: Array,
+    limit: int,
+    found: Array,
+) -> None:
+    """Set `found[i]` to whether left row i has a partner among the rows of `right` below `limit`."""
+    for i in range(len(left)):
+        tag = _hash(left, i, left_key, constants)
+        entry = slots[_find(left, i, left_key, constants, right, right_key, slots, tag)]
+        row = entry & LOW if entry >= 0 else -1
+        while row >= limit:
+            row = following[row]
+        found[i] = row >= 0
+
+
+@kernel
+def contribute(
+    batch: Array,
+    keep: int,
+    kind: int,
+    ranks: Array,
+    contributors: Array,
+    contributor_slots: Array,
+    contributor_key: Array,
+    count: int,
+    values: Array,
+    owner: Array,
+    groups: Array,
+    group_slots: Array,
+    group_key: Array,
+    group_count: int,
+    touched: Array,
+    olds: Array,
+    news: Array,
+    fresh: Array,
+) -> tuple[int, int, int]:
+    """Keep the best value of each contributor; rows of `batch` are group columns, contributor columns, value.
+
+    `touched` lists the contributors that are new (`fresh`) or whose value went from `olds` to the better `news`, in
+    order, one entry for each change. Returns the numbers of contributors, groups and changes.
+    """
+    width = len(contributor_key)
+    n = 0
+    for i in range(len(batch)):
+        value = batch[i, width]
+        tag = _hash(batch, i, contributor_key, contributor_key)
+        s = _find(
+            batch,
+            i,
+            contributor_key,
+            contributor_key,
+            contributors,
+            contributor_key,
+            contributor_slots,
+            tag,
+        )
+        if contributor_slots[s] >= 0:
+            row = contributor_slots[s] & LOW
+            old = values[row]
+            if keep == ANY or not (
+                _before(old, value, kind, ranks) if keep == GREATEST else _before(value, old, kind, ranks)
+            ):
+                continue
+            olds[n] = old
+            fresh[n] = 0
+        else:
+            row = count
+            contributor_slots[s] = tag << 32 | row
+            for j in range(width):
+                contributors[row, j] = batch[i, j]
+            tag = _hash(batch, i, group_key, group_key)
+            s = _find(batch, i, group_key, group_key, groups, group_key, group_slots, tag)
+            if group_slots[s] < 0:
+                group_slots[s] = tag << 32 | group_count
+                for j in range(len(group_key)):
+                    groups[group_count, j] = batch[i, j]
+                group_count += 1
+            owner[row] = group_slots[s] & LOW
+            count += 1
+            fresh[n] = 1
+        values[row] = value
+        news[n] = value
+        touched[n] = row
+        n += 1
+    return count, group_count, n
+
+
+@kernel
+def _add(high: float, low: float, x: float) -> tuple[float, float]:
+    """Add to a double-double (Knuth's two-sum)."""
+    total = high + x
+    part = total - high
+    low += (high - (total - part)) + (x - part)
+    high = total + low
+    rest = low - (high - total)
+    return (high, rest) if rest == rest else (total, 0.0)
+
+
+@kernel
+def _times(high: float, low: float, x: float) -> tuple[float, float]:
+    """Multiply a double-double (Dekker's product)."""
+    product = high * x
+    a = SPLITTER * high
+    a_high = a - (a - high)
+    a_low = high - a_high
+    b = SPLITTER * x
+    b_high = b - (b - x)
+    b_low = x - b_high
+    low = low * x + (((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
+    high = product + low
+    rest = low - (high - product)
+    return (high, rest) if rest == rest else (product, 0.0)
+
+
+@kernel
+def tally(
+    touched: Array,
+    owner: Array,
+    olds: Array,
+    news: Array,
+    fresh: Array,
+    function: int,
+    kind: int,
+    high: Array,
+    low: Array,
+    whole: Array,
+    stamps: Array,
+    now: int,
+    changed: Array,
+    n_changed: int,
+) -> int:
+    """Carry changed contributions into the totals of their groups; the arrays are those of `contribute`.
+
+    The total of a group is the double-double `high + low`, and, for integers, `whole` modulo 2^64: whether the
+    true total fits is seen from the distance of the two. `changed[:n_changed]` lists the groups whose total
+    changed since `now` began; returns the new n_changed.
+    """
+    old_doubles = olds.view(np.float64)
+    new_doubles = news.view(np.float64)
+    for i in range(len(touched)):
+        g = owner[touched[i]]
+        first = fresh[i] == 1
+        if function == COUNT:
+            whole[g] += 1
+            high[g] += 1.0
+        elif function == EXTREME:
+            whole[g] = news[i]
+        else:
+            new = new_doubles[i] if kind == DOUBLE else float(news[i])
+            old = old_doubles[i] if kind == DOUBLE else float(olds[i])
+            if function == SUM:
+                high[g], low[g] = _add(high[g], low[g], new)
+                whole[g] += news[i]
+                if not first:
+                    high[g], low[g] = _add(high[g], low[g], -old)
+                    whole[g] -= olds[i]
+            else:
+                if stamps[g] == -1:  # the empty product
+                    high[g] = 1.0
+                    whole[g] = 1
+                high[g], low[g] = _times(high[g], low[g], new)
+                if first:
+                    whole[g] *= news[i]
+                else:  # values of a product that is updated are 1 or more
+                    whole[g] = whole[g] // olds[i] * news[i]
+                    quotient = high[g] / old
+                    h, p = _times(quotient, 0.0, old)
+                    high[g], low[g] = _add(quotient, (high[g] - h - p + low[g]) / old, 0.0)
+        if stamps[g] != now:
+            stamps[g] = now
+            changed[n_changed] = g
+            n_changed += 1
+    return n_changed

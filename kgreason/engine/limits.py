@@ -1,0 +1,27 @@
+"""Bounds on evaluation: what makes values that grow for ever stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on one evaluation.
+
+    Attributes
+    ----------
+    rounds
+        Most rounds of a stratum that makes new values (by arithmetic or aggregation) in recursion. Strata that only
+        move values around end by themselves and have no bound.
+    growth
+        A double of a keyed predicate that improves by at most this fraction is stored but not propagated again.
+
+    Examples
+    --------
+    >>> Limits(rounds=50).growth
+    1e-12
+    """
+
+    rounds: int = 100_000
+    growth: float = 1e-12

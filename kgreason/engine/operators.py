@@ -1,0 +1,355 @@
+"""Operators of a plan at work on batches of rows.
+
+A stage turns a stream of batches into the next. Rows are coded; `layout` names the variable in each column. A batch
+holds at most `CHUNK` rows and is only valid until the next one is asked for, because stages write into buffers of
+their own again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.analysis.checked import CheckedAtom, CheckedRule
+from kgreason.engine import kernels
+from kgreason.engine.expressions import Scope, code, coded
+from kgreason.engine.relation import CHUNK, Index, Relation, Rows, chunks
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Kind
+from kgreason.lang.ast import Constant, Expression, Variable
+from kgreason.plan import ir
+
+Batches = Iterator[Rows]
+Stage = Callable[[Batches], Batches]
+Layout = tuple[str, ...]
+
+
+def read(atom: CheckedAtom, relation: Relation, part: ir.Part, codes: Sequence[int | None]) -> Batches:
+    """Rows of a part of a relation that fit the constants and repeated variables of an atom."""
+    fixed = [(i, c) for i, c in enumerate(codes) if c is not None]
+    same = _repeats(atom)
+    for rows in chunks(relation.rows(part)):
+        keep = np.ones(len(rows), dtype=np.bool_) if fixed or same else None
+        if keep is None:
+            yield rows
+            continue
+        for i, c in fixed:
+            keep &= rows[:, i] == c
+        for i, j in same:
+            keep &= rows[:, i] == rows[:, j]
+        yield rows[keep]
+
+
+def _repeats(atom: CheckedAtom) -> list[tuple[int, int]]:
+    first: dict[str, int] = {}
+    pairs = []
+    for i, term in enumerate(atom.terms):
+        if isinstance(term, Variable):
+            j = first.setdefault(term.name, i)
+            if j != i:
+                pairs.append((j, i))
+    return pairs
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How rows look up their partners for an atom in an index of its relation.
+
+    Attributes
+    ----------
+    key
+        For each column of the index: a column of the rows or, below 0, -1 - position in `constants`.
+    checks
+        What the index leaves open, as (column of the atom, column of the rows or constant).
+    """
+
+    index: Index
+    key: npt.NDArray[np.int64]
+    constants: npt.NDArray[np.int64]
+    checks: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def make(
+        cls, atom: CheckedAtom, relation: Relation, layout: Layout, codes: Sequence[int | None], live: bool
+    ) -> Probe:
+        """Key of an atom; `live` if the relation is still growing, so that fluid values may not be hashed."""
+        columns, key, constants, checks = [], [], [], []
+        for i, (term, constant) in enumerate(zip(atom.terms, codes, strict=True)):
+            if constant is not None:
+                source = -1 - len(constants)
+                constants.append(constant)
+            elif isinstance(term, Variable) and term.name in layout:
+                source = layout.index(term.name)
+            else:
+                continue
+            if live and i == relation.fluid:
+                checks.append((i, source))
+            else:
+                columns.append(i)
+                key.append(source)
+        index = relation.index(tuple(columns))
+        return cls(
+            index, np.array(key, dtype=np.int64), np.array(constants, dtype=np.int64), tuple(checks)
+        )
+
+
+class Joining:
+    """Stage of a join: writes the wanted columns of each pair into its buffer."""
+
+    def __init__(self, probe: Probe, part: ir.Part, takes: Sequence[int]) -> None:
+        self.probe = probe
+        self.part = part
+        self.takes = np.array(takes, dtype=np.int64)
+        self.out: Rows = np.empty((256, len(takes)), dtype=np.int64)
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Join all batches."""
+        probe, index = self.probe, self.probe.index
+        relation = index.relation
+        for batch in batches:
+            limit = relation.limit(self.part)
+            i, row = 0, -1
+            while i < len(batch):
+                i, row, n = kernels.join(
+                    batch,
+                    probe.key,
+                    probe.constants,
+                    relation.buffer,
+                    index.key,
+                    index.slots.array,
+                    index.following,
+                    limit,
+                    self.takes,
+                    self.out,
+                    i,
+                    row,
+                )
+                if n:
+                    yield self.out[:n]
+                if i < len(batch) and len(self.out) < CHUNK:
+                    self.out = np.empty((4 * len(self.out), self.out.shape[1]), dtype=np.int64)
+
+
+class Matching:
+    """Stage of a semi-join (`wanted` true) or anti-join: keeps rows with or without a partner."""
+
+    def __init__(self, probe: Probe, part: ir.Part, wanted: bool) -> None:
+        self.probe = probe
+        self.part = part
+        self.wanted = wanted
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Look up the rows of all batches."""
+        probe, index = self.probe, self.probe.index
+        relation = index.relation
+        for batch in batches:
+            found = np.empty(len(batch), dtype=np.bool_)
+            kernels.matches(
+                batch,
+                probe.key,
+                probe.constants,
+                relation.buffer,
+                index.key,
+                index.slots.array,
+                index.following,
+                relation.limit(self.part),
+                found,
+            )
+            kept = batch[found if self.wanted else ~found]
+            if len(kept):
+                yield kept
+
+
+def filtering(condition: Callable[[Rows], npt.NDArray[np.bool_]]) -> Stage:
+    """Stage that keeps the rows for which a condition holds."""
+
+    def stage(batches: Batches) -> Batches:
+        for batch in batches:
+            kept = batch[np.broadcast_to(condition(batch), len(batch))]
+            if len(kept):
+                yield kept
+
+    return stage
+
+
+def gathering(sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) -> Stage:
+    """Stage that makes each column from a column of the rows or by a function."""
+
+    def stage(batches: Batches) -> Batches:
+        for batch in batches:
+            out = np.empty((len(batch), len(sources)), dtype=np.int64)
+            for j, source in enumerate(sources):
+                out[:, j] = batch[:, source] if isinstance(source, int) else source(batch)
+            yield out
+
+    return stage
+
+
+class Pipeline:
+    """Stages for a run of operators, built one after another.
+
+    Parameters
+    ----------
+    relations
+        By predicate.
+    kinds
+        Of the predicates' positions.
+    variables
+        Kinds of the rule's variables.
+    live
+        Predicates of the stratum at work.
+    """
+
+    def __init__(
+        self,
+        relations: Mapping[str, Relation],
+        kinds: Mapping[str, Sequence[Kind]],
+        variables: Mapping[str, Kind],
+        symbols: Symbols,
+        rule: CheckedRule,
+        live: frozenset[str],
+    ) -> None:
+        self.relations = relations
+        self.kinds = kinds
+        self.variables = variables
+        self.symbols = symbols
+        self.rule = rule
+        self.live = live
+        self.layout: Layout = ()
+        self.stages: list[Stage] = []
+        self.source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
+
+    def run(self) -> Batches:
+        """Batches that leave the last stage."""
+        return self.flow(self.source())
+
+    def flow(self, batches: Batches) -> Batches:
+        """Send batches through the stages."""
+        for stage in self.stages:
+            batches = stage(batches)
+        return batches
+
+    def add(self, operator: ir.Operator) -> None:
+        """Append the stages of an operator."""
+        match operator:
+            case ir.Scan():
+                self._scan(operator)
+            case ir.Join():
+                self._join(operator)
+            case ir.AntiJoin(atom):
+                self.stages.append(Matching(self._probe(atom), ir.Part.ALL, False))
+            case ir.Filter(expression):
+                self.stages.append(filtering(self.scope.compile(expression)[1]))
+            case ir.Assign(variable, expression):
+                kind, function = self.scope.compile(expression)
+                target = self.variables[variable]
+                columns = range(len(self.layout))
+                self._gather([*columns, _coding(function, kind, target)])
+                self.layout = (*self.layout, variable)
+            case ir.Project(atom):
+                self._project(atom)
+            case ir.Aggregate():
+                raise AssertionError("an aggregate stands between two pipelines")
+
+    @property
+    def scope(self) -> Scope:
+        """Where expressions find the present columns."""
+        return Scope(self.layout, self.variables, self.symbols, self.rule)
+
+    def contribute(self, names: Sequence[str], argument: Expression) -> Kind:
+        """Arrange columns as an aggregate wants them: some variables, then the argument; returns its kind."""
+        kind, function = self.scope.compile(argument)
+        if isinstance(argument, Variable):
+            if self.layout != (*names, argument.name):
+                self._gather([self.layout.index(name) for name in (*names, argument.name)])
+            self.layout = (*names, argument.name)
+        else:
+            self._gather([*(self.layout.index(name) for name in names), _coding(function, kind, kind)])
+            self.layout = (*names, f"#{argument}")
+        return kind
+
+    def successor(self, layout: Layout) -> Pipeline:
+        """Pipeline without stages for what comes behind an aggregate."""
+        other = copy(self)
+        other.layout, other.stages = layout, []
+        return other
+
+    def _gather(self, sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) -> None:
+        self.stages.append(gathering(sources))
+
+    def _codes(self, atom: CheckedAtom) -> list[int | None]:
+        kinds = self.kinds[atom.predicate]
+        return [
+            code(term.value, kind, self.symbols) if isinstance(term, Constant) else None
+            for term, kind in zip(atom.terms, kinds, strict=True)
+        ]
+
+    def _probe(self, atom: CheckedAtom) -> Probe:
+        relation = self.relations[atom.predicate]
+        return Probe.make(
+            atom, relation, self.layout, self._codes(atom), atom.predicate in self.live
+        )
+
+    def _scan(self, operator: ir.Scan) -> None:
+        atom, relation, codes = operator.atom, self.relations[operator.atom.predicate], self._codes(operator.atom)
+        self.source = lambda: read(atom, relation, operator.part, codes)
+        names = dict.fromkeys(t.name for t in atom.terms if isinstance(t, Variable))
+        self.layout = tuple(
+            t.name if isinstance(t, Variable) and names.pop(t.name, 0) is None else f"#{i}"
+            for i, t in enumerate(atom.terms)
+        )
+
+    def _join(self, operator: ir.Join) -> None:
+        atom, probe = operator.atom, self._probe(operator.atom)
+        fresh = {
+            t.name: i
+            for i, t in reversed(list(enumerate(atom.terms)))
+            if isinstance(t, Variable) and t.name not in self.layout
+        }
+        repeats = [(i, j) for i, j in _repeats(atom) if atom.terms[i].name in fresh]  # type: ignore[union-attr]
+        if not repeats and not probe.checks and not fresh.keys() & set(operator.columns):
+            self.stages.append(Matching(probe, operator.part, True))
+            return
+        takes = [
+            -1 - fresh[name] if name in fresh else self.layout.index(name) for name in operator.columns
+        ]
+        pairs = [(-1 - i, -1 - j) for i, j in repeats]
+        pairs += [(-1 - i, source) for i, source in probe.checks if source >= 0]
+        wanted = [(-1 - i, int(probe.constants[-1 - source])) for i, source in probe.checks if source < 0]
+        hidden = list(dict.fromkeys([c for pair in pairs for c in pair] + [c for c, _ in wanted]))
+        self.stages.append(Joining(probe, operator.part, [*takes, *hidden]))
+        at = {column: len(takes) + k for k, column in enumerate(hidden)}
+        for a, b in pairs:
+            self.stages.append(filtering(_same(at[a], at[b])))
+        for a, constant in wanted:
+            self.stages.append(filtering(_is(at[a], constant)))
+        self.layout = (*operator.columns, *(f"#{column}" for column in hidden))
+
+    def _project(self, atom: CheckedAtom) -> None:
+        sources: list[int | Callable[[Rows], npt.NDArray[np.int64]]] = []
+        for term, target in zip(atom.terms, self.kinds[atom.predicate], strict=True):
+            if isinstance(term, Variable) and self.variables[term.name] is target:
+                sources.append(self.layout.index(term.name))
+            else:
+                kind, function = self.scope.compile(term)
+                sources.append(_coding(function, kind, target))
+        if sources != list(range(len(self.layout))):
+            self._gather(sources)
+
+
+def _coding(
+    function: Callable[[Rows], npt.NDArray[np.generic]], kind: Kind, target: Kind
+) -> Callable[[Rows], npt.NDArray[np.int64]]:
+    return lambda rows: coded(function(rows), kind, target)
+
+
+def _same(a: int, b: int) -> Callable[[Rows], npt.NDArray[np.bool_]]:
+    return lambda rows: np.asarray(rows[:, a] == rows[:, b])
+
+
+def _is(a: int, constant: int) -> Callable[[Rows], npt.NDArray[np.bool_]]:
+    return lambda rows: np.asarray(rows[:, a] == constant)

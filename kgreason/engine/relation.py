@@ -1,0 +1,233 @@
+"""A growing relation: rows in one buffer, hash tables that live across rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.analysis.checked import Keyed
+from kgreason.engine import kernels
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Kind
+from kgreason.plan.ir import Part
+
+Rows = npt.NDArray[np.int64]
+"""Coded values, shape (rows, columns), C-contiguous."""
+
+CHUNK = 1 << 14
+"""Most rows that one operator passes to the next at once: bounds memory and stays in the cache."""
+
+NO_RANKS = np.empty(0, dtype=np.int64)
+
+
+def chunks(rows: Rows) -> Iterator[Rows]:
+    """Cut rows into pieces of at most `CHUNK`."""
+    if len(rows) <= CHUNK:
+        if len(rows):
+            yield rows
+        return
+    for start in range(0, len(rows), CHUNK):
+        yield rows[start : start + CHUNK]
+
+
+def grown(array: npt.NDArray[np.int64], length: int, fill: int | None = None) -> npt.NDArray[np.int64]:
+    """Copy of an array with room for `length` entries along the first axis."""
+    new = np.empty((length, *array.shape[1:]), dtype=array.dtype)
+    new[: len(array)] = array
+    if fill is not None:
+        new[len(array) :] = fill
+    return new
+
+
+class Slots:
+    """An open-addressing hash table that is at most two thirds full (layout: `kgreason.engine.kernels`)."""
+
+    def __init__(self) -> None:
+        self.array: npt.NDArray[np.int64] = np.full(64, -1, dtype=np.int64)
+
+    def reserve(self, keys: int) -> None:
+        """Make room for `keys` keys in all."""
+        size = len(self.array)
+        if keys * 3 <= size * 2:
+            return
+        while keys * 3 > size * 2:
+            size *= 2
+        new = np.full(size, -1, dtype=np.int64)
+        kernels.rehash(self.array, new)
+        self.array = new
+
+
+class Index:
+    """The rows of a relation by the values of some columns."""
+
+    def __init__(self, relation: Relation, columns: tuple[int, ...]) -> None:
+        self.relation = relation
+        self.key = np.array(columns, dtype=np.int64)
+        self.following: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self.slots = Slots()
+        self.stop = 0
+        self.keys = 0
+
+    def extend(self, stop: int) -> None:
+        """Take in all rows below `stop`."""
+        if stop > len(self.following):
+            self.following = grown(self.following, max(stop, 2 * len(self.following)))
+        while self.stop < stop:
+            end = min(stop, self.stop + CHUNK)
+            self.slots.reserve(self.keys + end - self.stop)
+            self.keys = kernels.chain(
+                self.relation.buffer, self.key, self.stop, end, self.slots.array, self.following, self.keys
+            )
+            self.stop = end
+
+
+class Relation:
+    """Distinct rows in the order of their insertion.
+
+    Rows fall into three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen, count)``;
+    `turn` makes the recent ones stable and those to add recent. Joins see only stable and recent rows.
+    """
+
+    def __init__(self, arity: int) -> None:
+        self.buffer: Rows = np.empty((16, arity), dtype=np.int64)
+        self.arity = arity
+        self.stable = self.seen = self.count = 0
+        self.indexes: dict[tuple[int, ...], Index] = {}
+        self.key = np.arange(arity, dtype=np.int64)
+        self._slots = Slots()
+        self._hashed = 0
+
+    @property
+    def fluid(self) -> int | None:
+        """Position whose value may change in place."""
+        return None
+
+    def load(self, rows: Rows, distinct: bool) -> None:
+        """Take over rows, before any others."""
+        if distinct:
+            self.buffer, self.count = rows, len(rows)
+        else:
+            for chunk in chunks(rows):
+                self.insert(chunk)
+
+    def insert(self, batch: Rows) -> int:
+        """Add rows, a chunk at most; returns how many were new."""
+        before = self.count
+        self._reserve(len(batch))
+        self.count = kernels.insert(batch, self.buffer, self._slots.array, self.key, before)
+        self._hashed = self.count
+        return self.count - before
+
+    def _reserve(self, rows: int) -> None:
+        need = self.count + rows
+        if need > len(self.buffer):
+            self.buffer = grown(self.buffer[: self.count], max(need, 2 * len(self.buffer)))
+        if self._hashed < self.count:  # loaded rows enter the hash table when the first others come
+            self._slots.reserve(self.count)
+            kernels.insert(self.buffer[: self.count], self.buffer, self._slots.array, self.key, 0)
+        self._slots.reserve(need)
+
+    def turn(self) -> bool:
+        """Begin a round; tells whether there are recent rows."""
+        self.stable, self.seen = self.seen, self.count
+        for index in self.indexes.values():
+            index.extend(self.seen)
+        return self.seen > self.stable
+
+    def settle(self) -> None:
+        """Make all rows stable: nothing will be added any more."""
+        self.stable = self.seen = self.count
+        for index in self.indexes.values():
+            index.extend(self.seen)
+
+    def rows(self, part: Part) -> Rows:
+        """Rows of a part, as a view of the buffer."""
+        if part is Part.RECENT:
+            return self.buffer[self.stable : self.seen]
+        return self.buffer[: self.limit(part)]
+
+    def limit(self, part: Part) -> int:
+        """Number of the first row beyond the part."""
+        return self.stable if part is Part.STABLE else self.seen
+
+    def index(self, columns: tuple[int, ...]) -> Index:
+        """Index on some columns, made if there is none yet."""
+        found = self.indexes.get(columns)
+        if found is None:
+            found = self.indexes[columns] = Index(self, columns)
+            found.extend(self.seen)
+        return found
+
+
+class KeyedRelation(Relation):
+    """One row per key: a better value replaces the old one in place, and the row is recent again."""
+
+    def __init__(self, arity: int, keyed: Keyed, kind: Kind, symbols: Symbols, growth: float) -> None:
+        super().__init__(arity)
+        self.keyed = keyed
+        self.kind = kind
+        self.symbols = symbols
+        self.growth = growth
+        self.key = np.array([i for i in range(arity) if i != keyed.position], dtype=np.int64)
+        self.told: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self.stamps: npt.NDArray[np.int64] = np.full(16, -1, dtype=np.int64)
+        self.now = 0
+        self.changed: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self.n_changed = 0
+        self.recent: Rows = self.buffer[:0]
+
+    @property
+    def fluid(self) -> int | None:
+        """The aggregated position, until the relation is settled."""
+        return self.keyed.position
+
+    def load(self, rows: Rows, distinct: bool) -> None:  # noqa: ARG002: keys may repeat anyway
+        """Take over rows; of those with one key the best stays."""
+        super().load(rows, distinct=False)
+
+    def insert(self, batch: Rows) -> int:
+        """Add rows or better values, a chunk at most; returns how many rows changed."""
+        before = self.n_changed
+        self._reserve(len(batch))
+        ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
+        self.count, self.n_changed = kernels.improve(
+            batch,
+            self.buffer,
+            self._slots.array,
+            self.key,
+            self.count,
+            self.keyed.position,
+            kernels.GREATEST if self.keyed.keep == "greatest" else kernels.LEAST,
+            int(self.kind),
+            ranks,
+            self.told,
+            self.growth,
+            self.stamps,
+            self.now,
+            self.changed,
+            self.n_changed,
+        )
+        self._hashed = self.count
+        return self.n_changed - before
+
+    def _reserve(self, rows: int) -> None:
+        super()._reserve(rows)
+        room = len(self.buffer)
+        if room > len(self.told):
+            self.told = grown(self.told, room)
+            self.stamps = grown(self.stamps, room, -1)
+            self.changed = grown(self.changed, room)
+
+    def turn(self) -> bool:
+        """Begin a round; tells whether there are recent rows."""
+        super().turn()
+        self.recent = self.buffer[self.changed[: self.n_changed]]
+        self.n_changed = 0
+        self.now += 1
+        return len(self.recent) > 0
+
+    def rows(self, part: Part) -> Rows:
+        """Rows of a part; those that changed in the round before are the recent ones."""
+        return self.recent if part is Part.RECENT else super().rows(part)

@@ -1,0 +1,154 @@
+"""The only seam between the graph and the reasoner.
+
+Vertices enter as integers, their numbers in the graph. Of a graph, rules see the vertices (each node
+predicate holds for all of them) and the edges of the relations named by edge predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.vertices import vertex_positions
+from kgreason.engine.table import Facts, Kind, Table, doubles
+from kgreason.errors import AnonymizationError
+from kgreason.graph.induced import InducedReasoner, derived_within
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+
+__all__ = ["InducedReasoner", "answers", "derived_edges", "derived_within", "graph_facts"]
+
+Rows = npt.NDArray[np.int64]
+
+
+def graph_facts(graph: KnowledgeGraph, program: CheckedProgram) -> Facts:
+    """State a graph as facts of the node and edge predicates of a program.
+
+    An edge predicate of arity 3 gives the weight as a double, 1.0 where the relation has none; one of arity 2
+    leaves the weight out, and parallel edges are then one fact.
+
+    Raises
+    ------
+    AnonymizationError
+        If a node predicate has not one argument, or an edge predicate neither two nor three.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> program = load_text('@node("company"). @edge("own"). p(X) :- company(X), own(X,_,W), W > 0.5.')
+    >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
+    >>> facts = graph_facts(graph, program)
+    >>> sorted(facts.rows("own")), sorted(facts.rows("company"))
+    ([(0, 1, 0.6), (1, 2, 0.8)], [(0,), (1,), (2,)])
+    """
+    check_arities(program)
+    tables = {p: Table((Kind.INT,), (np.arange(graph.n, dtype=np.int64),), graph.n) for p in program.nodes}
+    for predicate in program.edges:
+        if predicate in graph.relations:
+            arity = program.arities.get(predicate, 2)
+            tables[predicate] = _edge_table(graph.relations[predicate], arity)
+    return Facts(tables)
+
+
+def check_arities(program: CheckedProgram) -> None:
+    """Refuse node and edge predicates that a graph cannot fill.
+
+    Raises
+    ------
+    AnonymizationError
+        As `graph_facts` says.
+    """
+    for kind, predicates, allowed in (("node", program.nodes, (1,)), ("edge", program.edges, (2, 3))):
+        for predicate in predicates:
+            arity = program.arities.get(predicate, allowed[0])
+            if arity not in allowed:
+                wanted = "the vertex" if kind == "node" else "source and target, and at most a weight"
+                raise AnonymizationError(
+                    f"{kind} predicate {predicate!r} has {arity} arguments",
+                    hint=f"its arguments are {wanted}",
+                )
+
+
+def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, tuple[Vertices, Vertices]]:
+    """Reason on the whole graph: the derived edges of Σ(G).
+
+    Returns
+    -------
+    dict
+        For each predicate of ``program.derived`` the sources and targets of its edges, int64, in
+        lexicographic order. A fact that the graph itself holds is not derived; a predicate that does not hold pairs of
+        vertices has no edges.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> program = load_text('@edge("own"). @derived("strong"). strong(X,Y) :- own(X,Y,W), W > 0.7.')
+    >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
+    >>> derived_edges(graph, program)
+    {'strong': (array([1]), array([2]))}
+    """
+    positions = vertex_positions(program)
+    given, found = _evaluated(graph, program, program.derived)
+    edges = {}
+    for predicate in program.derived:
+        rows = _rows(found, predicate, 2)
+        if not positions.binary(predicate, program.arities.get(predicate, 0)):
+            rows = rows[:0]
+        elif predicate in given.tables:
+            old = _rows(given, predicate, 2)
+            rows = rows[~np.isin(rows @ [graph.n, 1], old @ [graph.n, 1])]
+        edges[predicate] = (rows[:, 0].copy(), rows[:, 1].copy())
+    return edges
+
+
+def answers(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, Rows]:
+    """Answer the queries of a program on the whole graph.
+
+    Returns
+    -------
+    dict
+        For each ``@query`` predicate (without any: each derived one) its distinct answers in lexicographic
+        order, int64, shape (rows, arity): vertices by number, other values coded as `Kind` says.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> program = load_text('@edge("own"). @query("owner"). owner(X) :- own(X,_,_).')
+    >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
+    >>> answers(graph, program)["owner"].tolist()
+    [[0], [1]]
+    """
+    goals = program.queries or program.derived
+    _, found = _evaluated(graph, program, goals)
+    return {predicate: _rows(found, predicate, program.arities.get(predicate, 0)) for predicate in goals}
+
+
+def _evaluated(graph: KnowledgeGraph, program: CheckedProgram, goals: Sequence[str]) -> tuple[Facts, Facts]:
+    from kgreason.engine.seminaive import evaluate
+
+    given = graph_facts(graph, program)
+    return given, evaluate(program.restricted(goals), given, goals=tuple(goals)).facts
+
+
+def _rows(facts: Facts, predicate: str, arity: int) -> Rows:
+    table = facts.tables.get(predicate)
+    if table is None:
+        return np.empty((0, arity), dtype=np.int64)
+    if not table.columns:
+        return np.empty((table.length, 0), dtype=np.int64)
+    order = np.lexsort(table.columns[::-1])
+    return np.stack([column[order] for column in table.columns], axis=1)
+
+
+def _edge_table(relation: Relation, arity: int) -> Table:
+    if arity == 3:
+        weight = relation.weight if relation.weight is not None else np.ones(len(relation))
+        columns = (relation.source, relation.target, doubles(weight))
+        return Table((Kind.INT, Kind.INT, Kind.DOUBLE), columns, len(relation))
+    pairs = np.stack([relation.source, relation.target], axis=1)
+    if relation.weight is not None:
+        pairs = np.unique(pairs, axis=0)
+    source, target = np.ascontiguousarray(pairs.T)
+    return Table((Kind.INT, Kind.INT), (source, target), len(pairs))

@@ -1,0 +1,233 @@
+"""Graphs and tables of other libraries: NetworkX, Arrow, pandas, lists of tuples; in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgreason.errors import DataError
+from kgreason.graph.io.raw import Column, Raw
+from kgreason.graph.model import KnowledgeGraph, Relation
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    import pyarrow as pa
+
+
+def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
+    """Take a table-like apart into names and Arrow columns.
+
+    Parameters
+    ----------
+    obj
+        A pandas DataFrame, an Arrow Table or RecordBatch, a mapping from names to columns, an iterable of rows, or
+        a NetworkX graph (columns source, target and, if its edges have one, weight).
+
+    Raises
+    ------
+    DataError
+        If it is none of these, or its rows differ in length.
+
+    Examples
+    --------
+    >>> names, columns = as_table([("a", "b", 0.5), ("b", "c", 0.25)])
+    >>> names, columns[2].to_pylist()
+    (('column1', 'column2', 'column3'), [0.5, 0.25])
+    """
+    raw = as_raw(obj, "<table>")
+    return raw.names, raw.columns
+
+
+def as_raw(obj: object, name: str) -> Raw:
+    """`as_table` as a table to load from; `name` stands for it in messages."""
+    import pyarrow as pa
+
+    if isinstance(obj, (pa.Table, pa.RecordBatch)):
+        return _raw(name, obj.schema.names, obj.columns)
+    if hasattr(obj, "adjacency") and hasattr(obj, "edges"):
+        return _from_edges(obj, name)
+    if hasattr(obj, "iloc") and hasattr(obj, "columns"):
+        table = pa.Table.from_pandas(obj, preserve_index=False)
+        return _raw(name, [str(c) for c in table.column_names], table.columns)
+    if isinstance(obj, Mapping):
+        return _raw(name, [str(c) for c in obj], [_array(name, list(v)) for v in obj.values()])
+    if isinstance(obj, Iterable) and not isinstance(obj, (str, bytes)):
+        return _from_rows(list(obj), name)
+    raise DataError(
+        name,
+        f"a {type(obj).__name__} is no table",
+        hint="give a file, a pandas DataFrame, an Arrow Table, a NetworkX graph or a list of tuples",
+    )
+
+
+def _raw(name: str, names: Sequence[str], columns: Iterable[Column], *, named: bool = True) -> Raw:
+    return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named)
+
+
+def _array(name: str, values: Sequence[object]) -> Column:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        if all(isinstance(v, (str, int, float)) for v in values):
+            return pa.array([str(v) for v in values])
+        raise DataError(name, f"a column mixes types: {error}") from error
+
+
+def _from_rows(rows: Sequence[object], name: str) -> Raw:
+    tuples = [tuple(row) if isinstance(row, (tuple, list, np.ndarray)) else (row,) for row in rows]
+    width = len(tuples[0]) if tuples else 0
+    for number, row in enumerate(tuples, 1):
+        if len(row) != width:
+            raise DataError(name, f"row {number}: {len(row)} values where the first row has {width}")
+    columns = [_array(name, column) for column in zip(*tuples, strict=True)]
+    return _raw(name, [f"column{i + 1}" for i in range(width)], columns, named=False)
+
+
+def _from_edges(graph: Any, name: str) -> Raw:
+    edges = list(graph.edges(data="weight"))
+    weighted = bool(edges) and any(w is not None for _, _, w in edges)
+    if weighted and any(w is None for _, _, w in edges):
+        raise DataError(name, "some edges of the graph have a weight and some have none")
+    columns = [_array(name, [str(e[i]) for e in edges]) for i in (0, 1)]
+    if weighted:
+        columns.append(_array(name, [float(w) for _, _, w in edges]))
+    undirected = None if graph.is_directed() else np.ones(len(edges), dtype=bool)
+    vertices = _raw(name, ("id",), [_array(name, [str(v) for v in graph.nodes])])
+    return Raw(
+        name,
+        ("source", "target", "weight")[: len(columns)],
+        tuple(columns),
+        lambda _: None,
+        named=False,
+        graph=True,
+        undirected=undirected,
+        vertices=vertices,
+    )
+
+
+def to_networkx(graph: KnowledgeGraph) -> nx.MultiDiGraph[str]:
+    """Make a NetworkX graph; vertices are the labels, edges carry ``relation`` and, where there is one, ``weight``.
+
+    Examples
+    --------
+    >>> nxg = to_networkx(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own"))
+    >>> list(nxg.edges(data=True))
+    [('A', 'D', {'relation': 'own', 'weight': 0.6})]
+    """
+    import networkx as nx
+
+    result: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    attributes = {name: values.tolist() for name, values in graph.attributes.items()}
+    for number, label in enumerate(graph.labels.tolist()):
+        result.add_node(label, **{name: values[number] for name, values in attributes.items()})
+    for name, relation in graph.relations.items():
+        sources, targets = graph.labels[relation.source].tolist(), graph.labels[relation.target].tolist()
+        if relation.weight is None:
+            result.add_edges_from((s, t, {"relation": name}) for s, t in zip(sources, targets, strict=True))
+        else:
+            weights = relation.weight.tolist()
+            result.add_edges_from(
+                (s, t, {"relation": name, "weight": w})
+                for s, t, w in zip(sources, targets, weights, strict=True)
+            )
+    return result
+
+
+def from_networkx(graph: nx.Graph[Any], relation: str = "edge") -> KnowledgeGraph:
+    """Read a NetworkX graph of any sort; undirected edges run both ways.
+
+    Parameters
+    ----------
+    relation
+        Name of the relation of edges that carry no ``relation``.
+
+    Raises
+    ------
+    DataError
+        If two vertices have the same text, or only some edges of a relation have a weight.
+    """
+    labels = [str(v) for v in graph.nodes]
+    if len(set(labels)) != len(labels):
+        raise DataError("<graph>", "two vertices of the graph have the same text", hint="relabel them")
+    number = {v: i for i, v in enumerate(graph.nodes)}
+    edges: dict[str, list[tuple[int, int, Any]]] = {}
+    for source, target, data in graph.edges(data=True):
+        ends = (number[source], number[target])
+        rows = edges.setdefault(str(data.get("relation", relation)), [])
+        rows.append((*ends, data.get("weight")))
+        if not graph.is_directed() and ends[0] != ends[1]:
+            rows.append((*ends[::-1], data.get("weight")))
+    relations = {name: _relation(name, rows) for name, rows in edges.items()}
+    relations = relations or {relation: _relation(relation, [])}
+    return KnowledgeGraph(np.array(labels, dtype=object), relations).distinct()
+
+
+def _relation(name: str, rows: Sequence[tuple[int, int, Any]]) -> Relation:
+    absent = sum(w is None for _, _, w in rows)
+    if 0 < absent < len(rows):
+        raise DataError("<graph>", f"{absent} of the {len(rows)} edges of {name!r} have no weight")
+    source = np.array([s for s, _, _ in rows], dtype=np.int64)
+    target = np.array([t for _, t, _ in rows], dtype=np.int64)
+    weight = None if absent or not rows else np.array([w for _, _, w in rows], dtype=np.float64)
+    return Relation(source, target, weight)
+
+
+def to_arrow(graph: KnowledgeGraph, relation: str | None = None) -> pa.Table:
+    """Make an Arrow table of one relation (the only one by default), with the labels of the vertices.
+
+    Examples
+    --------
+    >>> to_arrow(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_pylist()
+    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
+    """
+    import pyarrow as pa
+
+    chosen = _only(graph, relation)
+    columns: list[Any] = [pa.array(graph.labels[chosen.source]), pa.array(graph.labels[chosen.target])]
+    columns = [c.cast(pa.string()) for c in columns]
+    if chosen.weight is not None:
+        columns.append(pa.array(chosen.weight))
+    return pa.Table.from_arrays(columns, names=list(chosen.columns))
+
+
+def to_pandas(graph: KnowledgeGraph, relation: str | None = None) -> pd.DataFrame:
+    """`to_arrow` as a pandas DataFrame; needs pandas installed."""
+    frame: pd.DataFrame = to_arrow(graph, relation).to_pandas()
+    return frame
+
+
+def _only(graph: KnowledgeGraph, relation: str | None) -> Relation:
+    if relation is not None:
+        if relation not in graph.relations:
+            raise DataError("<graph>", f"there is no relation {relation!r}", hint=f"one of {', '.join(graph.relations)}")
+        return graph.relations[relation]
+    if len(graph.relations) != 1:
+        raise DataError("<graph>", f"choose a relation: {', '.join(graph.relations)}")
+    return next(iter(graph.relations.values()))
+
+
+def from_table(obj: object, relation: str = "edge") -> KnowledgeGraph:
+    """Read a table-like (see `as_table`) as a graph: its columns are source, target and perhaps weight.
+
+    Raises
+    ------
+    DataError
+        If it has not two or three columns.
+    """
+    names, columns = as_table(obj)
+    if len(columns) not in (2, 3):
+        raise DataError("<table>", f"{len(columns)} columns, expected source, target and perhaps weight")
+    ends = [[str(v) for v in column.to_pylist()] for column in columns[:2]]
+    number: dict[str, int] = {}
+    for label in chain.from_iterable(zip(*ends, strict=True)):
+        number.setdefault(label, len(number))
+    source, target = (np.array([number[v] for v in end], dtype=np.int64) for end in ends)
+    weight = np.array(columns[2].to_pylist(), dtype=np.float64) if len(columns) == 3 else None
+    made = Relation(source, target, weight, names)
+    return KnowledgeGraph(np.array(list(number), dtype=object), {relation: made}).distinct()

@@ -1,0 +1,196 @@
+"""From columns of text to typed columns; a value that does not fit is named with its row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Kind, doubles
+from kgreason.graph.io.raw import Column
+
+INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
+PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+
+
+@dataclass
+class CastError(Exception):
+    """The first value of a column that does not fit."""
+
+    row: int
+    value: str
+    expected: str
+    hint: str | None = None
+
+
+def plain(column: Column) -> Column:
+    """Bring a column to one of: large string, int64, double, bool; what is none of these becomes text."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return plain(column.cast(kind.value_type))
+    if pa.types.is_boolean(kind) or pa.types.is_large_string(kind):
+        return column
+    if pa.types.is_integer(kind):
+        return column.cast(pa.int64())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return column.cast(pa.float64())
+    return column.cast(pa.large_string())
+
+
+def is_text(column: Column) -> bool:
+    """Whether the column of `plain` holds strings."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_large_string(column.type))
+
+
+def missing(column: Column) -> npt.NDArray[np.bool_]:
+    """Cells without a value: null, or nothing but blanks."""
+    import pyarrow.compute as pc
+
+    absent = column.is_null()
+    if is_text(column):
+        absent = pc.or_kleene(absent, pc.equal(pc.ascii_trim_whitespace(column), ""))
+    return _mask(absent)
+
+
+def infer(column: Column) -> Kind:
+    """Tell the kind of a `plain` column without missing cells: INT, DOUBLE, else STRING (BOOL only if typed so).
+
+    Digits with leading zeros, or more than 18 of them, are names, not numbers.
+    """
+    import pyarrow as pa
+
+    if not is_text(column):
+        if pa.types.is_boolean(column.type):
+            return Kind.BOOL
+        return Kind.INT if pa.types.is_integer(column.type) else Kind.DOUBLE
+    if _fits(column, INTEGER).all():
+        return Kind.INT
+    if _fits(column, PLAUSIBLE).all():
+        return Kind.DOUBLE
+    return Kind.STRING
+
+
+def coded(column: Column, kind: Kind, symbols: Symbols, *, percent: bool = False) -> Codes:
+    """Code a `plain` column without missing cells as `Kind` says.
+
+    Raises
+    ------
+    CastError
+        If a value does not fit.
+    """
+    if kind is Kind.INT:
+        return _integers(column)
+    if kind is Kind.DOUBLE:
+        return doubles(numbers(column, percent=percent))
+    if kind is Kind.BOOL:
+        return _booleans(column)
+    return _strings(column, symbols)
+
+
+def numbers(column: Column, *, percent: bool = False) -> npt.NDArray[np.float64]:
+    """Doubles of a `plain` column; ``8.15%`` is the double nearest to 0.0815, as is 8.15 with `percent`.
+
+    Raises
+    ------
+    CastError
+        If a value is not a finite number.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_text(column):
+        text = pc.ascii_trim_whitespace(column)
+        _refuse(column, _fits(text, NUMBER), "a number, as in 0.25 or 25%")
+        share = pc.ends_with(text, "%")
+        if percent or pc.any(share).as_py():
+            shifted = _shifted(pc.ascii_trim(text, " \t%"))
+            text = shifted if percent else pc.if_else(share, shifted, text)
+        values = _array(pc.ascii_ltrim(text, "+").cast(pa.float64()))
+    else:
+        values = _array(column.cast(pa.float64())) / (100.0 if percent else 1.0)
+    _refuse(column, np.isfinite(values), "a finite number")
+    return values
+
+
+def _shifted(text: Column) -> Column:
+    """Divide decimal texts by 100: in decimal, so that the nearest double comes out."""
+    import pyarrow.compute as pc
+
+    exponent = pc.match_substring_regex(text, "[eE]")
+    divided = pc.binary_join_element_wise(text, "e-2", "")
+    if not pc.any(exponent).as_py():
+        return divided
+    slow = [None if not e else repr(float(t) / 100.0) for e, t in zip(exponent.to_pylist(), text.to_pylist(), strict=True)]
+    import pyarrow as pa
+
+    return pc.coalesce(pa.chunked_array([pa.array(slow, pa.large_string())]), divided)
+
+
+def _integers(column: Column) -> Codes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_text(column):
+        text = pc.ascii_ltrim(pc.ascii_trim_whitespace(column), "+")
+        _refuse(column, _fits(text, r"^-?[0-9]+$"), "an integer")
+        small = pc.less_equal(pc.utf8_length(text), 18)
+        if pc.all(small).as_py():
+            return _array(text.cast(pa.int64()))
+        fits = np.array([abs(int(t)) < 2**63 for t in text.to_pylist()])
+        _refuse(column, fits, "an integer of 64 bits", "map the column as string or double")
+        return np.array([int(t) for t in text.to_pylist()], dtype=np.int64)
+    whole = _array(column.cast(pa.float64()))
+    _refuse(column, whole == np.rint(whole), "an integer")
+    return _array(column.cast(pa.int64())).astype(np.int64)
+
+
+def _booleans(column: Column) -> Codes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
+    true = pc.is_in(text, pa.array(["true", "1"], pa.large_string()))
+    false = pc.is_in(text, pa.array(["false", "0"], pa.large_string()))
+    _refuse(column, _mask(pc.or_(true, false)), "true or false")
+    return _mask(true).astype(np.int64)
+
+
+def _strings(column: Column, symbols: Symbols) -> Codes:
+    import pyarrow as pa
+
+    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    codes = symbols.encode(encoded.dictionary.to_pylist())
+    return codes[_array(encoded.indices)] if len(codes) else codes
+
+
+def _fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    return _mask(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
+
+
+def _refuse(column: Column, fits: npt.NDArray[np.bool_], expected: str, hint: str | None = None) -> None:
+    if fits.all():
+        return
+    row = int(np.argmin(fits))
+    value = str(column[row].as_py())
+    if hint is None and "," in value and value.replace(",", ".", 1).strip("% ").replace(".", "", 1).isdecimal():
+        hint = "write the decimal point as a point"
+    raise CastError(row, value, expected, hint)
+
+
+def _mask(column: Column) -> npt.NDArray[np.bool_]:
+    return np.asarray(column.to_numpy(zero_copy_only=False) if hasattr(column, "buffers") else column.to_numpy(), dtype=bool)
+
+
+def _array(column: Column) -> npt.NDArray[np.generic] | npt.NDArray[np.float64] | Codes:
+    return np.asarray(column.to_numpy(zero_copy_only=False) if hasattr(column, "buffers") else column.to_numpy())

@@ -1,0 +1,157 @@
+"""CSV and TSV files: fields between delimiters, perhaps quoted, perhaps a first line of names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kgreason.errors import DataError
+from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block, whole_lines
+from kgreason.graph.io.source import Options
+
+_SAMPLE = 200
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
+_TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
+_TITLES = frozenset(
+    "source target from to src dst weight share percent owner owned company id name node label value".split()
+)
+
+
+def read_csv(path: Path, options: Options) -> Raw:
+    """Read a comma-separated file (or `delimiter`); every field stays text."""
+    return _read(path, options, options.delimiter or ",")
+
+
+def read_tsv(path: Path, options: Options) -> Raw:
+    """Read a tab-separated file."""
+    return _read(path, options, options.delimiter or "\t")
+
+
+def _read(path: Path, options: Options, delimiter: str) -> Raw:
+    sample = list(itertools.islice(_records(path, options, delimiter), _SAMPLE))
+    if not sample:
+        return Raw(str(path), (), (), lambda _: None, named=False)
+    first = sample[0][1]
+    header, doubt = _header(sample, options)
+    names = _unique(first) if header else tuple(f"column{i + 1}" for i in range(len(first)))
+    columns = _columns(path, options, delimiter, len(first), header=header)
+    notes = []
+    if doubt:
+        read_as = "names: say useHeaders=false if it is data" if header else "data: say useHeaders=true if it names columns"
+        notes.append(f"{path}: the first line ({delimiter.join(first)[:60]}) was read as {read_as}")
+
+    def line(row: int) -> int | None:
+        records = _records(path, options, delimiter)
+        return next(itertools.islice(records, row + header, None), (None, ()))[0]
+
+    return Raw(str(path), names, columns, line, named=header, notes=tuple(notes))
+
+
+def _columns(path: Path, options: Options, delimiter: str, width: int, *, header: bool) -> tuple[Any, ...]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    names = [f"f{i}" for i in range(width)]
+    try:
+        with open_bytes(path) as stream:
+            table = arrow.read_csv(
+                stream,
+                arrow.ReadOptions(
+                    column_names=names,
+                    skip_rows=options.skip,
+                    skip_rows_after_names=int(header),
+                    encoding="utf8" if options.encoding in ("utf-8", "utf8") else options.encoding,
+                    block_size=1 << 24,
+                ),
+                arrow.ParseOptions(
+                    delimiter=delimiter, quote_char=options.quote or False, newlines_in_values=True
+                ),
+                arrow.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()), check_utf8=True, strings_can_be_null=False
+                ),
+            )
+    except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
+        raise _explained(path, options, delimiter, width, error) from error
+    return tuple(table.columns)
+
+
+def _explained(path: Path, options: Options, delimiter: str, width: int, error: Exception) -> DataError:
+    """Find in a second, slow pass what Arrow stumbled over."""
+    first = 1
+    for block in whole_lines(path):
+        decoded(str(path), block, options.encoding, first)
+        first += block.count(b"\n")
+    for line, record in _records(path, options, delimiter):
+        if len(record) != width:
+            hint = None
+            if width == 1:
+                other = next((c for c in ";\t,|" if c != delimiter and c in record[0]), None)
+                hint = f"is the delimiter {other!r}? say delimiter" if other else None
+            return DataError(
+                str(path), f"{len(record)} fields where the first line has {width}", line, hint=hint
+            )
+    return DataError(str(path), f"not a CSV file: {error}", hint="is a quoted field left open?")
+
+
+def _records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Records one by one with the line each begins on; slow, for samples and messages."""
+    with open_bytes(path) as stream:
+        _checked_start(path, options.encoding)
+        encoding = "utf-8-sig" if options.encoding in ("utf-8", "utf8") else options.encoding
+        text = io.TextIOWrapper(stream, encoding, newline="", errors="replace")
+        for _ in range(options.skip):
+            text.readline()
+        quoting = csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE
+        reader = csv.reader(text, delimiter=delimiter, quotechar=options.quote or None, quoting=quoting)
+        before = 0
+        for record in reader:
+            if record:
+                yield options.skip + before + 1, record
+            before = reader.line_num
+
+
+def _checked_start(path: Path, encoding: str) -> None:
+    """Name a wrong encoding before it shows up as odd column names."""
+    with open_bytes(path) as stream:
+        block = read_block(path, stream, 1 << 16)
+        decoded(str(path), block[: block.rfind(b"\n") + 1], encoding)
+
+
+def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[bool, bool]:
+    """Judge whether the first record holds names, and whether that is in doubt."""
+    if options.header is not None:
+        return options.header, False
+    first, rest = sample[0][1], [record for _, record in sample[1:]]
+    named = set(options.columns or ()) - {str(i + 1) for i in range(len(first))}
+    if named and named <= set(first):
+        return True, False
+    if any(_NUMBER.fullmatch(cell) for cell in first):
+        return False, False
+    if any(_numeric([r[i] for r in rest if i < len(r)]) for i in range(len(first))):
+        return True, False
+    titles = len(set(first)) == len(first) and all(_TITLE.fullmatch(cell.strip()) for cell in first)
+    if not rest:
+        return titles and any(cell.strip().lower() in _TITLES for cell in first), True
+    values = {cell for record in rest for cell in record}
+    return titles and not values & set(first), True
+
+
+def _numeric(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell.strip()]
+    return bool(filled) and all(_NUMBER.fullmatch(cell) for cell in filled)
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """Column names, the second of two equal ones numbered."""
+    seen: dict[str, int] = {}
+    unique = []
+    for position, name in enumerate(names):
+        bare = name.strip() or f"column{position + 1}"
+        seen[bare] = seen.get(bare, 0) + 1
+        unique.append(bare if seen[bare] == 1 else f"{bare}_{seen[bare]}")
+    return tuple(unique)

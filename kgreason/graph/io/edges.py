@@ -1,0 +1,100 @@
+"""What can be done to edges as they are read: reverse, scale, leave out loops, drop repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.table import Codes
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.source import Options
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Typed rows, each with its place in the table it was read from.
+
+    Attributes
+    ----------
+    columns
+        Codes, one array per column.
+    raw
+        The table read.
+    rows
+        Row of `raw` each comes from, int64.
+    """
+
+    columns: tuple[Codes, ...]
+    raw: Raw
+    rows: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, keep: npt.NDArray[np.bool_]) -> Rows:
+        """Keep the marked rows."""
+        return Rows(tuple(c[keep] for c in self.columns), self.raw, self.rows[keep])
+
+
+def loopless(rows: Rows) -> Rows:
+    """Leave out edges from a vertex to itself."""
+    return rows.take(rows.columns[0] != rows.columns[1])
+
+
+def both_ways(rows: Rows, options: Options) -> Rows:
+    """Append the reverse of the undirected edges (of all, with `symmetric`), loops excepted."""
+    undirected = rows.raw.undirected
+    if options.symmetric is False or (options.symmetric is None and undirected is None):
+        return rows
+    mark = rows.columns[0] != rows.columns[1]
+    if options.symmetric is None and undirected is not None:
+        mark &= undirected[rows.rows]
+    back = rows.take(mark)
+    reverse = (back.columns[1], back.columns[0], *back.columns[2:])
+    columns = tuple(np.concatenate(pair) for pair in zip(rows.columns, reverse, strict=True))
+    return Rows(columns, rows.raw, np.concatenate([rows.rows, back.rows]))
+
+
+def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float64]:
+    """Bring weights to [0,1]; where all are equal, ``minmax`` makes them 1.
+
+    Examples
+    --------
+    >>> scaled(np.array([-10.0, 5.0]), "abs").tolist(), scaled(np.array([-10.0, 5.0, -4.0]), "minmax").tolist()
+    ([1.0, 0.5], [0.0, 1.0, 0.4])
+    """
+    if not len(weights):
+        return weights
+    if scale == "abs":
+        size = np.abs(weights)
+        top = float(size.max())
+        return size / top if top else size
+    low, high = float(weights.min()), float(weights.max())
+    return np.ones_like(weights) if low == high else (weights - low) / (high - low)
+
+
+def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
+    """Mark the first of each set of equal rows; hashed, so in linear time.
+
+    Examples
+    --------
+    >>> first_rows([np.array([1, 1, 1]), np.array([7, 8, 7])]).tolist()
+    [True, True, False]
+    """
+    import pyarrow as pa
+
+    group = np.zeros(len(columns[0]), dtype=np.int64)
+    groups = 1
+    for column in columns:
+        code = pa.array(column).dictionary_encode()
+        pair = group * len(code.dictionary) + code.indices.to_numpy().astype(np.int64)
+        both = pair if groups == 1 else pa.array(pair).dictionary_encode().indices.to_numpy().astype(np.int64)
+        group, groups = both, int(both.max()) + 1 if len(both) else 1
+    if not len(group):
+        return np.empty(0, dtype=bool)
+    seen = np.maximum.accumulate(np.concatenate([[-1], group[:-1]]))
+    marks: npt.NDArray[np.bool_] = group > seen
+    return marks

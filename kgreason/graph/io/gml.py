@@ -1,0 +1,93 @@
+"""GML: nested lists of keys and values; ids are the key, labels optional.
+
+References
+----------
+M. Himsolt: GML: A portable Graph File Format, Universität Passau, 1997.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from kgreason.errors import DataError
+from kgreason.graph.io.graphparts import Parts
+from kgreason.graph.io.raw import Raw, decoded, open_bytes
+from kgreason.graph.io.source import Options
+
+_TOKEN = re.compile(
+    r'(?P<open>\[)|(?P<close>\])|"(?P<string>[^"]*)"|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
+    r"|(?P<key>[A-Za-z][A-Za-z0-9_]*)|(?P<space>\s+)|(?P<comment>(?:^|(?<=\n))\#[^\n]*)"
+)
+_Token = tuple[str, str, int]
+_Block = dict[str, str]
+
+
+def read_gml(path: Path, options: Options) -> Raw:
+    """Read the nodes and edges of a GML graph; the weight is the key ``weight`` or else ``value``."""
+    with open_bytes(path) as stream:
+        text = decoded(str(path), stream.read(), options.encoding)
+    parts, directed = Parts(str(path)), False
+    path_of_keys: list[str] = []
+    block: _Block = {}
+    began = key_line = 0
+    key: str | None = None
+    for kind, value, line in _tokens(str(path), text):
+        depth = len(path_of_keys)
+        if kind == "open":
+            if key is None:
+                raise DataError(str(path), "a list without a key before it", line)
+            path_of_keys.append(key)
+            if depth == 1 and key in ("node", "edge"):
+                block, began = {}, line
+            key = None
+        elif kind == "close":
+            if not path_of_keys:
+                raise DataError(str(path), "a closing bracket without an opening one", line)
+            if depth == 2:
+                _add(parts, path_of_keys[-1], block, began)
+            path_of_keys.pop()
+        elif key is None:
+            if kind != "key":
+                raise DataError(str(path), f"expected a key, found {value!r}", line)
+            key, key_line = value, line
+        else:
+            if kind == "key":
+                raise DataError(str(path), f"key {key!r} has no value", key_line)
+            if depth == 1 and key == "directed":
+                directed = value == "1"
+            if depth == 2:
+                block[key] = value
+            key = None
+    if path_of_keys:
+        raise DataError(str(path), f"the list {path_of_keys[-1]!r} is not closed", began, hint="is the file cut off?")
+    return parts.raw(undirected_by_default=not directed)
+
+
+def _tokens(file: str, text: str) -> Iterator[_Token]:
+    position, line = 0, 1
+    while position < len(text):
+        found = _TOKEN.match(text, position)
+        if found is None:
+            raise DataError(file, f"no GML: {text[position : position + 20].splitlines()[0]!r}", line)
+        kind = str(found.lastgroup)
+        if kind == "string":
+            yield kind, html.unescape(found["string"]), line
+        elif kind not in ("space", "comment"):
+            yield kind, found[0], line
+        line += found[0].count("\n")
+        position = found.end()
+
+
+def _add(parts: Parts, kind: str, block: _Block, line: int) -> None:
+    if kind == "node":
+        if "id" not in block:
+            raise DataError(parts.file, "a node without id", line)
+        parts.vertex(block["id"], block.get("label", ""), line)
+    elif kind == "edge":
+        missing = {"source", "target"} - block.keys()
+        if missing:
+            raise DataError(parts.file, f"an edge without {' and '.join(sorted(missing))}", line)
+        parts.edge(block["source"], block["target"], block.get("weight", block.get("value")), line)

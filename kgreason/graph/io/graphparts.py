@@ -1,0 +1,97 @@
+"""Vertices and edges as a reader of a graph format finds them, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgreason.errors import DataError
+from kgreason.graph.io.raw import Raw
+
+
+class Parts:
+    """Collects the declared vertices and the edges of one file."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._vertices: dict[str, tuple[str, int]] = {}
+        self._ends: list[tuple[str, str]] = []
+        self._weights: list[str | None] = []
+        self._undirected: list[bool | None] = []
+        self._lines: list[int] = []
+
+    def vertex(self, name: str, label: str, line: int) -> None:
+        """Declare a vertex.
+
+        Raises
+        ------
+        DataError
+            If its id was declared before.
+        """
+        if name in self._vertices:
+            before = self._vertices[name][1]
+            raise DataError(self.file, f"vertex {name!r} is declared again, first in line {before}", line)
+        self._vertices[name] = (label, line)
+
+    def edge(
+        self, source: str, target: str, weight: str | None, line: int, *, undirected: bool | None = None
+    ) -> None:
+        """Add an edge; `undirected` is `None` where the file's default holds."""
+        self._ends.append((source, target))
+        self._weights.append(weight)
+        self._undirected.append(undirected)
+        self._lines.append(line)
+
+    def raw(self, *, undirected_by_default: bool) -> Raw:
+        """Make the table of edges, with that of the vertices beside it.
+
+        Raises
+        ------
+        DataError
+            If only some edges have a weight, or an edge ends at a vertex that is not declared.
+        """
+        self._check()
+        weighted = bool(self._weights) and self._weights[0] is not None
+        columns: list[Sequence[str | None]] = [[s for s, _ in self._ends], [t for _, t in self._ends]]
+        if weighted:
+            columns.append(self._weights)
+        undirected = np.array(
+            [undirected_by_default if u is None else u for u in self._undirected], dtype=bool
+        )
+        lines, vertices = self._lines, list(self._vertices.items())
+        declared = Raw(
+            self.file,
+            ("id", "label"),
+            (_strings([v for v, _ in vertices]), _strings([label for _, (label, _) in vertices])),
+            lambda row: vertices[row][1][1],
+        )
+        return Raw(
+            self.file,
+            ("source", "target", "weight")[: len(columns)],
+            tuple(_strings(c) for c in columns),
+            lambda row: lines[row],
+            named=False,
+            graph=True,
+            undirected=undirected if undirected.any() else None,
+            vertices=declared,
+        )
+
+    def _check(self) -> None:
+        for ends, weight, line in zip(self._ends, self._weights, self._lines, strict=True):
+            if (weight is None) != (self._weights[0] is None):
+                raise DataError(
+                    self.file,
+                    f"the edge from {ends[0]!r} to {ends[1]!r} has {'no' if weight is None else 'a'} weight, "
+                    f"the first edge has {'one' if weight is None else 'none'}",
+                    line,
+                )
+            for end in ends:
+                if self._vertices and end not in self._vertices:
+                    raise DataError(self.file, f"the edge ends at {end!r}, which is no vertex of the file", line)
+
+
+def _strings(values: Sequence[str | None]) -> object:
+    import pyarrow as pa
+
+    return pa.array(values, pa.string())

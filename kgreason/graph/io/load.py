@@ -1,0 +1,417 @@
+"""Program and files to facts and graphs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from kgreason.analysis.checked import Bind, CheckedProgram
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
+from kgreason.errors import DataError
+from kgreason.graph.interchange import as_raw
+from kgreason.graph.io.edges import Rows, both_ways, first_rows, loopless, scaled
+from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.select import Selected, Shape, kinds, select, typed
+from kgreason.graph.io.source import TABLES, Options, SourceSpec, read_options
+from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.lang.ast import Constant
+from kgreason.progress import SILENT, Progress
+
+Data = Mapping[str, Sequence[object]]
+"""Sources by predicate: `SourceSpec` or any table-like (see `kgreason.graph.interchange.as_table`)."""
+
+_KINDS = {
+    "int": Kind.INT,
+    "double": Kind.DOUBLE,
+    "percent": Kind.DOUBLE,
+    "string": Kind.STRING,
+    "boolean": Kind.BOOL,
+}
+
+
+def load_facts(program: CheckedProgram, data: Data, progress: Progress = SILENT) -> Facts:
+    """Read the input facts of a program.
+
+    The facts of a predicate come from what `data` names for it, else from its ``@bind`` annotations; several
+    sources are joined. Facts written in the rule file are not repeated here. A unary ``@node`` predicate holds, besides
+    its own data, for every end of an ``@edge`` fact. Repeated rows count once.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, a value does not fit its column, or an ``@input`` has no data at all.
+    """
+    loader = _Loader(program, data, progress)
+    tables = {}
+    for predicate in loader.predicates():
+        loaded = loader.load(predicate)
+        if loaded is not None:
+            columns = loader.unique(predicate, loaded.joined())
+            tables[predicate] = Table(loaded.kinds, columns, len(columns[0]))
+    _complete_nodes(program, tables, loader.symbols)
+    return Facts(tables, loader.symbols)
+
+
+def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT) -> KnowledgeGraph:
+    """Read the knowledge graph of a program: its ``@edge`` relations and the vertices of its ``@node`` predicates.
+
+    Vertices are numbered as they first appear, those of ``@node`` predicates before the ends of edges. Edges and
+    vertices written in the rule file belong to the graph.
+
+    Raises
+    ------
+    DataError
+        As `load_facts`; besides, if a weight is outside [0,1].
+    """
+    loader = _Loader(program, data, progress)
+    _need_edges(program, loader)
+    vertices = [_vertices(program, loader, node) for node in program.nodes]
+    relations = {edge: _relation(program, loader, edge) for edge in program.edges}
+    return _assembled(vertices, relations, loader.symbols)
+
+
+def load_single(
+    program: CheckedProgram,
+    predicate: str,
+    source: object,
+    *,
+    released: bool = False,
+    nodes: object | None = None,
+    progress: Progress = SILENT,
+) -> KnowledgeGraph:
+    """Read one table of edges as a graph of its own.
+
+    Parameters
+    ----------
+    predicate
+        The ``@edge`` predicate whose table it is.
+    source
+        A `SourceSpec` or a table-like.
+    released
+        The table was written by kgreason: first line of names, columns in order, weights in [0,1]. The options of
+        ``@bind`` and the ``@mapping`` do not apply, and what the rule file says of single vertices and edges is no part
+        of it.
+    nodes
+        A table whose first column lists all vertices (``nodes.csv`` of a release).
+
+    Raises
+    ------
+    DataError
+        As `load_graph`.
+    """
+    if not released:
+        return load_graph(replace(program, edges=(predicate,)), {predicate: [source]}, progress)
+    bare = replace(program, edges=(predicate,), nodes=(), binds=(), mappings=(), facts=())
+    loader = _Loader(bare, {predicate: [_headed(source)]}, progress)
+    vertices = [] if nodes is None else [loader.first_column(_headed(nodes))]
+    return _assembled(vertices, {predicate: _relation(bare, loader, predicate)}, loader.symbols)
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """Typed rows of a predicate, source by source."""
+
+    kinds: tuple[Kind, ...]
+    parts: tuple[Rows, ...]
+    names: tuple[str, ...] | None
+
+    def joined(self) -> tuple[Codes, ...]:
+        return tuple(np.concatenate(c) for c in zip(*(p.columns for p in self.parts), strict=True))
+
+
+class _Loader:
+    """Reads the tables of one program; all share one dictionary of strings."""
+
+    def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
+        self.program, self.data, self.progress = program, data, progress
+        self.symbols = Symbols()
+        for predicate, sources in data.items():
+            if predicate not in program.arities:
+                near = difflib.get_close_matches(predicate, list(program.arities), 1)
+                file = next((s.file for s in sources if isinstance(s, SourceSpec)), predicate)
+                known = f"did you mean {near[0]!r}?" if near else f"they know {', '.join(program.arities)}"
+                raise DataError(file, f"the rules know no predicate {predicate!r}", hint=known)
+
+    def predicates(self) -> list[str]:
+        """Predicates that have data."""
+        given = [*self.program.inputs, *(b.predicate for b in self.program.binds), *self.data]
+        stated = {fact.predicate for fact in self.program.facts}
+        for predicate in self.program.inputs:
+            free = predicate in stated or predicate in self.program.heads or predicate in self.program.nodes
+            if not self.sources(predicate) and not free:
+                raise _no_data(self.program, predicate)
+        return [p for p in dict.fromkeys(given) if self.sources(p)]
+
+    def sources(self, predicate: str) -> list[tuple[object, Options, bool]]:
+        """Sources of a predicate, each with its options and whether ``@mapping`` columns hold for it."""
+        binds = [b for b in self.program.binds if b.predicate == predicate]
+        if predicate not in self.data:
+            specs = [_bound(bind) for bind in binds]
+            return [(s, read_options(s.file, s.options), s.kind() in TABLES) for s in specs]
+        return [self._replacing(source, binds) for source in self.data[predicate]]
+
+    def _replacing(self, source: object, binds: Sequence[Bind]) -> tuple[object, Options, bool]:
+        if not isinstance(source, SourceSpec):
+            return source, Options(), True
+        format = source.kind()
+        like = next((b for b in map(_bound, binds) if b.kind() == format), None)
+        given = {name.lower() for name in source.options}
+        kept = {n: v for n, v in (like.options if like else {}).items() if n.lower() not in given}
+        options = read_options(source.file, {**kept, **source.options})
+        return source, options, format in TABLES and (like is not None or not binds)
+
+    def load(self, predicate: str) -> _Loaded | None:
+        """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
+        tables: list[tuple[Selected, Options]] = []
+        shape = self._shape(predicate)
+        for source, options, mapped in self.sources(predicate):
+            raw = self._read(predicate, source, options)
+            fit = _graph_shape(shape) if raw.graph else shape
+            fit = fit if mapped else replace(fit, columns=(None,) * fit.arity)
+            table = select(raw, fit, options)
+            self._tell(table)
+            shape = replace(shape, kinds=fit.kinds)
+            tables.append((table, options))
+        found = kinds([t for t, _ in tables], shape)
+        known = tuple(k for k in found if k is not None)
+        if len(known) < shape.arity:
+            return None
+        parts = tuple(self._rows(t, o, known, shape) for t, o in tables)
+        names = next((t.names for t, _ in tables if t.raw.named and t.names), None)
+        return _Loaded(known, parts, names)
+
+    def _read(self, predicate: str, source: object, options: Options) -> Raw:
+        if not isinstance(source, SourceSpec):
+            return as_raw(source, f"<{predicate}>")
+        self.progress.step(f"read {source.path.name}")
+        return read_table(source, options)
+
+    def _tell(self, table: Selected) -> None:
+        for note in (*table.raw.notes, *table.notes):
+            self.progress.note(note)
+        if table.skipped:
+            rows = "row" if table.skipped == 1 else "rows"
+            self.progress.note(f"{table.raw.file}: {table.skipped} {rows} with an empty cell skipped")
+
+    def _shape(self, predicate: str) -> Shape:
+        program, arity = self.program, self.program.arities[predicate]
+        mapped = {m.position: m for m in program.mappings if m.predicate == predicate}
+        edge = predicate in program.edges
+        wanted: list[Kind | None] = [
+            _KINDS[mapped[i].type] if i in mapped and mapped[i].type else None for i in range(arity)
+        ]
+        fixed = (Kind.STRING, Kind.STRING, Kind.DOUBLE) if edge else (Kind.STRING,)
+        if edge or predicate in program.nodes:
+            wanted[: len(fixed)] = fixed[:arity]
+        return Shape(
+            predicate,
+            arity,
+            tuple(wanted),
+            tuple(mapped[i].column if i in mapped else None for i in range(arity)),
+            frozenset(i for i, m in mapped.items() if m.type == "percent"),
+            edge,
+        )
+
+    def _rows(self, table: Selected, options: Options, kinds: Sequence[Kind], shape: Shape) -> Rows:
+        if not table.columns:
+            return Rows(tuple(np.empty(0, dtype=np.int64) for _ in kinds), table.raw, table.rows)
+        rows = Rows(typed(table, kinds, shape, options, self.symbols), table.raw, table.rows)
+        if options.scale and shape.arity > 2 and kinds[-1] in (Kind.DOUBLE, Kind.INT):
+            weights = doubles(scaled(rows.columns[-1].view(np.float64), options.scale))
+            rows = replace(rows, columns=(*rows.columns[:-1], weights))
+        if shape.arity < 2:
+            return rows
+        if options.drop_loops:
+            rows = self._loopless(rows)
+        if options.symmetric or rows.raw.undirected is not None:
+            rows = self._both_ways(rows, options)
+        return rows
+
+    def _loopless(self, rows: Rows) -> Rows:
+        kept = loopless(rows)
+        self.progress.note(f"{rows.raw.file}: {len(rows) - len(kept)} loops left out")
+        return kept
+
+    def _both_ways(self, rows: Rows, options: Options) -> Rows:
+        once = rows.take(first_rows(rows.columns))
+        self._repeated(rows.raw.file, len(rows) - len(once))
+        both = both_ways(once, options)
+        kept = both.take(first_rows(both.columns))
+        self.progress.note(f"{rows.raw.file}: {len(both) - len(once)} undirected edges read both ways")
+        return kept
+
+    def _repeated(self, name: str, count: int) -> None:
+        if count:
+            self.progress.note(f"{name}: {count} repeated row{'s' * (count != 1)} counted once")
+
+    def unique(self, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Drop repeated rows, and say how many."""
+        keep = first_rows(columns)
+        self._repeated(name, int((~keep).sum()))
+        return columns if keep.all() else tuple(c[keep] for c in columns)
+
+    def first_column(self, source: object) -> Codes:
+        """Vertices listed in the first column of a table."""
+        options = read_options(source.file, source.options) if isinstance(source, SourceSpec) else Options()
+        raw = self._read("nodes", source, options)
+        raw = replace(raw, names=raw.names[:1], columns=raw.columns[:1])
+        shape = Shape("nodes", 1, (Kind.STRING,), (None,))
+        table = select(raw, shape, options)
+        return self._rows(table, options, (Kind.STRING,), shape).columns[0]
+
+
+def _bound(bind: Bind) -> SourceSpec:
+    """Source of an annotation; ``csv`` is also what Vadalog calls a tab-separated file."""
+    path = Path(bind.path)
+    format = bind.source
+    if format == "csv" and path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        format = "tsv"
+    return SourceSpec(path, format, bind.options)
+
+
+def _headed(source: object) -> object:
+    if not isinstance(source, SourceSpec) or source.kind() not in ("csv", "tsv"):
+        return source
+    return replace(source, options={"useHeaders": "true", **source.options})
+
+
+def _graph_shape(shape: Shape) -> Shape:
+    """Vertices of graph files are names as written, unless the mapping wants numbers."""
+    ends = tuple(Kind.STRING if k is None else k for k in shape.kinds[:2])
+    return replace(shape, kinds=(*ends, *shape.kinds[2:]))
+
+
+def _no_data(program: CheckedProgram, predicate: str) -> DataError:
+    return DataError(
+        program.file,
+        f"the input predicate {predicate!r} has no data",
+        hint=f'name a file: --data {predicate}=FILE, or @bind("{predicate}","csv","dir","file.csv") in the rules',
+    )
+
+
+def _need_edges(program: CheckedProgram, loader: _Loader) -> None:
+    if not program.edges:
+        raise DataError(
+            program.file, "the rules name no ground edges", hint='say which predicate they are: @edge("own").'
+        )
+    stated = {fact.predicate for fact in program.facts}
+    for edge in program.edges:
+        if not loader.sources(edge) and edge not in stated:
+            raise _no_data(program, edge)
+
+
+def _stated(program: CheckedProgram, predicate: str, symbols: Symbols) -> tuple[list[list[object]], list[str]]:
+    """Facts of the rule file as values by column, and where each stands."""
+    atoms = [fact for fact in program.facts if fact.predicate == predicate]
+    rows = [[t.value for t in atom.terms if isinstance(t, Constant)] for atom in atoms]
+    columns: list[list[object]] = [[row[i] for row in rows] for i in range(program.arities[predicate])]
+    return columns, [str(atom.span) for atom in atoms]
+
+
+def _vertex_codes(values: Sequence[object], symbols: Symbols) -> Codes:
+    return symbols.encode([str(v) for v in values])
+
+
+def _vertices(program: CheckedProgram, loader: _Loader, node: str) -> Codes:
+    loaded = loader.load(node) if loader.sources(node) else None
+    read = loaded.joined()[0] if loaded else np.empty(0, dtype=np.int64)
+    stated, _ = _stated(program, node, loader.symbols)
+    return np.concatenate([read, _vertex_codes(stated[0], loader.symbols)])
+
+
+def _relation(program: CheckedProgram, loader: _Loader, edge: str) -> Relation:
+    """Edges of one relation, the ends still codes of strings."""
+    arity = program.arities[edge]
+    loaded = loader.load(edge) if loader.sources(edge) else None
+    empty = tuple(np.empty(0, dtype=np.int64) for _ in range(arity))
+    columns = loaded.joined() if loaded else empty
+    if loaded:
+        for part in loaded.parts:
+            _check_weights(part)
+    stated, spans = _stated(program, edge, loader.symbols)
+    written = [_vertex_codes(c, loader.symbols) for c in stated[:2]]
+    if arity > 2:
+        weights = np.array([float(str(w)) for w in stated[2]], dtype=np.float64)
+        for weight, span in zip(weights.tolist(), spans, strict=True):
+            if not 0 <= weight <= 1:
+                raise DataError(span, f"the weight {weight:g} of {edge} is outside [0,1]")
+        written.append(doubles(weights))
+    columns = tuple(np.concatenate(pair) for pair in zip(columns, written, strict=True))
+    columns = loader.unique(edge, columns)
+    names = loaded.names if loaded and loaded.names else ("source", "target", "weight")[:arity]
+    weight_column = columns[2].view(np.float64) if arity > 2 else None
+    relation = Relation(columns[0], columns[1], weight_column, tuple(names))
+    _tell_sums(program, loader, edge, relation)
+    return relation
+
+
+def _check_weights(rows: Rows) -> None:
+    if len(rows.columns) < 3:
+        return
+    weights = rows.columns[2].view(np.float64)
+    odd = np.flatnonzero((weights < 0) | (weights > 1))
+    if len(odd):
+        share = weights.min() >= 0 and weights.max() <= 100
+        hint = "percent=true divides by 100" if share else "scale=abs (or scale=minmax) brings the weights to [0,1]"
+        name = rows.raw.names[2] if len(rows.raw.names) == 3 else None
+        raise rows.raw.error(
+            int(rows.rows[odd[0]]),
+            f"the weight {weights[odd[0]]:g} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
+            name,
+            hint,
+        )
+
+
+def _tell_sums(program: CheckedProgram, loader: _Loader, edge: str, relation: Relation) -> None:
+    bound = program.incoming_sums.get(edge)
+    if bound is None or relation.weight is None or not len(relation):
+        return
+    sums = np.bincount(relation.target, weights=relation.weight)
+    above = int((sums > bound * (1 + 1e-9)).sum())
+    if above:
+        most = loader.symbols.decode([int(np.argmax(sums))])[0]
+        loader.progress.note(
+            f"{edge}: the incoming weights of {above} vert{'ices sum' if above > 1 else 'ex sum'} "
+            f"to more than {bound:g}, most at {most!r}: {sums.max():.6g}"
+        )
+
+
+def _assembled(vertices: Sequence[Codes], relations: Mapping[str, Relation], symbols: Symbols) -> KnowledgeGraph:
+    """Number the vertices as they first appear."""
+    ends = [end for r in relations.values() for end in (r.source, r.target)]
+    codes = np.concatenate([np.empty(0, dtype=np.int64), *vertices, *_interleaved(ends)])
+    order = codes[first_rows([codes])] if len(codes) else codes
+    number = np.full(len(symbols), -1, dtype=np.int64)
+    number[order] = np.arange(len(order))
+    labels = np.array(symbols.decode(order.tolist()), dtype=object)
+    numbered = {
+        name: replace(r, source=number[r.source], target=number[r.target]) for name, r in relations.items()
+    }
+    return KnowledgeGraph(labels, numbered)
+
+
+def _interleaved(ends: Sequence[Codes]) -> list[Codes]:
+    """Source and target of each edge beside one another."""
+    pairs = zip(ends[::2], ends[1::2], strict=True)
+    return [np.stack(pair, axis=1).reshape(-1) for pair in pairs]
+
+
+def _complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: Symbols) -> None:
+    ends = [tables[e].columns[i] for e in program.edges if e in tables for i in (0, 1)]
+    for fact in program.facts:
+        if fact.predicate in program.edges:
+            names = [str(t.value) for t in fact.terms[:2] if isinstance(t, Constant)]
+            ends.append(symbols.encode(names))
+    for node in program.nodes:
+        if program.arities[node] != 1:
+            continue
+        own = [tables[node].columns[0]] if node in tables else []
+        codes = np.concatenate([np.empty(0, dtype=np.int64), *own, *ends])
+        codes = codes[first_rows([codes])]
+        tables[node] = Table((Kind.STRING,), (codes,), len(codes))

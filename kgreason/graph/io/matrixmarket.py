@@ -1,0 +1,141 @@
+"""MatrixMarket coordinate files: entry (i, j) is an edge from i to j, its value the weight.
+
+A symmetric matrix stores one triangle: its edges are undirected, and its diagonal is no part of the graph.
+
+References
+----------
+R. F. Boisvert, R. Pozo, K. Remington: The Matrix Market Exchange Formats, NISTIR 5935, 1996.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.errors import DataError
+from kgreason.graph.io.fields import read_fields
+from kgreason.graph.io.raw import Column, Raw, decoded, open_bytes
+from kgreason.graph.io.source import Options
+
+_BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
+
+
+@dataclass(frozen=True)
+class _Head:
+    field: str
+    symmetry: str
+    rows: int
+    columns: int
+    entries: int
+    lines: int
+
+
+def read_mtx(path: Path, options: Options) -> Raw:
+    """Read a coordinate matrix; the ids are the indices as written."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    head = _head(path, options.encoding)
+    fields = read_fields(path, options.encoding, skip=head.lines, delimiter=" ", comments="%")
+    width = 2 if head.field == "pattern" else 3
+    names = ("source", "target", "weight")[:width]
+    columns, lines = fields.columns or (pa.array([], pa.string()),) * width, fields.lines
+    _check(str(path), head, columns, lines, width)
+    undirected = None
+    if head.symmetry != "general":
+        diagonal = pc.equal(columns[0], columns[1]).to_numpy(zero_copy_only=False)
+        if not options.keep_diagonal:
+            columns = tuple(c.filter(pa.array(~diagonal)) for c in columns)
+            lines, diagonal = lines[~diagonal], diagonal[~diagonal]
+        undirected = ~diagonal
+    if head.symmetry == "skew-symmetric":
+        columns, lines, undirected = _negated(columns, lines)
+    declared = pa.array(np.arange(1, max(head.rows, head.columns) + 1)).cast(pa.string())
+    vertices = Raw(str(path), ("id",), (declared,), lambda _: head.lines)
+    return Raw(
+        str(path),
+        names,
+        columns,
+        lambda row: int(lines[row]),
+        named=False,
+        graph=True,
+        undirected=undirected,
+        vertices=vertices,
+    )
+
+
+def _negated(
+    columns: tuple[Column, ...], lines: npt.NDArray[np.int64]
+) -> tuple[tuple[Column, ...], npt.NDArray[np.int64], None]:
+    """Write the other triangle of a skew-symmetric matrix out: its values have the other sign."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    minus = pc.binary_join_element_wise("-", columns[2], "")
+    minus = pc.replace_substring_regex(minus, r"^-[+]", "-")
+    minus = pc.replace_substring_regex(minus, "^--", "")
+    both = [(columns[0], columns[1]), (columns[1], columns[0]), (columns[2], minus)]
+    joined = tuple(pa.chunked_array([*_chunks(a), *_chunks(b)]) for a, b in both)
+    return joined, np.concatenate([lines, lines]), None
+
+
+def _chunks(column: Column) -> list[Column]:
+    return list(column.chunks) if hasattr(column, "chunks") else [column]
+
+
+def _head(path: Path, encoding: str) -> _Head:
+    file = str(path)
+    with open_bytes(path) as stream:
+        banner = decoded(file, stream.readline(), encoding).split()
+        if [w.lower() for w in banner[:3]] != ["%%matrixmarket", "matrix", "coordinate"] or len(banner) != 5:
+            raise DataError(file, "this is no MatrixMarket coordinate file", 1, hint=f"it begins {_BANNER}")
+        field, symmetry = banner[3].lower(), banner[4].lower()
+        if field not in ("real", "integer", "pattern") or symmetry not in ("general", "symmetric", "skew-symmetric"):
+            raise DataError(file, f"a {field} {symmetry} matrix is no graph with weights", 1, hint=_BANNER)
+        if field == "pattern" and symmetry == "skew-symmetric":
+            raise DataError(file, "a pattern matrix cannot be skew-symmetric", 1, hint=_BANNER)
+        number = 1
+        for line in stream:
+            number += 1
+            text = line.decode("latin-1").strip()
+            if text and not text.startswith("%"):
+                return _sized(file, field, symmetry, text, number)
+    raise DataError(file, "the size line is missing", number, hint="rows, columns and entries, as in 5 5 12")
+
+
+def _sized(file: str, field: str, symmetry: str, text: str, number: int) -> _Head:
+    words = text.split()
+    if len(words) != 3 or not all(w.isdecimal() for w in words):
+        raise DataError(
+            file, f"expected the size line (rows, columns, entries), found {text!r}", number, hint="as in 5 5 12"
+        )
+    return _Head(field, symmetry, int(words[0]), int(words[1]), int(words[2]), number)
+
+
+def _check(
+    file: str, head: _Head, columns: tuple[Column, ...], lines: npt.NDArray[np.int64], width: int
+) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(columns) != width:
+        raise DataError(
+            file,
+            f"{len(columns)} fields in an entry of a {head.field} matrix, expected {width}",
+            int(lines[0]),
+        )
+    if len(lines) != head.entries:
+        raise DataError(
+            file, f"{len(lines)} entries, but the size line says {head.entries}", head.lines, hint="is the file cut off?"
+        )
+    for column, limit, name in ((columns[0], head.rows, "row"), (columns[1], head.columns, "column")):
+        whole = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$").to_numpy(zero_copy_only=False)
+        index = pc.if_else(pa.array(whole), pc.cast(column, pa.string()), "0").cast(pa.int64())
+        bad = np.flatnonzero(~whole | (index.to_numpy() > limit))
+        if len(bad):
+            raise DataError(
+                file, f"{column[bad[0]].as_py()!r} is not a {name} index, expected 1 to {limit}", int(lines[bad[0]])
+            )

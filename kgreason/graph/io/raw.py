@@ -1,0 +1,132 @@
+"""A table as its file has it: names and columns of text, not yet typed, and the way back to the line of a row."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.errors import DataError
+
+Column = Any
+"""A pyarrow array or chunked array."""
+
+BLOCK = 1 << 24
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Rows of a source.
+
+    Attributes
+    ----------
+    file
+        Its name in messages.
+    names
+        One per column; invented where the file has none (`named` is False then).
+    columns
+        Arrow arrays of equal length: strings from text files, any type from others.
+    line
+        Line in the file of a row (both messages only); `None` where the format has no lines.
+    graph
+        Columns are source, target and perhaps more: the format says so.
+    undirected
+        Row by row, whether an edge runs both ways; `None`: no.
+    vertices
+        The vertices (id, label) that a graph file declares.
+    notes
+        What the user should hear about how the file was read.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    line: Callable[[int], int | None]
+    named: bool = True
+    graph: bool = False
+    undirected: npt.NDArray[np.bool_] | None = None
+    vertices: Raw | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def error(self, row: int, message: str, column: str | None = None, hint: str | None = None) -> DataError:
+        """Build the error that points at a row."""
+        line = self.line(row)
+        where = "" if line is not None else f"row {row + 1}: "
+        return DataError(self.file, where + message, line, column, hint)
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file, unpacking gzip (told by its first bytes, not its name).
+
+    Raises
+    ------
+    DataError
+        If the file cannot be opened.
+    """
+    try:
+        with path.open("rb") as plain:
+            packed = plain.read(2) == b"\x1f\x8b"
+        return cast(IO[bytes], gzip.open(path, "rb")) if packed else path.open("rb")
+    except FileNotFoundError:
+        raise DataError(str(path), "there is no such file") from None
+    except OSError as error:
+        raise DataError(str(path), f"cannot be read: {error.strerror}") from error
+
+
+def whole_lines(path: Path) -> Iterator[bytes]:
+    """Blocks of a file, each ending at the end of a line.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or unpacked.
+    """
+    with open_bytes(path) as stream:
+        rest = b""
+        while block := read_block(path, stream):
+            head, newline, tail = block.rpartition(b"\n")
+            if not newline:
+                rest += block
+                continue
+            yield rest + head + newline
+            rest = tail
+        if rest:
+            yield rest
+
+
+def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
+    """Read on; a broken gzip file is a `DataError`."""
+    try:
+        return stream.read(size)
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise DataError(str(path), f"the gzip file is damaged: {error}") from error
+
+
+def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
+    """Text of a block that begins on `first_line`; a byte-order mark is dropped.
+
+    Raises
+    ------
+    DataError
+        If a byte does not fit the encoding; the hint says how to choose another.
+    """
+    try:
+        text = block.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = first_line + block.count(b"\n", 0, error.start)
+        byte = f"0x{block[error.start]:02X}"
+        raise DataError(
+            file,
+            f"byte {byte} is not {encoding.upper()} text",
+            line,
+            hint="if the file is Latin-1, say encoding=latin-1",
+        ) from error
+    return text.removeprefix("\ufeff") if first_line == 1 else text

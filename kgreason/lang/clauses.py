@@ -1,0 +1,199 @@
+"""Cut a text into clauses: tokens up to each final ``.``, with what can be wrong below the level of the grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from kgreason.errors import Diagnostic, Span
+from kgreason.resources import resource
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+
+DEPTH = 100  # a tree deeper than this would exhaust the stack of the recursive walks over it
+
+_CHARACTERS = {
+    ";": "write one rule for each alternative, and `,` between the conditions of one rule",
+    "|": "write one rule for each alternative; `||` is the or of conditions",
+    "&": "write `,` between the conditions of a rule; `&&` is the and of an expression",
+    "'": 'write strings between double quotes: "..."',
+    "?": 'to ask for a predicate, write @output("predicate")',
+    ":": "the arrow of a rule is `:-`",
+    "#": "a Skolem term is written `#f(X)`, a boolean `#T` or `#F`",
+    "@": "an annotation is written `@name(...)`",
+    "$": "a parameter is written `${name}`",
+    "~": "negation is written `not`",
+    "\\": "negation is written `not`",
+    "¬": "negation is written `not`",
+}
+
+
+class _AllTokens:
+    """Keep the terminals that no rule of the grammar mentions."""
+
+    always_accept = ("LEFT_ARROW", "DOCUMENTATION", "UNCLOSED", "ILLEGAL")
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        return stream
+
+
+@cache
+def lexer() -> Lark:
+    """Load the grammar as a lexer; the parser proper adds its callbacks to the same text."""
+    return load_grammar()
+
+
+def load_grammar(**options: Any) -> Lark:
+    """Compile ``grammars/vadalog.lark``."""
+    from lark import Lark
+
+    return Lark(
+        resource("grammars", "vadalog.lark").read_text(encoding="utf-8"),
+        start="clause",
+        parser="lalr",
+        lexer="basic",
+        maybe_placeholders=False,
+        postlex=_AllTokens(),
+        **options,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """The tokens of one clause; `problem` is set where they are no use to the grammar."""
+
+    tokens: list[Token]
+    documentation: str
+    problem: Diagnostic | None
+
+
+def span(first: Token, last: Token, file: str) -> Span:
+    """Range from the start of one token to the end of another."""
+    return Span(file, first.line or 1, first.column or 1, last.end_line or 1, last.end_column or 1)
+
+
+def clauses(text: str, file: str) -> Iterator[Clause]:
+    """Cut a text at the ``.`` that ends each clause.
+
+    Parameters
+    ----------
+    text
+        Source of any content: characters outside the language end up in `Clause.problem`.
+    file
+        Name for spans.
+    """
+    tokens: list[Token] = []
+    comments: list[Token] = []
+    for token in lexer().lex(text):
+        if token.type == "DOCUMENTATION":
+            if not tokens:
+                comments.append(token)
+            continue
+        tokens.append(token)
+        if token.type == "END" or (token.type == "UNCLOSED" and token.rstrip().endswith(".")):
+            yield _clause(tokens, comments, file)
+            tokens, comments = [], []
+    if tokens:
+        yield _clause(tokens, comments, file)
+
+
+def _clause(tokens: list[Token], comments: list[Token], file: str) -> Clause:
+    problem = _lexical(tokens, file) or _shape(tokens, file)
+    return Clause(list(_arrows(tokens)), _documentation(comments, tokens[0]), problem)
+
+
+def _documentation(comments: list[Token], first: Token) -> str:
+    """Text of the ``%%`` lines right above a clause."""
+    block: list[str] = []
+    below = first
+    for comment in reversed(comments):
+        if (below.line or 0) - (comment.line or 0) > 1:
+            break
+        block.append(comment[2:].strip())
+        below = comment
+    return "\n".join(reversed(block))
+
+
+def _arrows(tokens: list[Token]) -> Iterator[Token]:
+    """Read ``<-`` as the arrow where it is the first one, else as a comparison with a negative number."""
+    seen = False
+    for token in tokens:
+        if token.type == "LEFT_ARROW" and not seen:
+            token.type = "ARROW"
+        seen = seen or token.type == "ARROW"
+        if token.type == "LEFT_ARROW":
+            yield from _split(token)
+        else:
+            yield token
+
+
+def _split(arrow: Token) -> Iterable[Token]:
+    from lark import Token
+
+    start, line, column = arrow.start_pos or 0, arrow.line, arrow.column or 1
+    return (
+        Token("LESS", "<", start, line, column, line, column + 1, start + 1),
+        Token("MINUS", "-", start + 1, line, column + 1, line, column + 2, start + 2),
+    )
+
+
+def _lexical(tokens: list[Token], file: str) -> Diagnostic | None:
+    for token in tokens:
+        here = span(token, token, file)
+        if token.type == "UNCLOSED":
+            return Diagnostic(
+                "E002",
+                "this string is not closed",
+                here,
+                note="a string runs from one double quote to the next, over several lines if need be",
+                hint='end it with `"`',
+            )
+        if token.type == "ILLEGAL":
+            shown = f"`{token}`" if token.isprintable() else f"U+{ord(token):04X}"
+            return Diagnostic(
+                "E003",
+                f"the character {shown} has no meaning here",
+                here,
+                hint=_CHARACTERS.get(str(token)),
+            )
+    return None
+
+
+def _shape(tokens: list[Token], file: str) -> Diagnostic | None:
+    depth = 0
+    for token in tokens:
+        if token.type in ("LPAR", "LBRACKET", "LBRACE"):
+            depth += 1
+            if depth > DEPTH:
+                return too_deep(span(token, token, file))
+        elif token.type in ("RPAR", "RBRACKET", "RBRACE"):
+            depth -= 1
+    if tokens[-1].type == "END":
+        return None
+    return Diagnostic(
+        "E004",
+        "the clause has no end",
+        span(tokens[-1], tokens[-1], file),
+        note="every fact, rule and annotation ends with `.`",
+        hint="put `.` here",
+    )
+
+
+def too_deep(where: Span) -> Diagnostic:
+    """Say that an expression is nested beyond `DEPTH`."""
+    return Diagnostic(
+        "E006",
+        f"this is nested more than {DEPTH} levels deep",
+        where,
+        note="long chains of one operator count as nesting, too",
+        hint="give names to parts of it: `Part = ...`",
+    )
+
+
+def starts_line(tokens: list[Token], position: int) -> bool:
+    """Whether a token is the first on its line."""
+    return any(b is tokens[position] and a.end_line != b.line for a, b in pairwise(tokens))

@@ -1,0 +1,117 @@
+"""Words of the language: aggregates, functions, annotations, and the nearest of them to a misspelt one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+AGGREGATES = frozenset(
+    [
+        "msum",
+        "mprod",
+        "mcount",
+        "mmin",
+        "mmax",
+        "munion",
+        "sum",
+        "prod",
+        "count",
+        "min",
+        "max",
+        "avg",
+        "median",
+        "list",
+        "set",
+        "union",
+    ]
+)
+
+FUNCTIONS = frozenset(
+    [
+        "substring",
+        "contains",
+        "starts_with",
+        "ends_with",
+        "concat",
+        "string_length",
+        "index_of",
+        "to_lower",
+        "to_upper",
+        "split",
+        "replace",
+        "rlike",
+        "if",
+        "between",
+        "as_string",
+        "as_int",
+        "as_double",
+        "as_boolean",
+        "as_date",
+        "is_null",
+        "is_not_null",
+        "coalesce",
+        "abs",
+        "sqrt",
+        "pow",
+        "exp",
+        "log",
+        "round",
+        "floor",
+        "ceil",
+        "min",
+        "max",
+        "year",
+        "month",
+        "day",
+        "diff",
+    ]
+)
+
+ANNOTATIONS = frozenset(
+    ["input", "output", "bind", "mapping", "param", "node", "edge", "derived", "query", "incoming_sum"]
+)
+
+LATER_ANNOTATIONS = frozenset(["qbind", "post", "include", "module", "label"])
+
+TYPES = {
+    "int": "int",
+    "integer": "int",
+    "long": "int",
+    "double": "double",
+    "float": "double",
+    "string": "string",
+    "bool": "boolean",
+    "boolean": "boolean",
+    "percent": "percent",
+}
+
+SOURCES = frozenset(["csv", "parquet", "edges", "mtx", "gml", "graphml", "pajek", "konect"])
+
+LATER_SOURCES = frozenset(
+    [
+        "json",
+        "sqlite",
+        "duckdb",
+        "postgresql",
+        "rdf",
+        "excel",
+        "neo4j",
+        "mysql",
+        "mariadb",
+        "oracle",
+        "sqlserver",
+    ]
+)
+
+
+def suggest(word: str, known: Iterable[str]) -> str | None:
+    """Nearest known word, if one is near.
+
+    Examples
+    --------
+    >>> suggest("contrl", ["own", "control"])
+    'control'
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, sorted(set(known) - {word}), n=1, cutoff=0.7)
+    return near[0] if near else None

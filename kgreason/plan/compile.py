@@ -1,0 +1,109 @@
+"""Checked program -> plan."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from kgreason.analysis.checked import Assign as AssignStep
+from kgreason.analysis.checked import CheckedProgram, CheckedRule, Step, Stratum
+from kgreason.engine.table import Kind
+from kgreason.plan.delta import variants
+from kgreason.plan.ir import (
+    UNKNOWN,
+    Aggregate,
+    AntiJoin,
+    Assign,
+    Filter,
+    Join,
+    Line,
+    Operator,
+    Part,
+    Plan,
+    Project,
+    RulePlan,
+    Scan,
+    StratumPlan,
+)
+from kgreason.plan.kinds import Kinds
+from kgreason.plan.order import order_atoms
+from kgreason.plan.place import place_early
+from kgreason.plan.prune import prune_columns
+
+PASSES = (
+    order_atoms,  # recent facts first, then whatever is bound the most
+    place_early,  # negations and comparisons where their variables are bound
+    prune_columns,  # variables only as long as they are used
+)
+
+
+def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, int]) -> Plan:
+    """Plan every rule that can fire.
+
+    Parameters
+    ----------
+    kinds
+        Of all positions and variables; a rule that reads a predicate without any fact has none and is left out.
+    sizes
+        Number of facts of the predicates that no rule derives.
+    """
+    strata = tuple(_stratum(s, program.keyed, kinds, sizes) for s in program.strata)
+    return Plan(strata, kinds.tables())
+
+
+def _stratum(
+    stratum: Stratum, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]
+) -> StratumPlan:
+    recursive = stratum.predicates if stratum.recursive else frozenset()
+    rules = tuple(
+        compile_rule(rule, recursive, keyed, variables, sizes)
+        for rule in stratum.rules
+        if (variables := kinds.of_rule(rule)) is not None
+    )
+    inventive = any(rule.recursive and _invents(rule.rule) for rule in rules)
+    return StratumPlan(stratum.predicates, rules, stratum.recursive, inventive)
+
+
+def compile_rule(
+    rule: CheckedRule,
+    recursive: Collection[str],
+    keyed: Collection[str],
+    kinds: Mapping[str, Kind],
+    sizes: Mapping[str, int],
+) -> RulePlan:
+    """Plan one rule; `recursive` are the predicates of its stratum."""
+    lines = []
+    for parts in variants(rule, recursive, keyed):
+        line = lower(rule, parts, sizes)
+        for rewrite in PASSES:
+            line = rewrite(line)
+        lines.append(line)
+    recurs = any(atom.predicate in recursive for atom in rule.positives)
+    return RulePlan(rule, tuple(lines), kinds, recurs)
+
+
+def lower(rule: CheckedRule, parts: tuple[Part, ...], sizes: Mapping[str, int]) -> Line:
+    """Operators in the order of `CheckedRule`."""
+    atoms: list[Operator] = [
+        (Join if i else Scan)(atom, part, sizes.get(atom.predicate, UNKNOWN))
+        for i, (atom, part) in enumerate(zip(rule.positives, parts, strict=True))
+    ]
+    assigned = {step.variable for step in rule.before if isinstance(step, AssignStep)}
+    late = [atom for atom in rule.negatives if assigned & set(atom.variables)]
+    early = [atom for atom in rule.negatives if atom not in late]
+    body = [*atoms, *map(AntiJoin, early), *map(_step, rule.before), *map(AntiJoin, late)]
+    if rule.aggregation is not None:
+        body.append(Aggregate(rule.aggregation))
+    return Line((*body, *map(_step, rule.after), Project(rule.head)))
+
+
+def _step(step: Step) -> Operator:
+    if isinstance(step, AssignStep):
+        return Assign(step.variable, step.expression)
+    return Filter(step.expression)
+
+
+def _invents(rule: CheckedRule) -> bool:
+    made = {step.variable for step in (*rule.before, *rule.after) if isinstance(step, AssignStep)}
+    if rule.aggregation is not None:
+        made.add(rule.aggregation.variable)
+    return bool(made & set(rule.head.variables))

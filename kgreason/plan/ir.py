@@ -1,0 +1,134 @@
+"""The plan: for each rule a line of operators, each of which turns a table of bindings into the next.
+
+A table of bindings has one column per variable. Every operator names the variables that are still of use after it
+(`columns`); the others are dropped there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedRule
+from kgreason.engine.table import Kind
+from kgreason.lang.ast import Expression
+
+
+UNKNOWN = 1 << 60
+
+
+class Part(Enum):
+    """Which facts of a relation an operator reads (see `kgreason.engine.seminaive`)."""
+
+    ALL = "all"
+    STABLE = "stable"
+    RECENT = "recent"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The facts of the first atom; `size` is their number where it is known before evaluation."""
+
+    atom: CheckedAtom
+    part: Part = Part.ALL
+    size: int = UNKNOWN
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Each binding with every fact of the atom that agrees with it.
+
+    Where `columns` holds no new variable of the atom, a binding is kept once if there is such a fact.
+    """
+
+    atom: CheckedAtom
+    part: Part = Part.ALL
+    size: int = UNKNOWN
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoin:
+    """The bindings with which no fact of the atom agrees."""
+
+    atom: CheckedAtom
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The bindings for which the expression is true."""
+
+    expression: Expression
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """The bindings, each with the value of the expression as a further variable."""
+
+    variable: str
+    expression: Expression
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One binding per group: its variables and the aggregated one."""
+
+    aggregation: Aggregation
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The facts of the head."""
+
+    atom: CheckedAtom
+    columns: tuple[str, ...] = ()
+
+
+Operator = Scan | Join | AntiJoin | Filter | Assign | Aggregate | Project
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The operators of one rule (for one delta), first to last; the last is a `Project`."""
+
+    operators: tuple[Operator, ...]
+
+    @property
+    def recent(self) -> str | None:
+        """Predicate whose recent facts it reads."""
+        found = (o.atom.predicate for o in self.operators if isinstance(o, Scan) and o.part is Part.RECENT)
+        return next(found, None)
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """A rule with its lines: one over all facts, or, in recursion, one for each recursive atom."""
+
+    rule: CheckedRule
+    lines: tuple[Line, ...]
+    kinds: Mapping[str, Kind]
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StratumPlan:
+    """The rules of one stratum; `inventive` if it can make values without end."""
+
+    predicates: frozenset[str]
+    rules: tuple[RulePlan, ...]
+    recursive: bool
+    inventive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The strata in evaluation order, and the kind of each argument of each predicate."""
+
+    strata: tuple[StratumPlan, ...]
+    kinds: Mapping[str, tuple[Kind, ...]]

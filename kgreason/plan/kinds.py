@@ -1,0 +1,256 @@
+"""Static types: the kind of every argument position and of every variable of a rule.
+
+The kinds of the input, of the constants and of the rules flow forward until nothing changes. Within a body, a
+variable and all the positions where it stands have one kind; where integers meet doubles, it is DOUBLE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
+from kgreason.engine.table import Facts, Kind
+from kgreason.errors import Diagnostic, ProgramError, Span
+from kgreason.lang.ast import Binary, Constant, Expression, Unary, Value, Variable
+
+Position = tuple[str, int]
+
+NAMES = {Kind.INT: "an integer", Kind.DOUBLE: "a double", Kind.STRING: "a string", Kind.BOOL: "a boolean"}
+NUMBERS = (Kind.INT, Kind.DOUBLE)
+
+
+def kind_of(value: Value) -> Kind:
+    """Kind of a Python value.
+
+    Examples
+    --------
+    >>> kind_of(True).name, kind_of(0.5).name
+    ('BOOL', 'DOUBLE')
+    """
+    if isinstance(value, bool):
+        return Kind.BOOL
+    if isinstance(value, int):
+        return Kind.INT
+    return Kind.DOUBLE if isinstance(value, float) else Kind.STRING
+
+
+def infer(program: CheckedProgram, facts: Facts) -> Kinds:
+    """Find all kinds.
+
+    Raises
+    ------
+    ProgramError
+        With a diagnostic for every rule and fact whose kinds do not go together.
+    """
+    kinds = Kinds(program.arities)
+    for predicate, table in facts.tables.items():
+        for i, kind in enumerate(table.kinds):
+            kinds.meet((predicate, i), kind, "the data")
+    for fact in program.facts:
+        for i, term in enumerate(fact.terms):
+            if isinstance(term, Constant):
+                kinds.meet((fact.predicate, i), kind_of(term.value), f"fact {fact}.", fact.span)
+    kinds.changed = True
+    while kinds.changed:
+        kinds.changed = False
+        kinds.clashes.clear()
+        for rule in program.rules:
+            _Flow(rule, kinds).run()
+    found = dict.fromkeys((*kinds.input_clashes, *kinds.clashes))
+    if found:
+        raise ProgramError(tuple(found), program.text)
+    return kinds
+
+
+@dataclass
+class Kinds:
+    """The kinds found; a position or variable that no fact can reach has none."""
+
+    arities: Mapping[str, int]
+    positions: dict[Position, Kind] = field(default_factory=dict)
+    origins: dict[Position, str] = field(default_factory=dict)
+    rules: dict[int, dict[str, Kind]] = field(default_factory=dict)
+    clashes: list[Diagnostic] = field(default_factory=list)
+    input_clashes: list[Diagnostic] = field(default_factory=list)
+    changed: bool = False
+
+    def meet(self, position: Position, kind: Kind, origin: str, span: Span | None = None) -> None:
+        """Let values of `kind` into a position."""
+        old = self.positions.get(position)
+        new = join(old, kind)
+        if new is None:
+            where = f"argument {position[1] + 1} of {position[0]}"
+            clash = Diagnostic(
+                "E501",
+                f"{where} is {NAMES[old]} in {self.origins[position]} and {NAMES[kind]} in {origin}"
+                if old is not None
+                else where,
+                span,
+                note="an argument of a predicate has one type; only integers and doubles may meet",
+                hint="give it the same type everywhere, for instance with @mapping",
+            )
+            (self.clashes if span and origin.startswith("rule") else self.input_clashes).append(clash)
+        elif new is not old:
+            self.positions[position] = new
+            self.origins.setdefault(position, origin)
+            self.changed = True
+
+    def of_rule(self, rule: CheckedRule) -> dict[str, Kind] | None:
+        """Kinds of a rule's variables; `None` for a rule that cannot fire because a predicate has no facts."""
+        for atom in rule.positives:
+            if any((atom.predicate, i) not in self.positions for i in range(len(atom.terms))):
+                return None
+        return self.rules[id(rule)]
+
+    def tables(self) -> dict[str, tuple[Kind, ...]]:
+        """Kinds of every predicate; STRING where no fact can be."""
+        return {
+            p: tuple(self.positions.get((p, i), Kind.STRING) for i in range(arity))
+            for p, arity in self.arities.items()
+        }
+
+
+def join(a: Kind | None, b: Kind | None) -> Kind | None:
+    """Kind that holds the values of both; `None` if there is none."""
+    if a is None or b is None or a is b:
+        return a if b is None else b
+    return Kind.DOUBLE if a in NUMBERS and b in NUMBERS else None
+
+
+class _Flow:
+    """One pass of kinds through one rule."""
+
+    def __init__(self, rule: CheckedRule, kinds: Kinds) -> None:
+        self.rule = rule
+        self.kinds = kinds
+        self.variables = kinds.rules.setdefault(id(rule), {})
+
+    def run(self) -> None:
+        rule = self.rule
+        for atom in (*rule.positives, *rule.negatives):
+            self.read(atom)
+        for step in rule.before:
+            self.step(step)
+        if rule.aggregation is not None:
+            self.bind(rule.aggregation.variable, self.aggregate(), rule.aggregation.span)
+        for step in rule.after:
+            self.step(step)
+        for i, kind in self.term_kinds(rule.head):
+            self.kinds.meet((rule.head.predicate, i), kind, f"rule {rule.text}", rule.head.span)
+
+    def step(self, step: object) -> None:
+        if isinstance(step, Assign):
+            self.bind(step.variable, self.expression(step.expression, step.span), step.span)
+        else:
+            kind = self.expression(step.expression, step.span)  # type: ignore[attr-defined]
+            if kind not in (None, Kind.BOOL):
+                self.clash("E502", f"{step} is {NAMES[kind]}, not a condition", step.span)  # type: ignore[index, attr-defined]
+
+    def read(self, atom: CheckedAtom) -> None:
+        for i, term in enumerate(atom.terms):
+            position = (atom.predicate, i)
+            here = self.kinds.positions.get(position)
+            if here is None:
+                continue
+            if isinstance(term, Constant):
+                if join(here, kind_of(term.value)) is None:
+                    self.mixed(atom, i, here, str(term), kind_of(term.value))
+                else:
+                    self.kinds.meet(position, kind_of(term.value), f"rule {self.rule.text}", atom.span)
+                continue
+            kind = self.variables.get(term.name)
+            both = join(here, kind)
+            if both is None and kind is not None:
+                self.mixed(atom, i, here, term.name, kind)
+                continue
+            self.bind(term.name, here, atom.span)
+            self.kinds.meet(position, self.variables[term.name], f"rule {self.rule.text}", atom.span)
+
+    def mixed(self, atom: CheckedAtom, i: int, here: Kind, term: str, kind: Kind) -> None:
+        origin = self.kinds.origins[atom.predicate, i]
+        self.clash(
+            "E501",
+            f"{term} is {NAMES[kind]}, but argument {i + 1} of {atom.predicate} is {NAMES[here]} (from {origin})",
+            atom.span,
+        )
+
+    def bind(self, variable: str, kind: Kind | None, span: Span) -> None:
+        old = self.variables.get(variable)
+        new = join(old, kind)
+        if new is not None and new is not old:
+            self.variables[variable] = new
+            self.kinds.changed = True
+        elif new is None and old is not None and kind is not None:
+            self.clash("E501", f"{variable} is both {NAMES[old]} and {NAMES[kind]}", span)
+
+    def term_kinds(self, atom: CheckedAtom) -> Iterator[tuple[int, Kind]]:
+        for i, term in enumerate(atom.terms):
+            kind = kind_of(term.value) if isinstance(term, Constant) else self.variables.get(term.name)
+            if kind is not None:
+                yield i, kind
+
+    def aggregate(self) -> Kind | None:
+        aggregation = self.rule.aggregation
+        assert aggregation is not None
+        name = aggregation.function.removeprefix("m") if aggregation.monotonic else aggregation.function
+        if name == "count" or aggregation.argument is None:
+            return Kind.INT
+        kind = self.expression(aggregation.argument, aggregation.span)
+        if name in ("min", "max") or kind is None:
+            return kind
+        if kind not in NUMBERS:
+            what = f"{aggregation.function} takes numbers, but {aggregation.argument} is {NAMES[kind]}"
+            self.clash("E502", what, aggregation.span)
+            return None
+        return Kind.DOUBLE if name in ("avg", "median") else kind
+
+    def expression(self, expression: Expression, span: Span) -> Kind | None:
+        match expression:
+            case Constant():
+                return kind_of(expression.value)
+            case Variable():
+                return self.variables.get(expression.name)
+            case Unary():
+                return self.unary(expression, span)
+            case Binary():
+                return self.binary(expression, span)
+        return None
+
+    def unary(self, node: Unary, span: Span) -> Kind | None:
+        kind = self.expression(node.operand, span)
+        fits = (Kind.BOOL,) if node.operator == "!" else NUMBERS
+        if kind is not None and kind not in fits:
+            self.clash("E502", f"{node.operator} does not apply to {node.operand}, {NAMES[kind]}", span)
+            return None
+        return kind
+
+    def binary(self, node: Binary, span: Span) -> Kind | None:
+        left, right = self.expression(node.left, span), self.expression(node.right, span)
+        arithmetic = node.operator in "+-*/%"
+        if left is None or right is None:
+            return (left or right) if arithmetic else Kind.BOOL
+        both = join(left, right)
+        if not arithmetic:
+            if both is None or (node.operator in ("&&", "||") and both is not Kind.BOOL):
+                self.misfit(node, left, right, span)
+            return Kind.BOOL
+        if both in NUMBERS or (both is Kind.STRING and node.operator == "+"):
+            return both
+        self.misfit(node, left, right, span)
+        return None
+
+    def misfit(self, node: Binary, left: Kind, right: Kind, span: Span) -> None:
+        logic = node.operator in ("&&", "||")
+        comparison = not logic and node.operator not in "+-*/%"
+        self.clash(
+            "E503" if comparison else "E502",
+            f"{node.operator} does not apply to {node.left}, {NAMES[left]}, and {node.right}, {NAMES[right]}",
+            span,
+            "values of different types never compare; integers and doubles count as one type"
+            if comparison
+            else None,
+        )
+
+    def clash(self, code: str, message: str, span: Span, note: str | None = None) -> None:
+        self.kinds.clashes.append(Diagnostic(code, f"{message}\n  rule: {self.rule.text}", span, note))

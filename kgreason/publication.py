@@ -1,0 +1,358 @@
+"""A release on disk: one folder to publish, one to keep secret (ANONYMIZATION.md §10).
+
+Both are written whole or not at all: files go to a temporary folder beside the target, which is renamed at the end.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.anonymize.base import Release
+from kgreason.errors import ReleaseError
+from kgreason.graph.io.csv_writer import write_csv
+from kgreason.graph.io.load import load_graph
+from kgreason.graph.io.source import SourceSpec
+from kgreason.graph.model import KnowledgeGraph, Vertices
+
+MARKS = {"release": ("README.txt", "rules.vada", "nodes.csv"), "private": ("mapping.csv", "report.json")}
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where a release goes.
+
+    Attributes
+    ----------
+    release
+        The folder to publish.
+    private
+        The folder that must stay secret; made with mode 0700.
+    force
+        Whether earlier releases in these places may be replaced.
+    """
+
+    release: Path
+    private: Path
+    force: bool = False
+
+    def check(self) -> None:
+        """Refuse places that would overwrite something or publish the secret.
+
+        Raises
+        ------
+        ReleaseError
+            If a folder exists (and `force` is not set), holds something other than a release, or if
+            one folder lies inside the other.
+        """
+        release, private = self.release.resolve(), self.private.resolve()
+        if release == private or release in private.parents or private in release.parents:
+            raise ReleaseError(
+                f"the private folder {self.private} and the release folder {self.release} overlap",
+                hint="publishing the one would publish the other; choose two separate folders",
+            )
+        for folder, kind in ((self.release, "release"), (self.private, "private")):
+            self._check_replaceable(folder, kind)
+
+    def _check_replaceable(self, folder: Path, kind: str) -> None:
+        if not folder.parent.is_dir():
+            raise ReleaseError(f"the folder {folder.parent} does not exist", hint="make it first")
+        if not folder.exists() and not folder.is_symlink():
+            return
+        if not self.force:
+            raise ReleaseError(
+                f"{folder} exists already",
+                hint=f"use --force to replace it, or --{kind} DIR to write elsewhere",
+            )
+        if folder.is_symlink() or not folder.is_dir():
+            raise ReleaseError(f"{folder} is not a folder", hint="move it away first")
+        if any(folder.iterdir()) and not all((folder / name).is_file() for name in MARKS[kind]):
+            raise ReleaseError(
+                f"{folder} holds something that is not a {kind} folder of kgreason, so it is not replaced",
+                hint=f"choose another place with --{kind} DIR",
+            )
+
+
+@contextmanager
+def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
+    """Temporary release and private folders, renamed to their places if the block ends well.
+
+    An error or an interruption inside the block leaves the old state untouched.
+    """
+    folders.check()
+    release = Path(tempfile.mkdtemp(prefix=f".{folders.release.name}-", dir=folders.release.parent))
+    try:
+        private = Path(tempfile.mkdtemp(prefix=f".{folders.private.name}-", dir=folders.private.parent))
+        try:
+            yield release, private
+            release.chmod(0o755)
+            _replace(private, folders.private)  # first: a release without its secret would be lost
+            _replace(release, folders.release)
+        finally:
+            shutil.rmtree(private, ignore_errors=True)
+    finally:
+        shutil.rmtree(release, ignore_errors=True)
+
+
+def _replace(new: Path, place: Path) -> None:
+    if not place.exists():
+        new.rename(place)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{place.name}-old-", dir=place.parent))
+    place.rename(old / place.name)
+    try:
+        new.rename(place)
+    except OSError:
+        (old / place.name).rename(place)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def write_release(folder: Path, release: Release, program: CheckedProgram) -> None:
+    """Write ``<edge predicate>.csv``, ``nodes.csv`` and ``rules.vada`` into an existing folder."""
+    graph = release.graph
+    node = program.nodes[0] if program.nodes else "node"
+    write_csv(folder / "nodes.csv", (node,), (graph.labels,))
+    for name, relation in graph.relations.items():
+        columns = [graph.labels[relation.source], graph.labels[relation.target]]
+        if relation.weight is not None:
+            columns.append(relation.weight)
+        write_csv(folder / f"{name}.csv", relation.columns, columns)
+    (folder / "rules.vada").write_text(public_rules(program), encoding="utf-8")
+
+
+def public_rules(program: CheckedProgram) -> str:
+    """Write the rules so that they tell nothing of the input: no comments, no paths, no facts of the graph.
+
+    Binds point to the tables of the release, so that the file runs in its folder.
+    """
+    ground = {*program.nodes, *program.edges}
+    lines = [f'@node("{p}").' for p in program.nodes] + [f'@edge("{p}").' for p in program.edges]
+    lines += [f'@incoming_sum("{p}", {bound}).' for p, bound in program.incoming_sums.items()]
+    lines += [f'@bind("{p}", "csv useHeaders=true", "", "nodes.csv").' for p in program.nodes]
+    lines += [f'@bind("{p}", "csv useHeaders=true", "", "{p}.csv").' for p in program.edges]
+    lines += [f'@output("{p}").' for p in program.outputs]
+    lines += [f'@derived("{p}").' for p in program.derived]
+    lines += [f'@query("{p}").' for p in program.queries]
+    lines += [f"{atom}." for atom in program.facts if atom.predicate not in ground]
+    lines += dict.fromkeys(rule.text for rule in program.rules)
+    return "\n".join(lines) + "\n"
+
+
+def write_mapping(path: Path, original: KnowledgeGraph, release: Release) -> None:
+    """Write ``original,released``, a row for every original vertex, sorted by original label."""
+    order = np.argsort(original.labels.astype(str), kind="stable")
+    columns = (original.labels[order], release.graph.labels[release.mapping[order]])
+    write_csv(path, ("original", "released"), columns)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An original graph, its release, and the vertex map between them (int64, shape (n,))."""
+
+    original: KnowledgeGraph
+    released: KnowledgeGraph
+    mapping: Vertices
+
+
+def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
+    """Read a release folder back."""
+    tables = {p: [SourceSpec(folder / f"{p}.csv")] for p in program.edges}
+    return _pair(original, _released(program, tables, folder / "nodes.csv"), read_mapping(mapping), mapping)
+
+
+def read_pair(
+    program: CheckedProgram,
+    original: Mapping[str, Sequence[SourceSpec]],
+    released: Mapping[str, Sequence[SourceSpec]],
+    mapping: Path,
+) -> Pair:
+    """Read an original graph and a release of it.
+
+    Parameters
+    ----------
+    original, released
+        Sources of each edge predicate. A ``nodes.csv`` beside the released table is read too.
+    mapping
+        CSV file with the header ``original,released`` and a row for each original vertex.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        If a file is at fault or the mapping does not fit the graphs.
+    """
+    pairs = read_mapping(mapping)
+    graph = with_vertices(load_graph(program, original), pairs)
+    beside = [source.path.parent / "nodes.csv" for sources in released.values() for source in sources]
+    nodes = next((path for path in beside if path.is_file()), None)
+    return _pair(graph, _released(program, released, nodes), pairs, mapping)
+
+
+def _released(
+    program: CheckedProgram, tables: Mapping[str, Sequence[SourceSpec]], nodes: Path | None
+) -> KnowledgeGraph:
+    # Binds and mappings describe the input (its units, its columns), not the release.
+    bare = replace(program, binds=(), mappings=(), facts=())
+    sources = {predicate: [_with_header(source) for source in given] for predicate, given in tables.items()}
+    if nodes is not None and program.nodes:
+        sources[program.nodes[0]] = [_with_header(SourceSpec(nodes))]
+    return load_graph(bare, sources)
+
+
+def _with_header(source: SourceSpec) -> SourceSpec:
+    return replace(source, options={"useHeaders": "true", **source.options})
+
+
+def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str, str], file: Path) -> Pair:
+    return Pair(original, released, resolve_mapping(pairs, original, released, str(file)))
+
+
+def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGraph:
+    """Add the vertices that `graph` lacks, isolated."""
+    known = set(graph.labels.tolist())
+    new = [label for label in labels if label not in known]
+    return replace(graph, labels=np.concatenate([graph.labels, np.array(new, dtype=object)])) if new else graph
+
+
+def read_mapping(path: Path) -> dict[str, str]:
+    """Read ``original,released`` rows.
+
+    Raises
+    ------
+    ReleaseError
+        If the header differs, a row has not two fields, or an original vertex stands twice.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReleaseError(f"{path}: cannot be read: {error}") from error
+    if not rows or rows[0] != ["original", "released"]:
+        raise ReleaseError(f"{path}:1: the header must be original,released", hint="is this a mapping.csv?")
+    pairs: dict[str, str] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != 2:
+            raise ReleaseError(f"{path}:{number}: a row needs two fields original,released, not {len(row)}")
+        if row[0] in pairs:
+            raise ReleaseError(f"{path}:{number}: the original vertex {row[0]!r} stands twice")
+        pairs[row[0]] = row[1]
+    return pairs
+
+
+def resolve_mapping(
+    pairs: Mapping[str, str], original: KnowledgeGraph, released: KnowledgeGraph, file: str
+) -> Vertices:
+    """Vertex numbers in `released` of the vertices of `original`, shape (n,).
+
+    Raises
+    ------
+    ReleaseError
+        If an original vertex has no row, or a row names a vertex that the release does not have.
+    """
+    number = {label: i for i, label in enumerate(released.labels.tolist())}
+    mapping = np.empty(original.n, dtype=np.int64)
+    for i, label in enumerate(original.labels.tolist()):
+        target = pairs.get(label)
+        if target is None:
+            raise ReleaseError(
+                f"{file}: the original vertex {label!r} has no row",
+                hint="the mapping must have a row original,released for every vertex of the original graph",
+            )
+        if target not in number:
+            raise ReleaseError(
+                f"{file}: {label!r} is mapped to {target!r}, which the release does not contain",
+                hint="is this the mapping of another release?",
+            )
+        mapping[i] = number[target]
+    return mapping
+
+
+def write_facts(folder: Path, facts: Facts) -> None:
+    """Write ``<predicate>.csv`` for every predicate; files are replaced one by one, each of them whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for predicate, table in facts.tables.items():
+        columns = [value_column(kind, data, facts.symbols) for kind, data in zip(table.kinds, table.columns, strict=True)]
+        names = tuple(f"c{i + 1}" for i in range(table.arity))
+        with replacing(folder / f"{predicate}.csv") as path:
+            write_csv(path, names, columns)
+
+
+def write_graph(path: Path, graph: KnowledgeGraph) -> None:
+    """Write the one relation of a graph as a table."""
+    (relation,) = graph.relations.values()
+    columns = [graph.labels[relation.source], graph.labels[relation.target]]
+    if relation.weight is not None:
+        columns.append(relation.weight)
+    with replacing(path) as temporary:
+        write_csv(temporary, relation.columns, columns)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path`, renamed to it if the block ends well.
+
+    Raises
+    ------
+    ReleaseError
+        If the folder does not exist or cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        raise ReleaseError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a private report."""
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_readme(folder: Path, program: CheckedProgram, release: Release, *, holds: bool, seeded: bool) -> None:
+    """Write README.txt: what was promised, and whether the check confirmed it."""
+    parts = []
+    if not holds:
+        parts.append(
+            "UNVERIFIED\n\nThe check of this release found that the guarantee below does NOT hold for every "
+            "subgraph.\nDo not publish it.\n"
+        )
+        (folder / "UNVERIFIED").touch()
+    if seeded:
+        parts.append("EXPERIMENT\n\nMade with a fixed random seed, so it can be computed again. Do not publish it.\n")
+    tables = "".join(f"  {f'{p}.csv':<12} edges of the relation {p}\n" for p in program.edges)
+    parts.append(
+        f"""Anonymized knowledge graph
+
+Guarantee: {release.guarantee}.
+{_MEANING}
+Files
+  nodes.csv    the vertices; labels are random
+{tables}  rules.vada   the rules under which the guarantee was made; run them with
+               kgreason reason --rules rules.vada
+
+Weights lie between 0 and 1 and were replaced by random ones of a similar distribution.
+Some vertices and edges are synthetic. Rows are in random order.
+"""
+    )
+    (folder / "README.txt").write_text("\n".join(parts), encoding="utf-8")
+
+
+_MEANING = """Whoever knows a connected part of the original graph of the protected size, and everything the
+rules derive from that part alone, finds in this graph at least k disjoint places that look the same,
+and the vertices of these places differ in label, in-degree and out-degree.
+"""

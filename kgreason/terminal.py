@@ -1,0 +1,188 @@
+"""How results and progress look on a terminal; plain text where there is none. Used by the command line alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from kgreason.api import Anonymization, Score
+    from kgreason.assess.verify import Verdict
+    from kgreason.engine.seminaive import Stats
+    from kgreason.engine.table import Facts
+    from kgreason.progress import Progress
+
+SHOWN = 20  # facts of a predicate and witnesses of an item shown to a person
+BAR_AFTER = 0.5  # seconds; shorter steps would only flicker
+
+Row = tuple[str, str]
+
+
+class Plain:
+    """Progress as lines of text on standard error: a line per step that takes long enough."""
+
+    def __init__(self) -> None:
+        self._title: str | None = None
+        self._since = monotonic()
+
+    def step(self, title: str, total: int | None = None) -> None:
+        """End the step before and begin the next."""
+        self.close()
+        self._title = title + (f" ({total:,})" if total else "")
+        self._since = monotonic()
+
+    def advance(self, units: int = 1) -> None:
+        """Say nothing: lines are for whole steps."""
+
+    def note(self, message: str) -> None:
+        """Print the message."""
+        print(message, file=sys.stderr)
+
+    def close(self) -> None:
+        """End the current step."""
+        if self._title and monotonic() - self._since > BAR_AFTER:
+            print(f"{self._title}: {monotonic() - self._since:.1f} s", file=sys.stderr)
+        self._title = None
+
+
+class Rich:
+    """Progress as bars with counts and remaining time."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def step(self, title: str, total: int | None = None) -> None:
+        """Replace the bar of the step before."""
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(title, total=total)
+
+    def advance(self, units: int = 1) -> None:
+        """Move the bar."""
+        if self._task is not None:
+            self._bars.advance(self._task, units)
+
+    def note(self, message: str) -> None:
+        """Print the message above the bar."""
+        self._bars.console.print(message, markup=False, highlight=False)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Show progress on standard error while the block runs."""
+    if not sys.stderr.isatty():
+        plain = Plain()
+        yield plain
+        plain.close()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
+        yield Rich(bars)
+
+
+def source_of(file: Path) -> str | None:
+    """Text of a rule file, if it can be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def print_facts(facts: Facts) -> None:
+    """Print facts as clauses: all of them into a pipe or file, the first few of each predicate on a terminal."""
+    from kgreason.lang.ast import Atom, Constant
+
+    for predicate in facts.tables:
+        limit = SHOWN if sys.stdout.isatty() else None
+        for number, row in enumerate(facts.rows(predicate)):
+            if number == limit:
+                rest = facts.count(predicate) - number
+                print(f"% ... and {rest:,} more of {predicate}; --out DIR writes all")
+                break
+            print(f"{Atom(predicate, tuple(Constant(v) for v in row))}.")
+
+
+def print_stats(stats: Stats) -> None:
+    """Print what an evaluation took, on standard error."""
+    for line in stats.lines():
+        print(line, file=sys.stderr)
+
+
+def print_anonymization(result: Anonymization, release: Path, private: Path) -> None:
+    """Print the one table of an anonymization."""
+    seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
+    graph, published = result.original, result.release.graph
+    table(
+        [
+            ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
+            ("guarantee", f"{result.release.guarantee}: {'holds' if result.holds else 'DOES NOT HOLD'}"),
+            *verdict_rows(result.verdict),
+            *score_rows(result.score),
+            ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
+            ("to publish", f"{release}/" if result.holds else f"nothing; {release}/ is marked UNVERIFIED"),
+            ("to keep secret", f"{private}/"),
+        ]
+    )
+
+
+def print_verdict(verdict: Verdict) -> None:
+    """Print each item of the definition and δ-anonymity."""
+    table([*verdict_rows(verdict), ("verdict", "holds" if verdict.holds else "DOES NOT HOLD")])
+
+
+def print_score(score: Score) -> None:
+    """Print utility and fidelity."""
+    table(score_rows(score))
+
+
+def print_witnesses(verdict: Verdict) -> None:
+    """Print for each violated item the first few witnesses."""
+    for item in verdict.items:
+        if item.holds:
+            continue
+        print(f"\n{item.name}: violated. {item.detail}")
+        for witness in item.witnesses[:3]:
+            print("\n".join(f"  {line}" for line in str(witness).splitlines()))
+
+
+def verdict_rows(verdict: Verdict) -> list[Row]:
+    """Rows on the items of the definition."""
+    rows = [(item.name, ("holds" if item.holds else "VIOLATED") + f": {item.detail}") for item in verdict.items]
+    return [*rows, ("δ-anonymity", str(verdict.delta))]
+
+
+def score_rows(score: Score) -> list[Row]:
+    """Rows on utility and fidelity."""
+    return [
+        ("U (0 is best)", f"{score.utility.u:.3f}"),
+        ("U△ (0 is best)", f"{score.utility.u_symmetric:.3f}"),
+        *(("fidelity" if i == 0 else "", line) for i, line in enumerate(score.fidelity.lines())),
+    ]
+
+
+def table(rows: list[Row]) -> None:
+    """Print two aligned columns, with borders on a terminal."""
+    if not sys.stdout.isatty():
+        width = max(len(name) for name, _ in rows)
+        for name, value in rows:
+            print(f"{name:<{width}}  {value}".rstrip())
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(show_header=False)
+    for name, value in rows:
+        shown.add_row(name, value)
+    Console().print(shown, markup=False)

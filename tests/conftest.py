@@ -1,0 +1,55 @@
+"""Fixtures shared by the tests: small graphs, rules, and the folder of real data where there is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+REAL = ROOT.parent / "shared" / "data"
+
+OWNERSHIP = [
+    ("Adler", "Dachs", 0.72),
+    ("Dachs", "Elster", 0.8),
+    ("Adler", "Biber", 0.4),
+    ("Elster", "Biber", 0.25),
+    ("Falke", "Biber", 0.3),
+    ("Falke", "Gams", 0.55),
+    ("Gams", "Hase", 0.2),
+    ("Dachs", "Hase", 0.35),
+]
+
+
+@pytest.fixture
+def real_data() -> Path:
+    """Folder of public graphs beside the checkout."""
+    if not REAL.is_dir():
+        pytest.skip("the public graphs are not there: ../shared/data is missing")
+    return REAL
+
+
+@pytest.fixture
+def ownership(tmp_path: Path) -> Path:
+    """A folder with ``own.csv`` (percentages) and a ``control.vada`` that binds it."""
+    rows = "".join(f"{owner},{company},{share * 100:.2f}%\n" for owner, company, share in OWNERSHIP)
+    (tmp_path / "own.csv").write_text("owner,company,share\n" + rows, encoding="utf-8")
+    (tmp_path / "control.vada").write_text(CONTROL, encoding="utf-8")
+    return tmp_path
+
+
+CONTROL = """\
+% Confidential note: Adler is under investigation.
+@node("company").
+@edge("own").
+@incoming_sum("own", 1.0).
+@bind("own", "csv useHeaders=true", "", "own.csv").
+@output("control").
+@query("two_owns").
+
+%% A company controls itself.
+control(X, X) :- company(X).
+%% It controls what it and those it controls own more than half of.
+control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5.
+two_owns(X) :- own(X, Y, W), X != Y, K = mcount(Y), K >= 2.
+"""

@@ -1,0 +1,269 @@
+"""The command line as its users meet it: what it prints, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kgreason.cli import app
+from tests.conftest import OWNERSHIP, ROOT
+
+NAMES = {end for owner, company, _ in OWNERSHIP for end in (owner, company)}
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def anywhere(ownership: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder other than that of the rules."""
+    place = ownership / "work"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    return place
+
+
+def anonymize(folder: Path, *more: str) -> Result:
+    return run("anonymize", "--rules", folder / "control.vada", "--method", "klone", "-x", "3", "--trials", "2", *more)
+
+
+def test_check_accepts_the_rule_library() -> None:
+    result = run("check", *sorted((ROOT / "rules").glob("*.vada")))
+    assert result.exit_code == 0, result.output
+    assert "control.vada: 0 errors, 0 warnings" in result.output
+
+
+def test_check_prints_all_errors_and_fails(tmp_path: Path) -> None:
+    file = tmp_path / "bad.vada"
+    file.write_text("p(X, Y) :- q(X), Y > 1.\nr(X) :- s(X), not r(X).\ns(1). q(1).\n", encoding="utf-8")
+    result = run("check", file)
+    assert result.exit_code == 1
+    assert f"{file}:1:" in result.output
+    assert f"{file}:2:" in result.output
+    assert "^" in result.output
+
+
+def test_reason_prints_clauses(ownership: Path) -> None:
+    result = run("reason", "--rules", ownership / "control.vada")
+    assert result.exit_code == 0, result.output
+    assert 'control("Adler", "Elster").' in result.output.splitlines()
+    assert 'control("Adler", "Biber").' in result.output.splitlines()
+
+
+def test_reason_as_json_with_other_output(ownership: Path) -> None:
+    result = run("reason", "--rules", ownership / "control.vada", "--output", "two_owns", "--json")
+    document = json.loads(result.stdout)
+    assert sorted(document["facts"]["two_owns"]) == [["Adler"], ["Dachs"], ["Falke"]]
+    assert document["counts"] == {"two_owns": 3}
+
+
+def test_reason_writes_tables(ownership: Path) -> None:
+    out = ownership / "out"
+    result = run("reason", "--rules", ownership / "control.vada", "--out", out, "--stats")
+    assert result.exit_code == 0, result.output
+    with (out / "control.csv").open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert ["Adler", "Biber"] in rows
+    assert [p.name for p in out.iterdir()] == ["control.csv"]
+
+
+def test_data_replaces_the_bind(ownership: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("a,b,w\nx,y,60\n", encoding="utf-8")
+    result = run("reason", "--rules", ownership / "control.vada", "--data", f"own={other}?percent=true")
+    assert sorted(result.stdout.splitlines()) == [
+        'control("x", "x").',
+        'control("x", "y").',
+        'control("y", "y").',
+    ]
+
+
+def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
+    result = anonymize(ownership)
+    assert result.exit_code == 0, result.output
+    release, private = anywhere / "release", anywhere / "private"
+    assert {p.name for p in release.iterdir()} == {"own.csv", "nodes.csv", "rules.vada", "README.txt"}
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "report.json"}
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert {p.name for p in anywhere.iterdir()} == {"release", "private"}
+    with (private / "mapping.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["original", "released"]
+    assert {row[0] for row in rows} == NAMES
+    report = json.loads((private / "report.json").read_text())
+    assert report["verdict"]["holds"] is True
+    assert report["seed"] is None
+
+
+def test_anonymize_prints_one_table(ownership: Path, anywhere: Path) -> None:
+    result = anonymize(ownership)
+    for word in ("guarantee", "δ-anonymity", "U (0 is best)", "U△ (0 is best)", "fidelity", "time"):
+        assert word in result.stdout
+    assert "1.000" in result.stdout
+
+
+def test_release_tells_nothing_of_the_input(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership, "--seed", "4711").exit_code == 0
+    public = {p.name: p.read_text(encoding="utf-8") for p in (anywhere / "release").iterdir()}
+    for name, text in public.items():
+        for secret in (*NAMES, "Confidential", "investigation", str(ownership), "4711"):
+            assert secret not in text, (name, secret)
+    assert public["own.csv"].splitlines()[0] == "owner,company,share"
+
+
+def test_release_runs_in_its_place(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    result = run("reason", "--rules", anywhere / "release" / "rules.vada", "--json")
+    assert result.exit_code == 0, result.output
+    with (anywhere / "release" / "nodes.csv").open(newline="") as file:
+        nodes = {row[0] for row in list(csv.reader(file))[1:]}
+    facts = json.loads(result.stdout)["facts"]["control"]
+    assert {tuple(f) for f in facts} >= {(v, v) for v in nodes}
+
+
+def test_anonymize_refuses_to_overwrite(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    before = (anywhere / "release" / "own.csv").read_bytes()
+    again = anonymize(ownership)
+    assert again.exit_code == 2
+    assert "release exists already" in again.output
+    assert "--force" in again.output
+    assert (anywhere / "release" / "own.csv").read_bytes() == before
+    assert anonymize(ownership, "--force").exit_code == 0
+    assert (anywhere / "release" / "own.csv").read_bytes() != before
+
+
+def test_force_spares_foreign_folders(ownership: Path, anywhere: Path) -> None:
+    (anywhere / "release").mkdir()
+    (anywhere / "release" / "thesis.tex").write_text("years of work")
+    result = anonymize(ownership, "--force")
+    assert result.exit_code == 2
+    assert "is not a release folder of kgreason" in result.output
+    assert (anywhere / "release" / "thesis.tex").read_text() == "years of work"
+
+
+def test_private_inside_release_is_refused(ownership: Path, anywhere: Path) -> None:
+    result = anonymize(ownership, "--private", "release/private")
+    assert result.exit_code == 2
+    assert "overlap" in result.output
+    assert not (anywhere / "release").exists()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError("disk full")])
+def test_nothing_half_written(
+    ownership: Path, anywhere: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException | type[BaseException]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("kgreason.api.verify", fail)
+    result = anonymize(ownership)
+    assert result.exit_code != 0
+    assert list(anywhere.iterdir()) == []
+
+
+def test_seeded_run_repeats_and_says_that_it_is_no_release(ownership: Path, anywhere: Path) -> None:
+    first = anonymize(ownership, "--seed", "1")
+    assert "not for publishing" in first.output
+    table = (anywhere / "release" / "own.csv").read_bytes()
+    assert json.loads((anywhere / "private" / "report.json").read_text())["seed"] == 1
+    anonymize(ownership, "--seed", "1", "--force")
+    assert (anywhere / "release" / "own.csv").read_bytes() == table
+    assert "Do not publish" in (anywhere / "release" / "README.txt").read_text()
+
+
+def test_verify_and_score_agree_with_anonymize(ownership: Path, anywhere: Path) -> None:
+    done = json.loads(anonymize(ownership, "--json").stdout)
+    files = ["--rules", ownership / "control.vada", "--original", ownership / "own.csv"]
+    files += ["--release", anywhere / "release" / "own.csv", "--mapping", anywhere / "private" / "mapping.csv"]
+    verdict = run("verify", *files, "-x", "3", "--json")
+    assert verdict.exit_code == 0, verdict.output
+    assert json.loads(verdict.stdout)["items"] == done["verdict"]["items"]
+    scored = json.loads(run("score", *files, "--json").stdout)
+    assert scored["utility"] == done["utility"]
+    assert scored["fidelity"] == done["fidelity"]
+
+
+def test_verify_finds_a_tampered_release(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    table = anywhere / "release" / "own.csv"
+    header, _, *rows = table.read_text().splitlines(keepends=True)
+    tampered = anywhere / "tampered.csv"
+    tampered.write_text("".join([header, *rows]))
+    results = [
+        run(
+            *("verify", "--rules", ownership / "control.vada", "--original", ownership / "own.csv", "--release", file),
+            *("--mapping", anywhere / "private" / "mapping.csv", "-x", "3"),
+        )
+        for file in (table, tampered)
+    ]
+    assert results[0].exit_code == 0
+    assert "holds" in results[0].stdout
+
+
+def test_unverified_release_is_marked(ownership: Path, anywhere: Path) -> None:
+    result = run("anonymize", "--rules", ownership / "control.vada", "-x", "2", "-k", "2", "--seed", "1")
+    marked = (anywhere / "release" / "UNVERIFIED").exists()
+    assert marked == (result.exit_code == 1)
+    assert marked == (anywhere / "release" / "README.txt").read_text().startswith("UNVERIFIED")
+    assert marked == ("--method klone" in result.output)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-k", "1"], "k"),
+        (["-x", "99"], "x"),
+        (["--method", "kguard", "--mode", "exact"], "no exact mode in this version"),
+        (["--method", "kguard", "--max-subgraphs", "3"], "--max-subgraphs"),
+        (["--data", "own=missing.csv"], "missing.csv"),
+        (["--data", "missing.csv"], "PRED=FILE"),
+    ],
+)
+def test_bad_input_is_named(ownership: Path, anywhere: Path, arguments: list[str], message: str) -> None:
+    result = run("anonymize", "--rules", ownership / "control.vada", *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert list(anywhere.iterdir()) == []
+
+
+def test_missing_rule_file(tmp_path: Path) -> None:
+    result = run("reason", "--rules", tmp_path / "nowhere.vada")
+    assert result.exit_code == 2
+    assert "nowhere.vada" in result.output
+
+
+@pytest.mark.parametrize("model", ["er", "scale-free", "ownership"])
+def test_generate(tmp_path: Path, model: str) -> None:
+    out = tmp_path / "graph.csv"
+    result = run("generate", model, "-n", "50", "--seed", "1", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "50 vertices" in result.output
+    header, *rows = out.read_text().splitlines()
+    assert header == "source,target,weight"
+    assert rows
+    assert all(0 < float(row.split(",")[2]) <= 1 for row in rows)
+
+
+def test_help_is_quick_and_the_module_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "kgreason", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+    assert "anonymize" in done.stdout
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert not imported & {"numpy", "numba", "networkx", "scipy", "duckdb", "pyarrow", "lark"}

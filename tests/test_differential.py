@@ -1,0 +1,286 @@
+"""The fast engine against the naive evaluator and against other people's engines.
+
+Numbers are compared as Python compares them, 1 equal to 1.0: which positions hold doubles shows where it
+matters, in quotients. Booleans are kept apart from numbers. Values must agree to the last bit, sums included;
+only products of doubles depend on the order of their factors, and those of the random doubles are exact.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import clingo
+import networkx as nx
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from kgreason.analysis.check import load_text
+from kgreason.analysis.lift import lift
+from kgreason.engine.seminaive import evaluate
+from pyDatalog import pyDatalog
+
+from kgreason.engine import naive
+from kgreason.engine.limits import Limits
+from kgreason.engine.table import Facts
+from kgreason.errors import EvaluationError
+from kgreason.lang.parser import parse
+from tests.strategies import Case, cases
+
+EXAMPLES = int(os.environ.get("KGREASON_EXAMPLES", "60"))
+random_programs = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+ROUNDS = 300
+
+
+def comparable(rows: Iterable[tuple]) -> set[tuple]:
+    return {tuple((isinstance(v, bool), v) for v in row) for row in rows}
+
+
+def slowly(program, facts):
+    try:
+        return {p: comparable(rows) for p, rows in naive.evaluate(program, facts, rounds=ROUNDS).items()}
+    except EvaluationError as error:
+        note(f"naive: {error}")
+        return EvaluationError
+
+
+def quickly(program, facts, goals):
+    try:
+        result = evaluate(program, Facts.from_rows(facts), goals=goals, limits=Limits(rounds=ROUNDS))
+    except EvaluationError as error:
+        note(f"engine: {error}")
+        return EvaluationError
+    return {p: comparable(result.facts.rows(p)) if result.facts.count(p) else set() for p in goals}
+
+
+def assert_same(program, facts):
+    goals = sorted(program.heads)
+    expected = slowly(program, facts)
+    if expected is not EvaluationError:
+        expected = {p: expected[p] for p in goals}
+    assert quickly(program, facts, goals) == expected
+
+
+@random_programs
+@given(cases())
+def test_engine_agrees_with_the_naive_evaluator(case: Case):
+    note(case.text)
+    assert_same(load_text(case.text), case.facts)
+
+
+@random_programs
+@given(cases())
+def test_the_text_of_a_program_parses_to_the_same_program(case: Case):
+    assert str(parse(case.text)) == case.text
+
+
+@random_programs
+@given(cases(strata=2), st.lists(st.integers(0, 2**16), min_size=2, max_size=2))
+def test_a_lifted_program_reasons_on_each_part_alone(case: Case, seeds: list[int]):
+    """Part 0 has all rows, each other part some of them; all parts are reasoned on in one run."""
+    note(case.text)
+    program = load_text(case.text)
+    parts = [case.facts, *(_some(case.facts, seed) for seed in seeds)]
+    alone = [slowly(program, facts) for facts in parts]
+    given_rows = {
+        p: [(s, *row) for s, facts in enumerate(parts) for row in facts.get(p, ())] for p in case.facts
+    }
+    given_rows["part_"] = [(s,) for s in range(len(parts))]
+    goals = sorted(program.heads)
+    together = quickly(lift(program), given_rows, goals)
+    if EvaluationError in alone:
+        assert together is EvaluationError
+        return
+    for s, expected in enumerate(alone):
+        of_part = {p: {row[1:] for row in together[p] if row[0] == (False, s)} for p in goals}
+        assert of_part == {p: expected[p] for p in goals}
+
+
+def _some(facts, seed):
+    return {p: [row for i, row in enumerate(rows) if seed >> (i % 16) & 1] for p, rows in facts.items()}
+
+
+# --- programs of the field over random weighted graphs -----------------------------------------------------
+
+weights = st.integers(0, 10).map(lambda k: k / 10)
+graphs = st.dictionaries(st.tuples(st.integers(0, 7), st.integers(0, 7)), weights, max_size=24).map(
+    lambda edges: [(x, y, w) for (x, y), w in edges.items()]
+)
+CONTROL = """
+    company(X) :- own(X,_,_).   company(Y) :- own(_,Y,_).
+    control(X,X) :- company(X).
+    control(X,Z) :- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 0.5.
+    controlled(Y) :- control(X,Y), X != Y.
+    ultimate(X,Y) :- control(X,Y), X != Y, not controlled(X).
+    holding(X) :- control(X,Y), X != Y, C = mcount(Y), C >= 2.
+"""
+CLOSURE = "t(X,Y) :- own(X,Y,_). t(X,Z) :- t(X,Y), t(Y,Z)."
+FIELD = {
+    "control": CONTROL,
+    "closure": CLOSURE,
+    "shortest paths": "d(X,Y,W) :- own(X,Y,W). d(X,Z,L) :- d(X,Y,D), own(Y,Z,W), L = mmin(D + W).",
+    "widest paths": """
+        w(X,Y,W) :- own(X,Y,W).
+        w(X,Z,B) :- w(X,Y,D), own(Y,Z,W), D <= W, B = mmax(D).
+        w(X,Z,B) :- w(X,Y,D), own(Y,Z,W), D >= W, B = mmax(W).
+    """,
+    "longest paths in an acyclic graph": """
+        d(X,Y,W) :- own(X,Y,W), X < Y.
+        d(X,Z,L) :- d(X,Y,D), own(Y,Z,W), Y < Z, L = mmax(D + W).
+    """,
+    "integrated ownership in an acyclic graph": """
+        i(X,Y,V) :- own(X,Y,W), X < Y, V = msum(W,<X>).
+        i(X,Z,V) :- i(X,Y,U), own(Y,Z,W), Y < Z, V = msum(U * W,<Y>).
+    """,
+    "products of links": "p(X,Y,W) :- own(X,Y,W). p(X,Z,L) :- p(X,Y,D), own(Y,Z,W), L = mmax(D * W).",
+    "bootstrap percolation": """
+        ill(X) :- own(X,X,_). ill(X) :- own(X,Y,_), ill(Y), N = mcount(Y), N >= 2.
+    """,
+    "mutual recursion": """
+        odd(X,Y) :- own(X,Y,_). odd(X,Z) :- even(X,Y), own(Y,Z,_). even(X,Z) :- odd(X,Y), own(Y,Z,_).
+        only_odd(X,Y) :- odd(X,Y), not even(X,Y).
+    """,
+    "degrees": """
+        out(X,N) :- own(X,Y,_), N = count(Y). sums(X,S) :- own(X,Y,W), S = sum(W).
+        mean(A) :- out(X,N), A = avg(N). middle(A) :- sums(X,S), A = median(S).
+        top(X) :- sums(X,S), S >= M, m(M). m(M) :- sums(_,S), M = max(S).
+    """,
+}
+
+
+@pytest.mark.parametrize("name", FIELD)
+@settings(random_programs, max_examples=EXAMPLES // 3)
+@given(edges=graphs)
+def test_programs_of_the_field(name, edges):
+    assert_same(load_text(FIELD[name]), {"own": edges})
+
+
+@random_programs
+@given(graphs)
+def test_closure_agrees_with_networkx(edges):
+    graph = nx.DiGraph([(x, y) for x, y, _ in edges])
+    expected = set(nx.transitive_closure(graph, reflexive=False).edges)
+    assert quickly(load_text(CLOSURE), {"own": edges}, ["t"])["t"] == comparable(expected)
+
+
+# --- clingo -------------------------------------------------------------------------------------------------
+
+
+def stable_model(text: str) -> set[tuple[str, tuple[int, ...]]]:
+    control = clingo.Control(["--warn=none"])
+    control.add("base", [], text)
+    control.ground([("base", [])])
+    with control.solve(yield_=True) as solving:
+        (model,) = list(solving)
+        return {(s.name, tuple(a.number for a in s.arguments)) for s in model.symbols(atoms=True)}
+
+
+def assert_same_as_clingo(rules, asp, facts):
+    program = load_text(rules)
+    given_facts = " ".join(f"{p}({','.join(map(str, row))})." for p, rows in facts.items() for row in rows)
+    model = stable_model(asp + given_facts)
+    goals = sorted(program.heads)
+    found = quickly(program, facts, goals)
+    assert found == {p: comparable(row for name, row in model if name == p) for p in goals}
+
+
+percentages = st.dictionaries(
+    st.tuples(st.integers(0, 7), st.integers(0, 7)), st.integers(0, 100), max_size=24
+).map(lambda edges: [(x, y, w) for (x, y), w in edges.items()])
+
+
+@random_programs
+@given(percentages)
+def test_control_agrees_with_clingo(own):
+    rules = """
+        control(X,X) :- company(X).
+        control(X,Z) :- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 50.
+        ultimate(X,Y) :- control(X,Y), X != Y, not controlled(X).
+        controlled(Y) :- control(X,Y), X != Y.
+    """
+    asp = """
+        control(X,X) :- company(X).
+        control(X,Z) :- company(X), company(Z), #sum { W,Y : control(X,Y), own(Y,Z,W) } > 50.
+        ultimate(X,Y) :- control(X,Y), X != Y, not controlled(X).
+        controlled(Y) :- control(X,Y), X != Y.
+    """
+    companies = sorted({v for x, y, _ in own for v in (x, y)})
+    assert_same_as_clingo(rules, asp, {"own": own, "company": [(c,) for c in companies]})
+
+
+pairs = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20)
+SHARED = {
+    "same generation": "sg(X,Y) :- e(P,X), e(P,Y). sg(X,Y) :- e(A,X), sg(A,B), e(B,Y).",
+    "stratified negation": """
+        t(X,Y) :- e(X,Y). t(X,Z) :- t(X,Y), e(Y,Z).
+        v(X) :- e(X,Y). v(Y) :- e(X,Y).
+        apart(X,Y) :- v(X), v(Y), not t(X,Y).
+        bridge(X,Y) :- e(X,Y), not apart(Y,X), X != Y.
+        lone(X) :- v(X), not t(X,X).
+    """,
+    "arithmetic": """
+        s(X,Z) :- e(X,Y), Z = X + 2 * Y.
+        r(Z) :- s(X,Z), Z < 9. r(Z) :- r(Y), e(Y,X), Z = X + 1, Z < 9.
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+@settings(random_programs, max_examples=EXAMPLES // 2)
+@given(edges=pairs)
+def test_plain_programs_agree_with_clingo(name, edges):
+    assert_same_as_clingo(SHARED[name], SHARED[name], {"e": edges})
+
+
+@random_programs
+@given(percentages)
+def test_aggregates_agree_with_clingo(own):
+    rules = """
+        total(X,S) :- own(X,Y,W), S = sum(W,<Y>).   degree(X,N) :- own(X,Y,_), N = count(Y).
+        least(X,M) :- own(X,_,W), M = min(W).       most(X,M) :- own(X,_,W), M = max(W).
+    """
+    asp = """
+        total(X,S) :- own(X,_,_), S = #sum { W,Y : own(X,Y,W) }.
+        degree(X,N) :- own(X,_,_), N = #count { Y : own(X,Y,_) }.
+        least(X,M) :- own(X,_,_), M = #min { W : own(X,_,W) }.
+        most(X,M) :- own(X,_,_), M = #max { W : own(X,_,W) }.
+    """
+    assert_same_as_clingo(rules, asp, {"own": own})
+
+
+# --- pyDatalog ----------------------------------------------------------------------------------------------
+
+PYDATALOG = {
+    "t": "t(X,Y) <= e(X,Y)\n t(X,Z) <= t(X,Y) & e(Y,Z)",
+    "sg": "sg(X,Y) <= e(P,X) & e(P,Y)\n sg(X,Y) <= e(A,X) & sg(A,B) & e(B,Y)",
+    "apart": """
+        t(X,Y) <= e(X,Y)
+        t(X,Z) <= t(X,Y) & e(Y,Z)
+        v(X) <= e(X,Y)
+        v(Y) <= e(X,Y)
+        apart(X,Y) <= v(X) & v(Y) & ~t(X,Y)
+    """,
+}
+
+
+def ours(text: str) -> str:
+    """The same rules in the language of this package."""
+    rules = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(r.replace("<=", ":-").replace("&", ",").replace("~", "not ") + "." for r in rules)
+
+
+@pytest.mark.parametrize("goal", PYDATALOG)
+@settings(random_programs, max_examples=EXAMPLES // 3)
+@given(edges=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=10))
+def test_plain_programs_agree_with_pydatalog(goal, edges):
+    pyDatalog.clear()
+    for edge in edges:
+        pyDatalog.assert_fact("e", *edge)
+    pyDatalog.load("\n".join(line.strip() for line in PYDATALOG[goal].splitlines()))
+    answer = pyDatalog.ask(f"{goal}(X,Y)")
+    expected = comparable(answer.answers) if answer else set()
+    assert quickly(load_text(ours(PYDATALOG[goal])), {"e": edges}, [goal])[goal] == expected
