@@ -48,7 +48,7 @@ VALUES: dict[str, st.SearchStrategy[Value]] = {
     "s": st.sampled_from(STRINGS),
     "b": st.booleans(),
 }
-GREATEST = ["msum", "mcount", "mmax"]
+GREATEST = ["msum", "mprod", "mcount", "mmax"]
 STRATIFIED = ["sum", "prod", "count", "min", "max", "avg", "median"]
 BOUND = 9
 
@@ -74,6 +74,9 @@ class Case:
     def text(self) -> str:
         return str(self.program)
 
+    def __repr__(self) -> str:
+        return f"{self.text}{self.facts}"
+
 
 @dataclass
 class _Scope:
@@ -84,6 +87,7 @@ class _Scope:
     kinds: dict[str, str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     """Values under a key of this very stratum, with what is kept of them."""
+    assigned: set[str] = field(default_factory=set)
     fallible: bool = False
     """Whether a division by zero may happen: only where no condition could come before or after it."""
     fresh: int = 0
@@ -100,7 +104,7 @@ class _Scope:
 
 
 def chance(draw: Draw, percent: int) -> bool:
-    return bool(draw(st.integers(1, 100)) <= percent)
+    return bool(draw(st.integers(0, 99)) >= 100 - percent)  # shrinks to no
 
 
 def wider(kind: str) -> tuple[str, ...]:
@@ -109,15 +113,18 @@ def wider(kind: str) -> tuple[str, ...]:
 
 
 @st.composite
-def signatures(draw: Draw, name: str, alphabet: str = "niwdsb", most: int = 3) -> Signature:
-    return Signature(name, tuple(draw(st.lists(st.sampled_from(alphabet), max_size=most))))
+def signatures(draw: Draw, name: str) -> Signature:
+    arity = draw(st.sampled_from([1, 2, 2, 3, 3, 0]))
+    return Signature(name, tuple(draw(st.sampled_from("iiinnwwddsb")) for _ in range(arity)))
 
 
 @st.composite
 def rows(draw: Draw, signature: Signature, most: int = 8) -> list[Row]:
     """Rows of a predicate; a column of doubles may hold some integers."""
     cells = [VALUES[k] if k not in "wd" or not chance(draw, 10) else VALUES["n"] for k in signature.kinds]
-    return draw(st.lists(st.tuples(*cells), max_size=most if cells else 1))  # type: ignore[no-any-return]
+    least = 0 if chance(draw, 10) else min(most, 4)
+    sizes = {"min_size": least, "max_size": most} if cells else {"min_size": 1, "max_size": 1}
+    return draw(st.lists(st.tuples(*cells), **sizes))  # type: ignore[no-any-return]
 
 
 # --- bodies -------------------------------------------------------------------------------------------------
@@ -125,12 +132,12 @@ def rows(draw: Draw, signature: Signature, most: int = 8) -> list[Row]:
 
 def _argument(scope: _Scope, kind: str) -> Term:
     draw, known = scope.draw, scope.like(kind)
-    choice = draw(st.integers(0, 9))
-    if choice <= 4 and known:
+    choice = draw(st.integers(0, 19))
+    if choice <= 6 and known:
         return Variable(draw(st.sampled_from(known)))
-    if choice == 5:
+    if choice == 7:
         return Constant(draw(VALUES[kind]))
-    if choice == 6:
+    if choice <= 9:
         return Variable(f"_{scope.new('')}")
     name = scope.new(kind)
     scope.kinds[name] = kind
@@ -177,9 +184,9 @@ def _condition(scope: _Scope) -> None:
     others = [n for k in ("i", "d") for n in scope.like(k)] if numeric else scope.like(kind)
     if chance(draw, 60):
         right = Variable(draw(st.sampled_from(sorted(others))))
-    operators = ["==", "!="] if kind == "b" else ["<", "<=", ">", ">=", "==", "!="]
+    operators = ["!=", "=="] if kind == "b" else ["!=", "<", "<=", ">", ">=", "=="]
     operator = draw(st.sampled_from(operators))
-    if operator == "==" and chance(draw, 30):
+    if operator == "==" and left not in scope.assigned and chance(draw, 30):
         scope.body.append(Equation(Variable(left), right))
         return
     test: Expression = Binary(operator, Variable(left), right)
@@ -224,6 +231,7 @@ def _assignment(scope: _Scope, recursive: bool) -> None:
         name = scope.new("s")
         scope.body.append(Equation(Variable(name), Binary("+", _operand(scope, "s"), _operand(scope, "s"))))
         scope.kinds[name] = "s"
+        scope.assigned.add(name)
         return
     double = chance(draw, 40)
     if double and recursive:  # shifted by a constant and bounded: finitely many values
@@ -237,6 +245,7 @@ def _assignment(scope: _Scope, recursive: bool) -> None:
         scope.body.append(Condition(Binary(">=", Variable(name), Constant(-BOUND))))
         scope.body.append(Condition(Binary("<=", Variable(name), Constant(BOUND))))
     scope.kinds[name] = "d" if double else "i"
+    scope.assigned.add(name)
 
 
 def _monotone_condition(scope: _Scope, name: str, keep: str) -> None:
@@ -272,6 +281,8 @@ def _aggregate(scope: _Scope, function: str, recursive: bool) -> Aggregate:
             argument = Binary("+", argument, _operand(scope, "w", "n"))
     elif recursive:
         argument = _operand(scope, "w", "n") if chance(draw, 50) else _operand(scope, "n")
+        if function == "mprod":
+            argument = Binary("+", argument, Constant(1))
     elif chance(draw, 30):
         argument = _expression(scope, draw(st.sampled_from(["in", "dwin"])))
     else:
@@ -324,13 +335,13 @@ def rules(
         inner = recursive and chance(draw, 45)
         _positive(scope, draw(st.sampled_from(list(stratum if inner else lower))), inner)
     for name, keep in scope.values.items():
-        if not scope.fallible and chance(draw, 40):
+        if not scope.fallible and chance(draw, 25):
             _monotone_condition(scope, name, keep)
     if chance(draw, 35):
         _assignment(scope, recursive)
-    if chance(draw, 35):
+    if chance(draw, 25):
         _negative(scope, draw(st.sampled_from(list(lower))))
-    for _ in range(draw(st.integers(0, 2)) if scope.kinds and not scope.fallible else 0):
+    for _ in range(draw(st.sampled_from([0, 0, 1, 2])) if scope.kinds and not scope.fallible else 0):
         _condition(scope)
     if chance(draw, 60 if head.keep else 25):
         atoms = [_aggregated_rule(scope, head, recursive)]

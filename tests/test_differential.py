@@ -277,6 +277,8 @@ def ours(text: str) -> str:
 @settings(random_programs, max_examples=EXAMPLES // 3)
 @given(edges=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=10))
 def test_plain_programs_agree_with_pydatalog(goal, edges):
+    if goal == "sg":  # on cycles pyDatalog takes minutes
+        edges = [(min(e), max(e) + 1) for e in edges]
     pyDatalog.clear()
     for edge in edges:
         pyDatalog.assert_fact("e", *edge)

@@ -17,7 +17,7 @@ from kgreason.analysis.checked import (
 )
 from kgreason.analysis.expressions import walk
 from kgreason.analysis.findings import Findings
-from kgreason.lang.ast import Aggregate, Constant, Expression, Rule, Variable
+from kgreason.lang.ast import Aggregate, Constant, Expression, Variable
 
 if TYPE_CHECKING:
     from kgreason.analysis.rules import Draft
@@ -31,7 +31,6 @@ class AggregateDraft:
 
     variable: str
     node: Aggregate
-    assign: Assign
     group: tuple[str, ...] = ()
 
     def with_group(self, group: tuple[str, ...]) -> AggregateDraft:
@@ -40,35 +39,34 @@ class AggregateDraft:
 
 
 def find_aggregate(
-    rule: Rule, assigns: Sequence[Assign], filters: Sequence[Filter], bound: set[str], findings: Findings
+    assigns: Sequence[Assign], filters: Sequence[Filter], bound: set[str], findings: Findings
 ) -> AggregateDraft | Literal[False] | None:
     """The one aggregate of a rule, `None` without any, `False` with findings for a wrong one."""
     fine = True
-    for step in (*assigns, *filters):
+    steps: tuple[Assign | Filter, ...] = (*assigns, *filters)
+    for step in steps:
         for node in _nested(step):
             fine = False
             _misplaced(node, step, bound, findings)
-    found = [a for a in assigns if isinstance(a.expression, Aggregate)]
+    found = [(a, a.expression) for a in assigns if isinstance(a.expression, Aggregate)]
     if len(found) > 1:
         fine = False
         findings.add(
             "E110",
             "a rule has one aggregate at most",
-            found[1].span,
-            note="one aggregation groups the matches of the body; a second one would have no matches to group",
+            found[1][0].span,
+            note="an aggregation groups the matches of the body; a second one would have none to group",
             hint="write one rule for each and join their results",
-            related=((found[0].span, "the first one"),),
+            related=((found[0][0].span, "the first one"),),
         )
-    for assign in found:
-        assert isinstance(assign.expression, Aggregate)
-        fine &= _form(assign.expression, findings)
+    for _, node in found:
+        fine &= _form(node, findings)
     if not fine:
         return False
     if not found:
         return None
-    node = found[0].expression
-    assert isinstance(node, Aggregate)
-    return AggregateDraft(found[0].variable, node, found[0])
+    assign, node = found[0]
+    return AggregateDraft(assign.variable, node)
 
 
 def _nested(step: Assign | Filter) -> list[Aggregate]:
@@ -155,7 +153,7 @@ def _add_keyed(
             "E116",
             f"the head of a recursive rule holds a value computed from the aggregate {variable}",
             head.span,
-            note="an aggregate in recursion improves step by step, and only its own value replaces the older one",
+            note="an aggregate in recursion improves step by step, and only its own value is replaced",
             hint=f"put {variable} into the head, and compute in a rule that reads `{head.predicate}`",
         )
     positions = [i for i, n in enumerate(names) if n == variable]
@@ -168,8 +166,8 @@ def _add_keyed(
             "E115",
             f"`{head.predicate}` has aggregates in more than one way",
             head.span,
-            note="a predicate with a monotonic aggregate has one value for each key: the same position in all of its "
-            "rules, and either always the greatest value or always the least",
+            note="a predicate with a monotonic aggregate has one value for each key, at one position in all "
+            "of its rules, and either always the greatest value or always the least",
             hint="use a predicate for each",
         )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kgreason.analysis.annotations import Annotations
 from kgreason.analysis.findings import Findings
 from kgreason.errors import Span
 from kgreason.lang.names import suggest
 
-_WIDTHS = {
+_WIDTHS: dict[str, tuple[Callable[[int], bool], str]] = {
     "node": (lambda arity: arity >= 1, "a vertex predicate has the vertex as its first argument"),
     "edge": (lambda arity: arity in (2, 3), "an edge predicate has a source, a target and perhaps a weight"),
     "derived": (lambda arity: arity == 2, "a derived edge has a source and a target"),
@@ -25,7 +25,7 @@ def check_declared(
     Parameters
     ----------
     whole
-        Whether every clause of the file could be parsed; if not, nothing is said about what seems to be missing.
+        Whether every clause of the file could be parsed; if not, nothing is said about what is missing.
     """
     for name, (fits, words) in _WIDTHS.items():
         for predicate, span in notes.named[name].items():
@@ -38,7 +38,7 @@ def check_declared(
         if arity is not None and mapping.position >= arity:
             findings.add(
                 "E303",
-                f"@mapping: `{mapping.predicate}` has {plural(arity)}, so there is no position {mapping.position}",
+                f"@mapping: `{mapping.predicate}` has {plural(arity)} and no position {mapping.position}",
                 mapping.span,
                 note="positions count from 0",
             )
@@ -75,14 +75,13 @@ def _check_sums(notes: Annotations, findings: Findings) -> None:
 
 
 def _check_writes(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
-    """In Vadalog a bind of an output writes to the file."""
+    """Refuse binds of outputs: in Vadalog they write."""
     for bind in notes.binds:
-        if bind.predicate in notes.named["output"] and bind.predicate in heads | {bind.predicate}:
-            if bind.predicate in notes.named["input"] or bind.predicate not in heads:
-                continue
+        name = bind.predicate
+        if name in heads and name in notes.named["output"] and name not in notes.named["input"]:
             findings.add(
                 "E207",
-                f"@bind of the output `{bind.predicate}`: writing through @bind is not supported by this version",
+                f"@bind of the output `{name}`: writing is not supported by this version",
                 bind.span,
                 hint="use --out of the command line",
             )

@@ -72,7 +72,7 @@ def supported(node: Expression, findings: Findings) -> bool:
                     "E203",
                     f"the operator `{part.operator}` is not supported by this version",
                     part.span,
-                    hint="make the values facts of a predicate: `allowed(1). allowed(2).` and test `allowed(X)`",
+                    hint="make the values facts, `allowed(1). allowed(2).`, and test `allowed(X)`",
                 )
                 fine = False
     return fine
@@ -86,8 +86,7 @@ def _short(text: str) -> str:
 def _refuse_call(call: Call, findings: Findings) -> None:
     name = call.function
     if name in FUNCTIONS:
-        message, hint = f"the function `{name}` is not supported by this version", None
-        findings.add("E202", message, call.span, hint=hint)
+        findings.add("E202", f"the function `{name}` is not supported by this version", call.span)
     elif ":" in name:
         library = name.split(":")[0]
         findings.add("E202", f"library functions (`{library}:`) are not supported by this version", call.span)

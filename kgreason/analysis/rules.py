@@ -145,7 +145,7 @@ class _Body:
         """Order the steps so that each uses bound variables only."""
         bound = {v for a in self.positives for v in a.variables}
         assigns, filters = self._read_equations(bound)
-        aggregate = find_aggregate(self.rule, assigns, filters, bound, self.findings)
+        aggregate = find_aggregate(assigns, filters, bound, self.findings)
         if aggregate is False:
             return None
         plain: list[Step] = [a for a in assigns if not isinstance(a.expression, Aggregate)]
@@ -164,7 +164,7 @@ class _Body:
             late_steps = [s for s in steps if _needs(s) & late or _gives(s) in late]
             after, open_after = _order(late_steps, {*group, aggregate.variable})
             fine &= self._visible(open_after, {*group, *late}, available, aggregate)
-            fine &= self._negations(late, aggregate)
+            fine &= self._negations(late)
             fine &= self._same_group(aggregate, group)
         fine &= self._head_bound(heads, available | late | {a.variable for a in assigns})
         if not fine:
@@ -214,7 +214,7 @@ class _Body:
             "E105",
             f"assignments need each other: {path}",
             cycle[0].span,
-            note="an assignment gives a variable a value that is computed from others; it is no equation to solve",
+            note="an assignment computes the value of a variable from others; it is no equation to solve",
             hint="bind one of the variables in an atom",
             related=tuple((a.span, f"`{a}`") for a in cycle[1:]),
         )
@@ -267,13 +267,13 @@ class _Body:
                     "E113",
                     f"the variable {_shown(variable)} has no value after the aggregation",
                     variable.span,
-                    note=f"after `{aggregate.variable} = {aggregate.node}` there is one result for each group; "
-                    "a group is what the head variables say",
+                    note=f"after `{aggregate.variable} = {aggregate.node}` each group has one result, "
+                    "and the group is the head variables",
                     hint=f"put {_shown(variable)} into the head, or the condition into another rule",
                 )
         return not steps
 
-    def _negations(self, late: set[str], aggregate: AggregateDraft) -> bool:
+    def _negations(self, late: set[str]) -> bool:
         culprits = [a for a in self.negatives if set(a.variables) & late]
         for atom in culprits:
             self.findings.add(
@@ -307,10 +307,10 @@ class _Body:
             closest = None if variable.anonymous else _nearest(variable.name, known)
             self.findings.add(
                 "E201",
-                f"the head variable {_shown(variable)} is not bound in the body: existential variables are not "
-                "supported by this version",
+                f"the head variable {_shown(variable)} is not bound in the body: "
+                "existential variables are not supported by this version",
                 variable.span,
-                note="each variable of the head needs a value from a positive atom or an assignment of the body",
+                note="each head variable needs a value from a positive atom or an assignment of the body",
                 hint=f"did you mean {closest}?" if closest else f"bind {_shown(variable)} in the body",
             )
         return not free
@@ -343,7 +343,7 @@ def _dependent(variable: str, steps: Iterable[Step]) -> set[str]:
 
 
 def _order(steps: Iterable[Step], bound: set[str]) -> tuple[list[Step], list[Step]]:
-    """Put steps into an order of evaluation, filters as early as possible; also the rest that never gets ready."""
+    """Order steps by what they need, filters as early as possible; also the rest that never gets ready."""
     waiting = sorted(steps, key=lambda s: isinstance(s, Assign))
     ready: list[Step] = []
     given = set(bound)

@@ -138,7 +138,7 @@ def _report(edge: Dependency, path: Sequence[Dependency], findings: Findings) ->
         "E106",
         f"`{edge.head}` depends on {through}: {cycle}",
         edge.span,
-        note="all of a predicate must be known before its negation or its aggregate: no cycle may lead through one",
+        note="all of a predicate must be known before it is negated or aggregated: no cycle may do so",
         hint="negate a predicate that does not depend on this one"
         if edge.kind == "negative"
         else "use a monotonic aggregate (msum, mprod, mcount, mmin, mmax), or aggregate in a later rule",

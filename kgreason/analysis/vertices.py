@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Filter
-from kgreason.lang.ast import Aggregate, Binary, Call, Constant, Expression, Unary, Variable
+from kgreason.analysis.expressions import names, walk
+from kgreason.lang.ast import Binary, Expression, Unary, Variable
 
-EQUALITY = frozenset({"==", "=", "!=", "<>"})
+EQUALITY = frozenset({"==", "!="})
 
 Position = tuple[str, int]  # (predicate, 0-based argument)
 Node = Position | tuple[int, str]  # or (number of a rule, variable)
@@ -98,36 +99,17 @@ def _unifications(number: int, rule: CheckedRule) -> Iterator[tuple[Node, Node]]
     for step in (*rule.before, *rule.after):
         if not isinstance(step, Filter):
             yield (number, step.variable), node(step.expression)
-        for comparison in subexpressions(step.expression):
-            if isinstance(comparison, Binary) and comparison.operator in EQUALITY:
-                yield node(comparison.left), node(comparison.right)
-            elif not isinstance(comparison, Variable | Constant):
-                for part in operands(comparison):
-                    yield node(part), DATA
+        for part in walk(step.expression):
+            if isinstance(part, Binary) and part.operator in EQUALITY:
+                yield node(part.left), node(part.right)
+            elif isinstance(part, Binary):
+                yield node(part.left), DATA
+                yield node(part.right), DATA
+            elif isinstance(part, Unary):
+                yield node(part.operand), DATA
     if rule.aggregation:
         yield (number, rule.aggregation.variable), DATA
-        if rule.aggregation.argument is not None:
-            counted = rule.aggregation.function in {"mcount", "count"}
-            for part in subexpressions(rule.aggregation.argument):
-                if isinstance(part, Variable) and not counted:
-                    yield node(part), DATA
-
-
-def operands(expression: Expression) -> tuple[Expression, ...]:
-    """Direct parts of an expression."""
-    if isinstance(expression, Binary):
-        return (expression.left, expression.right)
-    if isinstance(expression, Unary):
-        return (expression.operand,)
-    if isinstance(expression, Call):
-        return expression.arguments
-    if isinstance(expression, Aggregate) and expression.argument is not None:
-        return (expression.argument,)
-    return ()
-
-
-def subexpressions(expression: Expression) -> Iterator[Expression]:
-    """An expression and all its parts."""
-    yield expression
-    for part in operands(expression):
-        yield from subexpressions(part)
+        counts = rule.aggregation.function in {"mcount", "count"}
+        if rule.aggregation.argument is not None and not counts:
+            for name in names(rule.aggregation.argument):
+                yield (number, name), DATA

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedProgram, CheckedRule, Filter
-from kgreason.analysis.vertices import EQUALITY, operands, subexpressions
+from kgreason.analysis.expressions import COMPARISONS, names
 from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
 
-COMPARISONS = EQUALITY | {"<", "<=", ">", ">="}
+LOGIC = frozenset({"&&", "||"})
 MIRRORED = {"<": ">", "<=": ">="}
 
 
@@ -36,10 +36,21 @@ class Use(IntEnum):
 
 @dataclass(frozen=True)
 class WeightUse:
-    """How the rules use the weights of one edge predicate; `constants` are those they are compared with."""
+    """How the rules use the weights of one edge predicate.
+
+    Attributes
+    ----------
+    use
+        How much they see.
+    constants
+        What single weights are compared with, ascending.
+    bounds
+        What sums and maxima of weights are compared with, ascending.
+    """
 
     use: Use
     constants: tuple[float, ...] = ()
+    bounds: tuple[float, ...] = ()
 
 
 def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
@@ -50,21 +61,26 @@ def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
     >>> from kgreason.analysis.check import load_text
     >>> text = '@edge("own"). p(X,Y) :- own(X,Y,W), W > 0.5. q(X) :- own(X,_,_).'
     >>> weight_uses(load_text(text))
-    {'own': WeightUse(use=<Use.COMPARED: 1>, constants=(0.5,))}
+    {'own': WeightUse(use=<Use.COMPARED: 1>, constants=(0.5,), bounds=())}
     """
     uses = {}
     for predicate in program.edges:
         if program.arities.get(predicate) != 3:
             continue
         # A ground fact of a derived predicate competes with derived ones of the same weight or key.
-        use, constants = (Use.READ if predicate in program.heads else Use.UNREAD), set[float]()
+        use, constants, bounds = (
+            Use.READ if predicate in program.heads else Use.UNREAD,
+            set[float](),
+            set[float](),
+        )
         for rule in program.rules:
             for atom in (*rule.positives, *rule.negatives):
                 if atom.predicate == predicate:
                     found, values = _use(rule, atom.terms[2])
                     use = max(use, found)
                     constants |= values
-        uses[predicate] = WeightUse(use, tuple(sorted(constants)))
+                    bounds |= _bounds(rule) if found is Use.ADDED else set()
+        uses[predicate] = WeightUse(use, tuple(sorted(constants)), tuple(sorted(bounds)))
     return uses
 
 
@@ -77,7 +93,7 @@ def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float
         return Use.READ, set()
     use, constants = Use.UNREAD, set[float]()
     for step in (*rule.before, *rule.after):
-        if not _mentions(step.expression, name):
+        if name not in names(step.expression):
             continue
         values = _compared(step.expression, name) if isinstance(step, Filter) else None
         if values is None:
@@ -88,33 +104,36 @@ def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float
         # as a part of his name tells parallel edges of different weights apart.
         if name in aggregation.contributors or name in aggregation.group:
             return Use.READ, set()
-        if aggregation.argument is not None and _mentions(aggregation.argument, name):
+        if aggregation.argument is not None and name in names(aggregation.argument):
             use = Use.ADDED
     return use, constants
 
 
 def _compared(expression: Expression, name: str) -> set[float] | None:
     """Constants that a variable is compared with; `None` if it takes part in anything but comparisons."""
-    if isinstance(expression, Binary) and expression.operator in COMPARISONS:
-        sides = (expression.left, expression.right)
-        for side, other in (sides, sides[::-1]):
+    if name not in names(expression):
+        return set()
+    match expression:
+        case Binary() if expression.operator in LOGIC:
+            left, right = _compared(expression.left, name), _compared(expression.right, name)
+            return None if left is None or right is None else left | right
+        case Unary(operator="!"):
+            return _compared(expression.operand, name)
+        case Binary() if expression.operator in COMPARISONS:
+            variable, other = expression.left, expression.right
+            if not isinstance(variable, Variable):
+                variable, other = other, variable
             value = _constant(other)
-            if isinstance(side, Variable) and side.name == name and value is not None:
-                return {value}
-    if isinstance(expression, Variable):
-        return None if expression.name == name else set()
-    found = set[float]()
-    logical = isinstance(expression, Unary) or (
-        isinstance(expression, Binary) and expression.operator in {"&&", "||"}
-    )
-    for part in operands(expression):
-        if not _mentions(part, name):
-            continue
-        values = _compared(part, name) if logical else None
-        if values is None:
-            return None
-        found |= values
-    return found
+            return {value} if isinstance(variable, Variable) and value is not None else None
+    return None
+
+
+def _bounds(rule: CheckedRule) -> set[float]:
+    """Constants that the aggregated value is compared with."""
+    assert rule.aggregation is not None
+    variable = rule.aggregation.variable
+    compared = [_compared(s.expression, variable) for s in rule.after if variable in names(s.expression)]
+    return set[float]().union(*(values for values in compared if values))
 
 
 def _constant(expression: Expression) -> float | None:
@@ -126,10 +145,6 @@ def _constant(expression: Expression) -> float | None:
 
 def _number(constant: Constant) -> bool:
     return type(constant.value) in {int, float}
-
-
-def _mentions(expression: Expression, name: str) -> bool:
-    return any(isinstance(e, Variable) and e.name == name for e in subexpressions(expression))
 
 
 def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> frozenset[str] | None:
@@ -182,7 +197,7 @@ def _added_variables(rule: CheckedRule, added: frozenset[str]) -> set[str]:
     if rule.aggregation is None or rule.aggregation.argument is None:
         return set()
     weights = {t.name for a in _edges(rule, added) for t in a.terms[2:] if isinstance(t, Variable)}
-    return {w for w in weights if _mentions(rule.aggregation.argument, w)}
+    return {w for w in weights if w in names(rule.aggregation.argument)}
 
 
 def _edges(rule: CheckedRule, added: frozenset[str]) -> Iterator[CheckedAtom]:
@@ -205,7 +220,7 @@ def _grows(rule: CheckedRule, added: frozenset[str], moved: set[str]) -> bool:
         and all(
             isinstance(step, Filter) and _bounds_below(step.expression, aggregation.variable)
             for step in rule.after
-            if _mentions(step.expression, aggregation.variable)
+            if aggregation.variable in names(step.expression)
         )
     )
 
@@ -240,9 +255,9 @@ def _bounds_below(expression: Expression, name: str) -> bool:
         return False
     left, right = expression.left, expression.right
     if expression.operator in {"&&", "||"}:
-        return all(_bounds_below(e, name) or not _mentions(e, name) for e in (left, right))
+        return all(_bounds_below(e, name) or name not in names(e) for e in (left, right))
     if expression.operator in MIRRORED:
         left, right = right, left
     elif expression.operator not in MIRRORED.values():
         return False
-    return isinstance(left, Variable) and left.name == name and not _mentions(right, name)
+    return isinstance(left, Variable) and left.name == name and name not in names(right)

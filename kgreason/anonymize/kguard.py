@@ -50,7 +50,7 @@ class Kguard:
     k: int = 3
     x: int = 4
     trials: int = 10
-    max_subgraphs: int = 5_000_000
+    max_subgraphs: int = 10_000_000
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -72,8 +72,7 @@ class Kguard:
         build = _Build(noised, self.k, rng)
         for members in groups:
             progress.step(f"classify subgraphs with {members.shape[1]} vertices", len(members))
-            build.fill(rules, members)
-            progress.advance(len(members))
+            build.fill(rules, members, progress)
         progress.note(f"{len(build.buckets):,} classes, {build.copied_subgraphs:,} copies of members")
         ties = build.join()
         diversifier = Diversifier(noised, build.buckets, build.degrees(ties), ties, self.x, rng)
@@ -122,9 +121,9 @@ class _Build:
         self.n = self.graph.n
         self.copied_subgraphs = 0
 
-    def fill(self, rules: CheckedProgram, members: Rows) -> None:
+    def fill(self, rules: CheckedProgram, members: Rows, progress: Progress) -> None:
         """Bucket subgraphs of one size and choose k of each bucket."""
-        classes = classify(self.graph, rules, members)
+        classes = classify(self.graph, rules, members, progress)
         degrees = (self.graph.in_degree(), self.graph.out_degree())
         for found in choose_disjoint(classes, self.k, degrees, self.rng):
             lacking, size = self.k - len(found), found.shape[1]

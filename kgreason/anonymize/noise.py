@@ -147,8 +147,9 @@ class WeightNoising:
 
 
 def _pair_numbers(relation: Relation, n: int) -> npt.NDArray[np.int64]:
-    _, pair = np.unique(relation.source * n + relation.target, return_inverse=True)
-    return pair.astype(np.int64)
+    keys: Vertices = relation.source * n + relation.target
+    pair: npt.NDArray[np.int64] = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+    return pair
 
 
 def _fitted_sums(
@@ -157,8 +158,7 @@ def _fitted_sums(
     """Scale weights down where the incoming ones of a vertex would leave no head room under the bound."""
     total = np.bincount(target, weights=units, minlength=n)
     scale = np.minimum(1.0, bound * rng.uniform(*_HEADROOM, n) / np.maximum(total, 1.0))
-    scaled: Units = np.floor(units * scale[target]).astype(np.int64)
-    return np.maximum(least, scaled)
+    return np.maximum(np.floor(units * scale[target]).astype(np.int64), least)
 
 
 def _fitted_room(

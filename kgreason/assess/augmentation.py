@@ -32,9 +32,10 @@ def kept_weights(
 ) -> Iterator[str]:
     """Say which original weights cannot be told from released ones.
 
-    Of parallel edges the release does not say which is which: it is enough that each original edge can be given a released
-    one of another weight. By Hall's theorem this fails only if some weight occurs more often among the originals of a
-    pair than the release has other weights there. Pairs that lack edges are left to item 1.
+    Of parallel edges the release does not say which is which: it is enough that each original edge can be
+    given a released one of another weight. By Hall's theorem this fails only if some weight occurs more often
+    among the originals of a pair than the release has other weights there. Pairs that lack edges are left to
+    item 1.
     """
     mine, theirs = original.relations[name], released.relations.get(name)
     if mine.weight is None or theirs is None:
@@ -58,7 +59,9 @@ def _keys(relation: Relation, mapping: Vertices, n: int) -> Vertices:
     return mapping[relation.source] * n + mapping[relation.target]
 
 
-def _by_pair(keys: Vertices, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> dict[int, Counter[float]]:
+def _by_pair(
+    keys: Vertices, weights: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> dict[int, Counter[float]]:
     pairs: dict[int, Counter[float]] = {}
     for key, weight in zip(keys.tolist(), weights.tolist(), strict=True):
         pairs.setdefault(key, Counter())[weight] += 1

@@ -1,16 +1,18 @@
 """Item 4 of Definition 4.1: which attacked subgraphs have k - 1 images in the release.
 
-Subgraphs X1 of the original and subgraphs of the release fall into classes by KG-isomorphism, each written in the
-canonical order of its class. An image of X1 is then a member of its class turned by an automorphism, and what
-remains is to find k - 1 of these that share no vertex and no trait at any position. Most X1 find them among
-the X1 of their class; for the others the subgraphs of the release are listed, and only those in classes that still need
-members are kept. An X1 fails only after all members of its class have been looked at.
+Subgraphs X1 of the original and subgraphs of the release fall into classes by KG-isomorphism, each written in
+the canonical order of its class. An image of X1 is then a member of its class turned by an automorphism, and
+what remains is to find k - 1 of these that share no vertex and no trait at any position. Most X1 find them among
+the X1 of their class; for the others the subgraphs of the release are listed, and only those in classes that
+still need members are kept. An X1 fails only after all members of its class have been looked at.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, islice
@@ -28,6 +30,7 @@ Ints = npt.NDArray[np.int64]
 
 PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
 BUDGET = 1 << 28  # comparisons per X1 at the end; some seconds
+BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
 SAMPLE = 1 << 14  # members of a class that are tried before the release is listed
 ALL_SUBSETS = 1 << 22  # vertex sets listed at most when an attacked subgraph is disconnected in the release
 
@@ -52,6 +55,13 @@ class Space:
         self.traits = np.ascontiguousarray(
             np.stack([graph.in_degree(), graph.out_degree(), labels.reshape(-1).astype(np.int64)], axis=1)
         )
+
+    @cached_property
+    def degree_marks(self) -> Ints:
+        """A number for each pair of in- and out-degree, to sort by; shape (n,)."""
+        degrees, mark = np.unique(self.traits[:, :2], axis=0, return_inverse=True)
+        marks: Ints = scrambled(len(degrees))[mark.reshape(-1)]
+        return marks
 
     @cached_property
     def ground_types(self) -> int:
@@ -134,7 +144,10 @@ class _Search:
         self.ground = Classes(size)
         self.full = Classes(size)
         self.targets = Targets(
-            np.empty((0, size), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), self.full
+            np.empty((0, size), dtype=np.int64),
+            np.empty(0, dtype=np.int64),
+            np.empty(0, dtype=np.int64),
+            self.full,
         )
         self.ground_of_class: dict[int, int] = {}
 
@@ -142,9 +155,7 @@ class _Search:
         """Full class of each set, and its vertices in canonical order."""
         classes, orders = self.full.classify(self.space.with_derived(members, ground))
         first = np.unique(classes, return_index=True)[1]
-        self.ground_of_class.update(
-            zip(classes[first].tolist(), ground_classes[first].tolist(), strict=True)
-        )
+        self.ground_of_class.update(zip(classes[first].tolist(), ground_classes[first].tolist(), strict=True))
         return classes, np.take_along_axis(members, orders, axis=1)
 
     def collect(self, subsets: Iterable[Ints]) -> None:
@@ -182,19 +193,27 @@ class _Search:
 
         t = self.targets
         traits = self.space.traits
-        degrees = traits[t.members[rows]][:, :, :2].reshape(len(rows), -1)
-        rows = rows[np.lexsort(degrees.T)]
-        images = np.empty((len(rows), self.need), dtype=np.int64)
+        # where this wraps around, equal degrees are still neighbours of each other, only not of them alone
+        marks = self.space.degree_marks[t.members[rows]] @ (len(traits) + 1) ** np.arange(self.size)
+        rows = rows[np.argsort(marks)]
         turns = self.full.form(int(t.classes[rows[0]])).automorphisms
-        found = find_images(
-            t.members[rows], np.ascontiguousarray(pool), turns, traits, self.need, PATIENCE, budget, images
-        )
-        t.status[rows] = found
+        pool = _spread(pool)
+
+        def block(mine: Ints) -> None:
+            images = np.empty((len(mine), self.need), dtype=np.int64)
+            t.status[mine] = find_images(
+                t.members[mine], pool, turns, traits, self.need, PATIENCE, budget, images
+            )
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:  # the kernel releases the interpreter lock
+            list(threads.map(block, np.array_split(rows, len(rows) // BLOCK + 1)))
 
     def try_release(self) -> None:
         """Look for images among all subgraphs of the release."""
         open_ = self.open_classes()
-        connected = np.array([self.full.form(int(c)).connected_ground(self.space.ground_types) for c in open_], bool)
+        connected = np.array(
+            [self.full.form(int(c)).connected_ground(self.space.ground_types) for c in open_], bool
+        )
         if connected.any():
             self.stream(connected_subsets(self.space.graph, self.size), open_[connected])
         if not connected.all():
@@ -210,7 +229,7 @@ class _Search:
         self.stream(_all_subsets(n, self.size), wanted)
 
     def stream(self, subsets: Iterable[Ints], wanted: Ints) -> None:
-        """List subgraphs of the release, keep members of the wanted classes, and try again as their number grows."""
+        """List subgraphs of the release, keep those of wanted classes, and try again as their number grows."""
         self.progress.step(f"subgraphs of the release of {self.size} vertices")
         pool = _Pool(self.size)
         tried = 0
@@ -270,6 +289,21 @@ class _Pool:
         """Members of a class, in no particular order."""
         first, stop = np.searchsorted(self._classes, [number, number + 1])
         return self._members[first:stop]
+
+
+def _spread(pool: Ints) -> Ints:
+    """Put members that share no vertex with earlier ones first, so that they go together.
+
+    Without that a hub, which is in most members of some classes, is also in most of the first ones.
+    """
+    first = pool[:SAMPLE]
+    vertices = first.reshape(-1)
+    order = np.argsort(vertices, kind="stable")
+    begins = np.searchsorted(vertices[order], vertices[order])
+    occurrence = np.empty_like(order)
+    occurrence[order] = np.arange(len(order)) - begins
+    best = np.argsort(occurrence.reshape(first.shape).max(axis=1, initial=0), kind="stable")
+    return np.concatenate([first[best], pool[SAMPLE:]])
 
 
 def _all_subsets(n: int, size: int) -> Iterator[Ints]:

@@ -12,13 +12,22 @@ Ints = npt.NDArray[np.int64]
 
 @kernel
 def next_subsets(
-    indptr: Ints, indices: Ints, head: Ints, chosen: Ints, at: Ints, end: Ints, open_: Ints, seen: Ints, out: Ints
+    indptr: Ints,
+    indices: Ints,
+    head: Ints,
+    chosen: Ints,
+    at: Ints,
+    end: Ints,
+    open_: Ints,
+    seen: Ints,
+    out: Ints,
 ) -> int:
     """Go on listing the connected vertex sets of an undirected graph until `out` is full.
 
-    Each set is found once, from its least vertex (ESU of Wernicke, "Efficient detection of network motifs", 2006).
-    The state is kept by the caller between calls: ``head = [root, number of chosen vertices]``; at depth d
-    the vertices ``open_[at[d]:end[d]]`` may still join; `seen` marks the chosen ones and all their neighbours.
+    Each set is found once, from its least vertex (ESU of Wernicke, "Efficient detection of network motifs",
+    2006). The state is kept by the caller between calls: ``head = [root, number of chosen vertices]``; at depth
+    d the vertices ``open_[at[d]:end[d]]`` may still join; `seen` marks the chosen ones and all their
+    neighbours.
 
     Parameters
     ----------
@@ -264,12 +273,19 @@ def _clique(
 
 @kernel
 def find_images(
-    targets: Ints, members: Ints, turns: Ints, traits: Ints, need: int, patience: int, budget: int, images: Ints
+    targets: Ints,
+    members: Ints,
+    turns: Ints,
+    traits: Ints,
+    need: int,
+    patience: int,
+    budget: int,
+    images: Ints,
 ) -> Ints:
     """Find for each target `need` placements of members that are apart from it and from each other.
 
-    A placement (m, f) puts vertex ``members[m, turns[f, p]]`` at position p. Two are apart if they share no vertex and
-    the vertices at each position differ in all three traits.
+    A placement (m, f) puts vertex ``members[m, turns[f, p]]`` at position p. Two are apart if they share no
+    vertex and the vertices at each position differ in all three traits.
 
     Parameters
     ----------

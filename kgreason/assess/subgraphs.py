@@ -65,7 +65,7 @@ def connected_subsets(graph: KnowledgeGraph, size: int, chunk: int = CHUNK) -> I
 class Pairs:
     """The ground edges of a graph by ordered pair of vertices.
 
-    The type of a pair is the number of edges of each relation between the two in that direction; type 0 is none.
+    The type of a pair is the number of edges of each relation between the two in that direction; 0 is none.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Form:
 
 
 class Classes:
-    """Classes of x by x matrices up to permutation of the vertices; exact, each distinct matrix is looked at once."""
+    """Classes of x by x matrices up to permutation of the vertices; each distinct matrix is looked at once."""
 
     def __init__(self, size: int) -> None:
         self.size = size

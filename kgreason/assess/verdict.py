@@ -61,7 +61,9 @@ class Delta:
     def __str__(self) -> str:
         if self.exact:
             return f"{self.value:.3f} ({self.satisfied:,} of {self.total:,}, exact)"
-        return f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}, {self.undecided:,} undecided)"
+        return (
+            f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}, {self.undecided:,} undecided)"
+        )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 References
 ----------
-Definition 4.1 of the KGISO paper; restated in docs as (k,x)-isomorphism. The checker shares no code with the anonymizers.
+Definition 4.1 of the KGISO paper. The checker shares no code with the anonymizers, but the graph model and the
+reasoner.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.augmentation import kept_edges, kept_weights
 from kgreason.assess.images import Space, Targets, attacked_subsets, decide
@@ -21,6 +21,8 @@ from kgreason.assess.witness import image_witness, listing
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
+
+__all__ = ["Verdict", "verify"]
 
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
 TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
@@ -56,27 +58,37 @@ def verify(
 
     Examples
     --------
-    Two companies and a copy of them, all with different degrees:
+    A holding and its company are released with a copy of both, but the holding has one company in either place:
 
     >>> from kgreason.analysis.check import load_text
     >>> rules = load_text('@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')
     >>> original = KnowledgeGraph.from_edges([("A", "B", 0.8)], relation="own")
     >>> edges = [("p", "q", 0.7), ("r", "s", 0.9), ("t", "r", 0.2), ("s", "q", 0.1)]
-    >>> verdict = verify(original, KnowledgeGraph.from_edges(edges, relation="own"), np.array([0, 1]), rules, 2, 2)
-    >>> verdict.holds, str(verdict.delta)
-    (False, '0.000 (0 of 1, exact)')
-    >>> print(verdict["images"])
+    >>> released = KnowledgeGraph.from_edges(edges, relation="own")
+    >>> verdict = verify(original, released, np.array([0, 1]), rules, k=2, x=2)
+    >>> verdict["augmentation"].holds, verdict["images"].holds
+    (True, False)
+    >>> print(verdict["images"].detail)
+    0 of 1 subgraphs have 1 images, δ = 0.000 (0 of 1, exact)
     """
     items = [_parameters(original.n, k, x), _mapping(original, released, mapping), _connected(released)]
     usable = items[1].holds
     items += [_augmentation(original, released, mapping, usable), _labels(original, released)]
     items += [_weights(original, released, mapping, usable), _weight_range(released)]
     items += [_incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
-    if not usable or k < 1 or x < 1:
-        reason = "the mapping is broken" if not usable else "k and x must be at least 1"
+    if reason := _senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     images, delta = _images(original, released, mapping, rules, k, x, progress)
     return Verdict(k, x, (*items, images), delta)
+
+
+def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
+    """Why item 4 has no meaning here, if it has none."""
+    if not usable:
+        return "the mapping is broken"
+    if any(r.weight is not None and np.isnan(r.weight).any() for r in released.relations.values()):
+        return "some weights are not numbers"
+    return None if k >= 1 and x >= 1 else "k and x must be at least 1"
 
 
 def _parameters(n: int, k: int, x: int) -> Item:
@@ -84,7 +96,9 @@ def _parameters(n: int, k: int, x: int) -> Item:
         return Item("parameters", False, f"x = {x} is not between 1 and the number of vertices, {n}")
     most = math.comb(n, x)
     if not 1 <= k <= most:
-        return Item("parameters", False, f"k = {k} is not between 1 and the number of sets of {x} vertices, {most}")
+        return Item(
+            "parameters", False, f"k = {k} is not between 1 and the number of sets of {x} vertices, {most}"
+        )
     return Item("parameters", True, f"k = {k}, x = {x}, {n:,} vertices")
 
 
@@ -113,11 +127,13 @@ def _connected(released: KnowledgeGraph) -> Item:
     sizes = np.bincount(component)
     least = int(sizes.argmin())
     some = ", ".join(map(str, released.labels[component == least][:WITNESSES]))
-    words = (f"the smallest component has {sizes[least]:,} vertices: {some}{', ...' * (sizes[least] > WITNESSES)}",)
+    words = (f"the smallest component has {sizes[least]:,} vertices, for instance {some}",)
     return Item("connected", False, f"the release has {count:,} weakly connected components", words)
 
 
-def _augmentation(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool) -> Item:
+def _augmentation(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool
+) -> Item:
     if not usable:
         return Item("augmentation", False, "not examined: the mapping is broken")
     missing = [w for name in original.relations for w in kept_edges(original, released, mapping, name)]
@@ -140,7 +156,9 @@ def _weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertic
     if kept:
         return Item("weights", False, f"{len(kept):,} original weights are kept", listing(kept))
     count = sum(len(r) for r in original.relations.values() if r.weight is not None)
-    return Item("weights", True, f"all {count:,} original weights are changed" if count else "there are no weights")
+    return Item(
+        "weights", True, f"all {count:,} original weights are changed" if count else "there are no weights"
+    )
 
 
 def _weight_range(released: KnowledgeGraph) -> Item:

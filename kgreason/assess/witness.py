@@ -29,9 +29,7 @@ def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
     return (*shown, f"... and {more:,} more") if more > 0 else shown
 
 
-def image_witness(
-    space: Space, found: Targets, row: int, k: int, originals: npt.NDArray[np.object_]
-) -> str:
+def image_witness(space: Space, found: Targets, row: int, k: int, originals: npt.NDArray[np.object_]) -> str:
     """Describe an attacked subgraph and why it lacks images.
 
     Parameters
@@ -77,7 +75,10 @@ def _reason(space: Space, found: Targets, row: int, k: int) -> str:
     about = "at least " if len(whole) > len(pool) else ""
     disjoint = pool[~np.isin(pool, target).any(axis=1)]
     same = max(len(whole) - 1, 0)
-    text = f"KG-isomorphic to {same:,} other subgraphs of the release; {about}{len(disjoint):,} share no vertex with it"
+    text = (
+        f"KG-isomorphic to {same:,} other subgraphs of the release; "
+        f"{about}{len(disjoint):,} share no vertex with it"
+    )
     if len(disjoint) < 1:
         return text
     turns = found.forms.form(number).automorphisms
@@ -85,7 +86,9 @@ def _reason(space: Space, found: Targets, row: int, k: int) -> str:
     differs = space.traits[placed] != space.traits[target][None, :, :]
     fits = differs.all(axis=(1, 2))
     count = int(fits.reshape(len(disjoint), -1).any(axis=1).sum())
-    text += f"; of these {about}{count:,} can have all labels, in-degrees and out-degrees different from its own"
+    text += (
+        f"; of these {about}{count:,} can have all labels, in-degrees and out-degrees different from its own"
+    )
     if count >= k - 1:
         return f"{text}, but no {k - 1} of them that are disjoint and different from each other"
     return text + _equal_degrees(space, target, differs)
@@ -98,4 +101,5 @@ def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -
     degree = space.traits[target[position], trait]
     word = ("in-degree", "out-degree")[int(trait)]
     label = space.graph.labels[target[position]]
-    return f"; the vertex in the place of {label} has its {word} {degree} in {equal[position, trait]:.0%} of the placements"
+    share = equal[position, trait]
+    return f"; in {share:.0%} of the placements the vertex in the place of {label} has its {word}, {degree}"

@@ -66,6 +66,8 @@ TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
     "avg": lambda values: math.fsum(values) / len(values),
     "median": lambda values: float(statistics.median(values)),
 }
+FLOORS = {"msum": 0, "mprod": 1}
+"""Least contributions with which a total in recursion can only grow."""
 COUNTS = frozenset({"mcount", "count"})
 
 
@@ -95,8 +97,8 @@ def evaluate(
     Raises
     ------
     EvaluationError
-        On integer overflow, division by zero, a negative contribution to a recursive ``msum``, and when
-        `rounds` do not suffice.
+        On integer overflow, division by zero, a negative contribution to a recursive ``msum`` (one below 1 to
+        ``mprod``), and when `rounds` do not suffice.
 
     Examples
     --------
@@ -171,7 +173,8 @@ def _consequences(rule: CheckedRule, stratum: Stratum, database: _Database) -> I
     doubles = _double_variables(rule, database.doubles)
     bindings = _body(rule, database, doubles)
     if rule.aggregation is not None:
-        groups = _aggregate(rule, rule.aggregation, bindings, stratum.recursive)
+        recursive = any(atom.predicate in stratum.predicates for atom in rule.positives)
+        groups = _aggregate(rule, rule.aggregation, bindings, recursive)
         bindings = (b for group in groups for b in _steps(rule.after, group, rule, doubles))
     for binding in bindings:
         yield tuple(binding[t.name] if isinstance(t, Variable) else t.value for t in rule.head.terms)
@@ -240,8 +243,8 @@ def _aggregate(
         value: Any = 1
         if name != "count" and aggregation.argument is not None:
             value = _value(aggregation.argument, binding, rule)
-        if aggregation.function == "msum" and recursive and value < 0:
-            raise _error(f"negative contribution {value} to a recursive msum", binding, rule)
+        if recursive and value < FLOORS.get(aggregation.function, value):
+            raise _error(f"contribution {value} to {aggregation.function} in recursion", binding, rule)
         best = groups.setdefault(tuple(binding[v] for v in aggregation.group), {})
         best[contributor] = keep(best.get(contributor, value), value)
     for group, contributions in groups.items():

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.vertices import vertex_positions
 from kgreason.engine.table import Facts, Kind, Table, doubles
-from kgreason.errors import AnonymizationError
 from kgreason.graph.induced import InducedReasoner, derived_within
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 
@@ -29,11 +28,6 @@ def graph_facts(graph: KnowledgeGraph, program: CheckedProgram) -> Facts:
     An edge predicate of arity 3 gives the weight as a double, 1.0 where the relation has none; one of arity 2
     leaves the weight out, and parallel edges are then one fact.
 
-    Raises
-    ------
-    AnonymizationError
-        If a node predicate has not one argument, or an edge predicate neither two nor three.
-
     Examples
     --------
     >>> from kgreason.analysis.check import load_text
@@ -43,32 +37,12 @@ def graph_facts(graph: KnowledgeGraph, program: CheckedProgram) -> Facts:
     >>> sorted(facts.rows("own")), sorted(facts.rows("company"))
     ([(0, 1, 0.6), (1, 2, 0.8)], [(0,), (1,), (2,)])
     """
-    check_arities(program)
     tables = {p: Table((Kind.INT,), (np.arange(graph.n, dtype=np.int64),), graph.n) for p in program.nodes}
     for predicate in program.edges:
         if predicate in graph.relations:
             arity = program.arities.get(predicate, 2)
             tables[predicate] = _edge_table(graph.relations[predicate], arity)
     return Facts(tables)
-
-
-def check_arities(program: CheckedProgram) -> None:
-    """Refuse node and edge predicates that a graph cannot fill.
-
-    Raises
-    ------
-    AnonymizationError
-        As `graph_facts` says.
-    """
-    for kind, predicates, allowed in (("node", program.nodes, (1,)), ("edge", program.edges, (2, 3))):
-        for predicate in predicates:
-            arity = program.arities.get(predicate, allowed[0])
-            if arity not in allowed:
-                wanted = "the vertex" if kind == "node" else "source and target, and at most a weight"
-                raise AnonymizationError(
-                    f"{kind} predicate {predicate!r} has {arity} arguments",
-                    hint=f"its arguments are {wanted}",
-                )
 
 
 def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, tuple[Vertices, Vertices]]:
@@ -78,8 +52,8 @@ def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, t
     -------
     dict
         For each predicate of ``program.derived`` the sources and targets of its edges, int64, in
-        lexicographic order. A fact that the graph itself holds is not derived; a predicate that does not hold pairs of
-        vertices has no edges.
+        lexicographic order. A fact that the graph itself holds is not derived; a predicate that does not
+        hold pairs of vertices has no edges.
 
     Examples
     --------

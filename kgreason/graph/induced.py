@@ -1,7 +1,8 @@
 """What the rules derive on induced subgraphs, each on its own: Σ(G[X]) for many X at once.
 
 Evaluating millions of subgraphs one by one is slow and mostly repetition. Subgraphs that the rules cannot
-tell apart share one evaluation, and the distinct ones are evaluated together, as disjoint parts of one database.
+tell apart share one evaluation, and the distinct ones are evaluated together, as disjoint parts of one
+database.
 
 What is shared is exact, for three reasons:
 
@@ -31,9 +32,9 @@ from kgreason.graph.situations import Cells, Ints, Situations, Ties
 Derived = npt.NDArray[np.bool_]
 
 PART = "part_"
+CUTS = (0.5, 1.0)  # where cells of added weights end, in parts of the bound of the sum
 CHUNK = 1 << 18  # subgraphs looked up, and at most evaluated, at once
 REMEMBERED = 1 << 20  # situations kept before all are forgotten
-GRID = 16  # cells of added weights between 0 and 1, besides those of the rules' constants
 
 
 class InducedReasoner:
@@ -246,8 +247,8 @@ def _cells(relation: Relation, use: WeightUse) -> Cells:
     weight = relation.weight if relation.weight is not None else np.ones(len(relation))
     if use.use is Use.READ:
         return Cells.exact(weight)
-    grid = np.arange(GRID + 1) / GRID if use.use is Use.ADDED else np.empty(0)
-    return Cells.between(weight, np.union1d(grid, use.constants))
+    # Most sums are decided by whether one weight exceeds the bound or two are below half of it.
+    return Cells.between(weight, np.union1d(use.constants, np.outer(use.bounds, CUTS)))
 
 
 def _not_negative(graph: KnowledgeGraph, uses: Mapping[str, WeightUse]) -> bool:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.model import KnowledgeGraph, Relation
@@ -196,6 +198,35 @@ def to_arrow(graph: KnowledgeGraph, relation: str | None = None) -> pa.Table:
     return pa.Table.from_arrays(columns, names=list(chosen.columns))
 
 
+def facts_to_arrow(facts: Facts, predicate: str) -> pa.Table:
+    """Make an Arrow table of the facts of a predicate, with columns ``c1, c2, ...``.
+
+    Examples
+    --------
+    >>> facts_to_arrow(Facts.from_rows({"own": [("a", "b", 0.6)]}), "own").to_pylist()
+    [{'c1': 'a', 'c2': 'b', 'c3': 0.6}]
+    """
+    import pyarrow as pa
+
+    table = facts.tables[predicate]
+    columns = [
+        _facts_column(kind, data, facts.symbols)
+        for kind, data in zip(table.kinds, table.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, names=[f"c{i + 1}" for i in range(table.arity)])
+
+
+def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
+    import pyarrow as pa
+
+    if kind is Kind.STRING:
+        used, where = np.unique(data, return_inverse=True)
+        return pa.array(symbols.decode(used.tolist()), pa.string()).take(pa.array(where))
+    if kind is Kind.DOUBLE:
+        return pa.array(np.ascontiguousarray(data).view(np.float64))
+    return pa.array(data.astype(bool) if kind is Kind.BOOL else data)
+
+
 def to_pandas(graph: KnowledgeGraph, relation: str | None = None) -> pd.DataFrame:
     """`to_arrow` as a pandas DataFrame; needs pandas installed."""
     frame: pd.DataFrame = to_arrow(graph, relation).to_pandas()
@@ -205,7 +236,9 @@ def to_pandas(graph: KnowledgeGraph, relation: str | None = None) -> pd.DataFram
 def _only(graph: KnowledgeGraph, relation: str | None) -> Relation:
     if relation is not None:
         if relation not in graph.relations:
-            raise DataError("<graph>", f"there is no relation {relation!r}", hint=f"one of {', '.join(graph.relations)}")
+            raise DataError(
+                "<graph>", f"there is no relation {relation!r}", hint=f"one of {', '.join(graph.relations)}"
+            )
         return graph.relations[relation]
     if len(graph.relations) != 1:
         raise DataError("<graph>", f"choose a relation: {', '.join(graph.relations)}")

@@ -17,12 +17,14 @@ def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, 
     at, wanted = (v, u) if swap else (u, v)
     low, high = indptr[at], indptr[at + 1]
     end = high
-    while low < high:
+    while high - low > 8:
         middle = (low + high) >> 1
         if neighbour[middle] < wanted:
             low = middle + 1
         else:
             high = middle
+    while low < end and neighbour[low] < wanted:  # few steps, and well predicted ones
+        low += 1
     if low == end or neighbour[low] != wanted:
         return 0
     return int(mirror[tie[low]] if swap else tie[low])
@@ -96,18 +98,22 @@ def intern_induced(
         for row in range(count):
             table[place_of(keys, row, table)] = row
     size, x = members.shape
-    per_word = 63 // bits
+    full = 63 // bits * bits
     ids = np.empty(size, dtype=np.int64)
     for i in range(size):
-        keys[count] = 0
-        position = 0
+        word, shift, packed = 0, 0, 0
         for a in range(x):
             u = members[i, a]
             for b in range(a, x):
                 v = members[i, b]
                 found = loop[u] if a == b else tie_between(indptr, neighbour, tie, mirror, u, v)
-                keys[count, position // per_word] |= found << (bits * (position % per_word))
-                position += 1
+                packed |= found << shift
+                shift += bits
+                if shift == full:
+                    keys[count, word] = packed
+                    word, shift, packed = word + 1, 0, 0
+        if shift:
+            keys[count, word] = packed
         place = place_of(keys, count, table)
         if table[place] < 0:
             table[place] = count

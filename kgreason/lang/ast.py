@@ -16,7 +16,7 @@ NOWHERE = Span("<generated>", 1, 1, 1, 1)
 
 
 def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An integer (64 bit), double, string or boolean. ``1``, ``1.0`` and ``#T`` are three different constants."""
+    """An integer (64 bit), double, string or boolean; ``1``, ``1.0`` and ``#T`` are three constants."""
 
     value: Value
     span: Span = _span()

@@ -281,12 +281,12 @@ class Builder(Transformer[Token, list[ClauseNode]]):
         feature = f"graph call {name}" if name[1].isupper() else f"Skolem term {name}"
         return self._unsupported(feature, children[0], children[-1])
 
-    def list(self, children: list[Any]) -> Unsupported:
+    def list_(self, children: list[Any]) -> Unsupported:
         node = self._unsupported("list", children[0], children[-1])
         self._lists[node.span] = tuple(children[1:-1])
         return node
 
-    def set(self, children: list[Any]) -> Unsupported:
+    def set_(self, children: list[Any]) -> Unsupported:
         return self._unsupported("set", children[0], children[-1])
 
     # Constants

@@ -1,4 +1,4 @@
-"""Cut a text into clauses: tokens up to each final ``.``, with what can be wrong below the level of the grammar."""
+"""Cut a text into clauses, the tokens up to each final ``.``, and find what is wrong below the grammar."""
 
 from __future__ import annotations
 

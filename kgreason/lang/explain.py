@@ -8,9 +8,7 @@ from kgreason.errors import Diagnostic
 from kgreason.lang.clauses import span, starts_line
 
 _TERMS = frozenset({"VAR", "INT", "DOUBLE", "STRING", "BOOL", "DATE", "PARAMETER", "HASH", "LBRACE"})
-_OPERATORS = frozenset(
-    {"OR", "AND", "PLUS", "TIMES", "DIVIDED", "MODULO", "COMPARATOR", "IN", "NOT_IN", "EQUAL"}
-)
+_OPERATORS = frozenset({"OR", "AND", "PLUS", "TIMES", "COMPARATOR"})
 _COMPARISONS = frozenset({"LESS", "GREATER", "COMPARATOR", "EQUAL", "IN", "NOT_IN"})
 _WORDS = {
     "ARROW": "`:-`",
@@ -44,7 +42,7 @@ def unexpected(tokens: list[Token], position: int, expected: frozenset[str], fil
             "E010",
             f"the bare word `{before}` cannot stand here",
             span(before, before, file),
-            note="arguments are variables, which begin with a capital letter, and constants; strings are quoted",
+            note="arguments are constants and variables; variables begin with a capital letter",
             hint=f'write "{before}" for the string, or `{before[0].upper()}{before[1:]}` for a variable',
         )
     return Diagnostic(
@@ -52,7 +50,7 @@ def unexpected(tokens: list[Token], position: int, expected: frozenset[str], fil
         f"unexpected {_show(token)}",
         span(token, token, file),
         note=_expected(expected),
-        hint=_hint(tokens, position, expected),
+        hint=_hint(tokens, position),
     )
 
 
@@ -72,7 +70,7 @@ def _expected(expected: frozenset[str]) -> str | None:
     return "expected " + (" or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0])
 
 
-def _hint(tokens: list[Token], position: int, expected: frozenset[str]) -> str | None:
+def _hint(tokens: list[Token], position: int) -> str | None:
     token = tokens[position]
     before = tokens[position - 1] if position else None
     if before is not None and before.type == "STRING" and before.line != before.end_line:

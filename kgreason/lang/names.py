@@ -4,73 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-AGGREGATES = frozenset(
-    [
-        "msum",
-        "mprod",
-        "mcount",
-        "mmin",
-        "mmax",
-        "munion",
-        "sum",
-        "prod",
-        "count",
-        "min",
-        "max",
-        "avg",
-        "median",
-        "list",
-        "set",
-        "union",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+AGGREGATES = _words("msum mprod mcount mmin mmax munion sum prod count min max avg median list set union")
+
+FUNCTIONS = _words(
+    "substring contains starts_with ends_with concat string_length index_of to_lower to_upper split replace "
+    "rlike if between as_string as_int as_double as_boolean as_date is_null is_not_null coalesce "
+    "abs sqrt pow exp log round floor ceil min max year month day diff"
 )
 
-FUNCTIONS = frozenset(
-    [
-        "substring",
-        "contains",
-        "starts_with",
-        "ends_with",
-        "concat",
-        "string_length",
-        "index_of",
-        "to_lower",
-        "to_upper",
-        "split",
-        "replace",
-        "rlike",
-        "if",
-        "between",
-        "as_string",
-        "as_int",
-        "as_double",
-        "as_boolean",
-        "as_date",
-        "is_null",
-        "is_not_null",
-        "coalesce",
-        "abs",
-        "sqrt",
-        "pow",
-        "exp",
-        "log",
-        "round",
-        "floor",
-        "ceil",
-        "min",
-        "max",
-        "year",
-        "month",
-        "day",
-        "diff",
-    ]
-)
+ANNOTATIONS = _words("input output bind mapping param node edge derived query incoming_sum")
 
-ANNOTATIONS = frozenset(
-    ["input", "output", "bind", "mapping", "param", "node", "edge", "derived", "query", "incoming_sum"]
-)
-
-LATER_ANNOTATIONS = frozenset(["qbind", "post", "include", "module", "label"])
+LATER_ANNOTATIONS = _words("qbind post include module label")
 
 TYPES = {
     "int": "int",
@@ -84,22 +33,10 @@ TYPES = {
     "percent": "percent",
 }
 
-SOURCES = frozenset(["csv", "parquet", "edges", "mtx", "gml", "graphml", "pajek", "konect"])
+SOURCES = _words("csv tsv parquet edges mtx gml graphml pajek net konect")
 
-LATER_SOURCES = frozenset(
-    [
-        "json",
-        "sqlite",
-        "duckdb",
-        "postgresql",
-        "rdf",
-        "excel",
-        "neo4j",
-        "mysql",
-        "mariadb",
-        "oracle",
-        "sqlserver",
-    ]
+LATER_SOURCES = _words(
+    "json sqlite duckdb postgresql rdf excel neo4j mysql mariadb oracle sqlserver mongodb sparql"
 )
 
 

@@ -121,10 +121,10 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
     for i, token in enumerate(tokens):
         try:
             state.feed_token(token)
-        except UnexpectedToken as error:
-            builder.found.append(unexpected(tokens, i, frozenset(error.expected), builder.file))
+        except UnexpectedToken:
+            builder.found.append(unexpected(tokens, i, frozenset(state.accepts()), builder.file))
             return []
-    built: list[Clause] = state.feed_eof(tokens[-1])
+    built: list[Clause] = state.feed_eof(tokens[-1])  # type: ignore[no-untyped-call]
     builder.end_clause()
     if len(tokens) > DEPTH and any(_depth(c) > DEPTH for c in built):
         builder.found.append(too_deep(built[0].span))

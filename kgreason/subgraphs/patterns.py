@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.progress import SILENT, Progress
 from kgreason.subgraphs.enumerate import Members
 
 Cells = npt.NDArray[np.int64]
@@ -38,7 +39,9 @@ class Classes:
     count: int
 
 
-def classify(graph: KnowledgeGraph, program: CheckedProgram, members: Members) -> Classes:
+def classify(
+    graph: KnowledgeGraph, program: CheckedProgram, members: Members, progress: Progress = SILENT
+) -> Classes:
     """Partition subgraphs by KG-isomorphism under the rules of `program`.
 
     Two subgraphs are isomorphic if a bijection preserves for every ordered pair of vertices (a vertex with
@@ -49,19 +52,33 @@ def classify(graph: KnowledgeGraph, program: CheckedProgram, members: Members) -
     ----------
     members
         int64, shape (N, x) with x <= 6.
+    progress
+        Is advanced by subgraphs.
 
     References
     ----------
     ANONYMIZATION.md §2, "KG-isomorphism".
     """
-    cells = ground_cells(graph, members)
-    if program.derived and len(members):
-        from kgreason.graph.facts import derived_within
+    from kgreason.graph.facts import InducedReasoner
 
-        derived = derived_within(graph, program, members)
-        for p in range(derived.shape[1]):
-            cells = cells * 2 + derived[:, p]
-    return classes_of(cells, members)
+    rows, kinds = _pair_kinds(graph)
+    reasoner = InducedReasoner(graph, program) if program.derived else None
+    situations, codes, met = [], [], 0
+    for start in range(0, len(members), _CHUNK):
+        chunk = members[start : start + _CHUNK]
+        cells = _cells(rows, kinds, chunk)
+        if reasoner:
+            for derived in np.moveaxis(reasoner.derived(chunk), 1, 0):
+                cells *= 2
+                cells += derived
+        first, number = distinct_rows(cells.reshape(len(chunk), -1))
+        situations.append(cells[first])
+        codes.append(number + met)
+        met += len(first)
+        progress.advance(len(chunk))
+    if not codes:
+        return Classes(np.empty(0, dtype=np.int64), members, 0)
+    return _classes(np.concatenate(situations), np.concatenate(codes), members)
 
 
 def classes_of(cells: Cells, members: Members) -> Classes:
@@ -74,15 +91,20 @@ def classes_of(cells: Cells, members: Members) -> Classes:
     >>> found.count, found.members.tolist()
     (1, [[5, 4], [6, 7]])
     """
-    count, x = members.shape
+    return _classes(cells, np.arange(len(members)), members)
+
+
+def _classes(situations: Cells, code: npt.NDArray[np.int64], members: Members) -> Classes:
+    """Partition members, member i being in the situation ``situations[code[i]]``."""
+    x = members.shape[1]
     if x > LARGEST:
         raise ValueError(f"canonical forms are for at most {LARGEST} vertices, not {x}")
-    first, code = distinct_rows(cells.reshape(count, x * x))
-    forms, orders = canonical(cells[first])
-    _, class_of_code = distinct_rows(forms)
-    ids = class_of_code[code]
-    ordered = np.take_along_axis(members, orders[code], axis=1)
-    return Classes(ids, ordered, int(ids.max()) + 1 if count else 0)
+    first, merged = distinct_rows(situations.reshape(len(situations), x * x))
+    forms, orders = canonical(situations[first])
+    _, class_of = distinct_rows(forms)
+    which = merged[code]
+    ordered = np.take_along_axis(members, orders[which], axis=1)
+    return Classes(class_of[which], ordered, int(class_of.max(initial=-1)) + 1)
 
 
 def ground_cells(graph: KnowledgeGraph, members: Members) -> Cells:
@@ -98,27 +120,27 @@ def ground_cells(graph: KnowledgeGraph, members: Members) -> Cells:
     >>> ground_cells(graph, np.array([[0, 1]])).tolist()
     [[[0, 2], [1, 0]]]
     """
-    keys, kinds = _pair_kinds(graph)
-    count, x = members.shape
-    cells = np.zeros((count, x, x), dtype=np.int64)
-    if not len(keys):
-        return cells
-    for start in range(0, count, _CHUNK):
-        chunk = members[start : start + _CHUNK]
-        wanted = chunk[:, :, None] * graph.n + chunk[:, None, :]
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        cells[start : start + _CHUNK] = np.where(keys[at] == wanted, kinds[at], 0)
+    return _cells(*_pair_kinds(graph), members)
+
+
+def _cells(rows: tuple[Vertices, Vertices], kinds: npt.NDArray[np.int64], members: Members) -> Cells:
+    from kgreason.subgraphs.kernels import pair_cells
+
+    cells = np.empty((*members.shape, members.shape[1]), dtype=np.int64)
+    pair_cells(*rows, kinds, np.ascontiguousarray(members), cells)
     return cells
 
 
-def _pair_kinds(graph: KnowledgeGraph) -> tuple[Vertices, npt.NDArray[np.int64]]:
+def _pair_kinds(graph: KnowledgeGraph) -> tuple[tuple[Vertices, Vertices], npt.NDArray[np.int64]]:
+    """Compressed rows of the ordered pairs with an edge, and the kind of each, numbered from 1."""
     source, target = graph.ends
     keys, at = np.unique(source * graph.n + target, return_inverse=True)
     sizes = [len(r) for r in graph.relations.values()]
     counts = np.zeros((len(keys), len(sizes)), dtype=np.int64)
     np.add.at(counts, (at, np.repeat(np.arange(len(sizes)), sizes)), 1)
     _, kinds = distinct_rows(counts)
-    return keys, kinds + 1
+    indptr = np.searchsorted(keys, np.arange(graph.n + 1) * graph.n).astype(np.int64)
+    return (indptr, keys % max(graph.n, 1)), kinds + 1
 
 
 def distinct_rows(rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

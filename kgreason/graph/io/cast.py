@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,19 +28,19 @@ class CastError(Exception):
 
 
 def plain(column: Column) -> Column:
-    """Bring a column to one of: large string, int64, double, bool; what is none of these becomes text."""
+    """Bring a column to one array of large strings, int64, double or bool; what is none of these becomes text."""
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_dictionary(kind):
         return plain(column.cast(kind.value_type))
-    if pa.types.is_boolean(kind) or pa.types.is_large_string(kind):
-        return column
     if pa.types.is_integer(kind):
-        return column.cast(pa.int64())
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return column.cast(pa.float64())
-    return column.cast(pa.large_string())
+        column = column.cast(pa.int64())
+    elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    elif not pa.types.is_boolean(kind):
+        column = column.cast(pa.large_string())
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def is_text(column: Column) -> bool:
@@ -121,16 +122,17 @@ def numbers(column: Column, *, percent: bool = False) -> npt.NDArray[np.float64]
 
 def _shifted(text: Column) -> Column:
     """Divide decimal texts by 100: in decimal, so that the nearest double comes out."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     exponent = pc.match_substring_regex(text, "[eE]")
-    divided = pc.binary_join_element_wise(text, "e-2", "")
+    large = pa.large_string()
+    divided = pc.binary_join_element_wise(text, pa.scalar("e-2", large), pa.scalar("", large))
     if not pc.any(exponent).as_py():
         return divided
-    slow = [None if not e else repr(float(t) / 100.0) for e, t in zip(exponent.to_pylist(), text.to_pylist(), strict=True)]
-    import pyarrow as pa
-
-    return pc.coalesce(pa.chunked_array([pa.array(slow, pa.large_string())]), divided)
+    pairs = zip(exponent.to_pylist(), text.to_pylist(), strict=True)
+    slow = [repr(float(t) / 100.0) if e else None for e, t in pairs]
+    return pc.coalesce(pa.array(slow, large), divided)
 
 
 def _integers(column: Column) -> Codes:
@@ -165,9 +167,7 @@ def _booleans(column: Column) -> Codes:
 def _strings(column: Column, symbols: Symbols) -> Codes:
     import pyarrow as pa
 
-    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    encoded = column.cast(pa.large_string()).dictionary_encode()
     codes = symbols.encode(encoded.dictionary.to_pylist())
     return codes[_array(encoded.indices)] if len(codes) else codes
 
@@ -183,14 +183,18 @@ def _refuse(column: Column, fits: npt.NDArray[np.bool_], expected: str, hint: st
         return
     row = int(np.argmin(fits))
     value = str(column[row].as_py())
-    if hint is None and "," in value and value.replace(",", ".", 1).strip("% ").replace(".", "", 1).isdecimal():
+    if (
+        hint is None
+        and "," in value
+        and value.replace(",", ".", 1).strip("% ").replace(".", "", 1).isdecimal()
+    ):
         hint = "write the decimal point as a point"
     raise CastError(row, value, expected, hint)
 
 
 def _mask(column: Column) -> npt.NDArray[np.bool_]:
-    return np.asarray(column.to_numpy(zero_copy_only=False) if hasattr(column, "buffers") else column.to_numpy(), dtype=bool)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _array(column: Column) -> npt.NDArray[np.generic] | npt.NDArray[np.float64] | Codes:
-    return np.asarray(column.to_numpy(zero_copy_only=False) if hasattr(column, "buffers") else column.to_numpy())
+def _array(column: Column) -> npt.NDArray[Any]:
+    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -18,7 +18,8 @@ _SAMPLE = 200
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
 _TITLES = frozenset(
-    "source target from to src dst weight share percent owner owned company id name node label value".split()
+    ["source", "target", "from", "to", "src", "dst", "weight", "share", "percent", "owner", "owned"]
+    + ["company", "id", "name", "node", "label", "value"]
 )
 
 
@@ -42,7 +43,11 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     columns = _columns(path, options, delimiter, len(first), header=header)
     notes = []
     if doubt:
-        read_as = "names: say useHeaders=false if it is data" if header else "data: say useHeaders=true if it names columns"
+        read_as = (
+            "names: say useHeaders=false if it is data"
+            if header
+            else "data: say useHeaders=true if it names columns"
+        )
         notes.append(f"{path}: the first line ({delimiter.join(first)[:60]}) was read as {read_as}")
 
     def line(row: int) -> int | None:
@@ -106,8 +111,10 @@ def _records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int
         text = io.TextIOWrapper(stream, encoding, newline="", errors="replace")
         for _ in range(options.skip):
             text.readline()
-        quoting = csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE
-        reader = csv.reader(text, delimiter=delimiter, quotechar=options.quote or None, quoting=quoting)
+        if options.quote:
+            reader = csv.reader(text, delimiter=delimiter, quotechar=options.quote)
+        else:
+            reader = csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
         before = 0
         for record in reader:
             if record:
@@ -142,8 +149,9 @@ def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[
 
 
 def _numeric(cells: Sequence[str]) -> bool:
+    """Most cells are numbers: a bad one must not turn the line of names into data."""
     filled = [cell for cell in cells if cell.strip()]
-    return bool(filled) and all(_NUMBER.fullmatch(cell) for cell in filled)
+    return bool(filled) and 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in filled) >= len(filled)
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import read_fields
-from kgreason.graph.io.raw import Raw, open_bytes
+from kgreason.graph.io.raw import Raw, open_bytes, read_block
 from kgreason.graph.io.source import Options
 
 _KONECT = re.compile(rb"%\s*(sym|asym|bip)\s+\w+")
@@ -47,7 +47,7 @@ def read_edges(path: Path, options: Options) -> Raw:
 
 def _konect_form(path: Path) -> str | None:
     with open_bytes(path) as stream:
-        found = _KONECT.match(stream.readline())
+        found = _KONECT.match(read_block(path, stream, 1 << 10))
     return found.group(1).decode() if found else None
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
-from kgreason.graph.io.raw import Raw, decoded, open_bytes
+from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
 from kgreason.graph.io.source import Options
 
 _TOKEN = re.compile(
     r'(?P<open>\[)|(?P<close>\])|"(?P<string>[^"]*)"|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
-    r"|(?P<key>[A-Za-z][A-Za-z0-9_]*)|(?P<space>\s+)|(?P<comment>(?:^|(?<=\n))\#[^\n]*)"
+    r"|(?P<key>[A-Za-z][A-Za-z0-9_]*)|(?P<space>\s+)|(?P<comment>\#[^\n]*)"
 )
 _Token = tuple[str, str, int]
 _Block = dict[str, str]
@@ -28,7 +28,7 @@ _Block = dict[str, str]
 def read_gml(path: Path, options: Options) -> Raw:
     """Read the nodes and edges of a GML graph; the weight is the key ``weight`` or else ``value``."""
     with open_bytes(path) as stream:
-        text = decoded(str(path), stream.read(), options.encoding)
+        text = decoded(str(path), read_block(path, stream, -1), options.encoding)
     parts, directed = Parts(str(path)), False
     path_of_keys: list[str] = []
     block: _Block = {}
@@ -62,7 +62,9 @@ def read_gml(path: Path, options: Options) -> Raw:
                 block[key] = value
             key = None
     if path_of_keys:
-        raise DataError(str(path), f"the list {path_of_keys[-1]!r} is not closed", began, hint="is the file cut off?")
+        raise DataError(
+            str(path), f"the list {path_of_keys[-1]!r} is not closed", began, hint="is the file cut off?"
+        )
     return parts.raw(undirected_by_default=not directed)
 
 

@@ -12,11 +12,11 @@ from xml.parsers import expat
 
 from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
-from kgreason.graph.io.raw import Raw, open_bytes
+from kgreason.graph.io.raw import Raw, open_bytes, read_block
 from kgreason.graph.io.source import Options
 
 
-def read_graphml(path: Path, options: Options) -> Raw:
+def read_graphml(path: Path, _: Options) -> Raw:
     """Read a GraphML graph; the weight is the edge key named ``weight`` or else ``value``.
 
     The encoding is what the XML declaration says.
@@ -24,9 +24,11 @@ def read_graphml(path: Path, options: Options) -> Raw:
     reader = _Reader(str(path))
     with open_bytes(path) as stream:
         try:
-            reader.parser.ParseFile(stream)
+            reader.parser.Parse(read_block(path, stream, -1), True)
         except expat.ExpatError as error:
-            raise DataError(str(path), f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno) from error
+            raise DataError(
+                str(path), f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno
+            ) from error
     return reader.parts.raw(undirected_by_default=reader.undirected)
 
 
@@ -92,7 +94,9 @@ class _Reader:
 
     def _weight(self) -> str | None:
         for title in ("weight", "value"):
-            given = self._data.get(title, self._defaults.get(("edge", title), self._defaults.get(("all", title))))
+            given = self._data.get(
+                title, self._defaults.get(("edge", title), self._defaults.get(("all", title)))
+            )
             if given is not None:
                 return given
         return None

@@ -88,7 +88,9 @@ class Parts:
                 )
             for end in ends:
                 if self._vertices and end not in self._vertices:
-                    raise DataError(self.file, f"the edge ends at {end!r}, which is no vertex of the file", line)
+                    raise DataError(
+                        self.file, f"the edge ends at {end!r}, which is no vertex of the file", line
+                    )
 
 
 def _strings(values: Sequence[str | None]) -> object:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,18 @@ from kgreason.graph.io.edges import Rows, both_ways, first_rows, loopless, scale
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.select import Selected, Shape, kinds, select, typed
-from kgreason.graph.io.source import TABLES, Options, SourceSpec, read_options
+from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file, read_options
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.lang.ast import Constant
 from kgreason.progress import SILENT, Progress
 
-Data = Mapping[str, Sequence[object]]
-"""Sources by predicate: `SourceSpec` or any table-like (see `kgreason.graph.interchange.as_table`)."""
+Data = Mapping[str, Any]
+"""Sources by predicate: one source or a list of them.
+
+A source is a `SourceSpec`, a path, a string ``FILE?option=value`` or a table-like (see
+`kgreason.graph.interchange.as_table`). A list of tuples is one table; a list of strings names files, but
+for a unary predicate it holds its values.
+"""
 
 _KINDS = {
     "int": Kind.INT,
@@ -76,43 +82,6 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     return _assembled(vertices, relations, loader.symbols)
 
 
-def load_single(
-    program: CheckedProgram,
-    predicate: str,
-    source: object,
-    *,
-    released: bool = False,
-    nodes: object | None = None,
-    progress: Progress = SILENT,
-) -> KnowledgeGraph:
-    """Read one table of edges as a graph of its own.
-
-    Parameters
-    ----------
-    predicate
-        The ``@edge`` predicate whose table it is.
-    source
-        A `SourceSpec` or a table-like.
-    released
-        The table was written by kgreason: first line of names, columns in order, weights in [0,1]. The options of
-        ``@bind`` and the ``@mapping`` do not apply, and what the rule file says of single vertices and edges is no part
-        of it.
-    nodes
-        A table whose first column lists all vertices (``nodes.csv`` of a release).
-
-    Raises
-    ------
-    DataError
-        As `load_graph`.
-    """
-    if not released:
-        return load_graph(replace(program, edges=(predicate,)), {predicate: [source]}, progress)
-    bare = replace(program, edges=(predicate,), nodes=(), binds=(), mappings=(), facts=())
-    loader = _Loader(bare, {predicate: [_headed(source)]}, progress)
-    vertices = [] if nodes is None else [loader.first_column(_headed(nodes))]
-    return _assembled(vertices, {predicate: _relation(bare, loader, predicate)}, loader.symbols)
-
-
 @dataclass(frozen=True)
 class _Loaded:
     """Typed rows of a predicate, source by source."""
@@ -129,14 +98,12 @@ class _Loader:
     """Reads the tables of one program; all share one dictionary of strings."""
 
     def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
-        self.program, self.data, self.progress = program, data, progress
+        self.program, self.progress = program, progress
         self.symbols = Symbols()
-        for predicate, sources in data.items():
+        for predicate in data:
             if predicate not in program.arities:
-                near = difflib.get_close_matches(predicate, list(program.arities), 1)
-                file = next((s.file for s in sources if isinstance(s, SourceSpec)), predicate)
-                known = f"did you mean {near[0]!r}?" if near else f"they know {', '.join(program.arities)}"
-                raise DataError(file, f"the rules know no predicate {predicate!r}", hint=known)
+                raise _unknown(program, predicate)
+        self.data = {p: _listed(given, program.arities[p]) for p, given in data.items()}
 
     def predicates(self) -> list[str]:
         """Predicates that have data."""
@@ -183,6 +150,8 @@ class _Loader:
         if len(known) < shape.arity:
             return None
         parts = tuple(self._rows(t, o, known, shape) for t, o in tables)
+        for part in parts:
+            self._tell_isolated(predicate, part)
         names = next((t.names for t, _ in tables if t.raw.named and t.names), None)
         return _Loaded(known, parts, names)
 
@@ -198,6 +167,19 @@ class _Loader:
         if table.skipped:
             rows = "row" if table.skipped == 1 else "rows"
             self.progress.note(f"{table.raw.file}: {table.skipped} {rows} with an empty cell skipped")
+
+    def _tell_isolated(self, predicate: str, rows: Rows) -> None:
+        """Say how many vertices a file of edges declares in vain."""
+        if predicate not in self.program.edges or rows.raw.vertices is None:
+            return
+        ends = len(np.unique(np.concatenate(rows.columns[:2])))
+        alone = len(rows.raw.vertices) - ends
+        if alone > 0 and not any(self.sources(node) for node in self.program.nodes):
+            verb = "vertex is" if alone == 1 else "vertices are"
+            self.progress.note(
+                f"{rows.raw.file}: {alone} declared {verb} on no edge and left out; "
+                "give the file for a @node predicate as well to keep them"
+            )
 
     def _shape(self, predicate: str) -> Shape:
         program, arity = self.program, self.program.arities[predicate]
@@ -256,14 +238,34 @@ class _Loader:
         self._repeated(name, int((~keep).sum()))
         return columns if keep.all() else tuple(c[keep] for c in columns)
 
-    def first_column(self, source: object) -> Codes:
-        """Vertices listed in the first column of a table."""
-        options = read_options(source.file, source.options) if isinstance(source, SourceSpec) else Options()
-        raw = self._read("nodes", source, options)
-        raw = replace(raw, names=raw.names[:1], columns=raw.columns[:1])
-        shape = Shape("nodes", 1, (Kind.STRING,), (None,))
-        table = select(raw, shape, options)
-        return self._rows(table, options, (Kind.STRING,), shape).columns[0]
+
+def _unknown(program: CheckedProgram, predicate: str) -> DataError:
+    near = difflib.get_close_matches(predicate, list(program.arities), 1)
+    known = f"did you mean {near[0]!r}?" if near else f"they know {', '.join(program.arities)}"
+    return DataError(
+        program.file, f"the rules know no predicate {predicate!r}, but data are given for it", hint=known
+    )
+
+
+def _listed(given: object, arity: int) -> list[object]:
+    """Sources of one predicate, files as `SourceSpec`."""
+    if isinstance(given, (str, Path, SourceSpec)):
+        return [_source(given)]
+    if not isinstance(given, (list, tuple)):
+        return [given]
+    if any(isinstance(g, str) for g in given) and arity == 1:
+        return [given]
+    if all(
+        isinstance(g, (str, Path, SourceSpec)) or hasattr(g, "columns") or hasattr(g, "edges") for g in given
+    ):
+        return [_source(g) for g in given]
+    return [given]
+
+
+def _source(given: object) -> object:
+    if isinstance(given, str):
+        return parse_file(given)
+    return SourceSpec(given) if isinstance(given, Path) else given
 
 
 def _bound(bind: Bind) -> SourceSpec:
@@ -273,12 +275,6 @@ def _bound(bind: Bind) -> SourceSpec:
     if format == "csv" and path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         format = "tsv"
     return SourceSpec(path, format, bind.options)
-
-
-def _headed(source: object) -> object:
-    if not isinstance(source, SourceSpec) or source.kind() not in ("csv", "tsv"):
-        return source
-    return replace(source, options={"useHeaders": "true", **source.options})
 
 
 def _graph_shape(shape: Shape) -> Shape:
@@ -306,7 +302,9 @@ def _need_edges(program: CheckedProgram, loader: _Loader) -> None:
             raise _no_data(program, edge)
 
 
-def _stated(program: CheckedProgram, predicate: str, symbols: Symbols) -> tuple[list[list[object]], list[str]]:
+def _stated(
+    program: CheckedProgram, predicate: str, symbols: Symbols
+) -> tuple[list[list[object]], list[str]]:
     """Facts of the rule file as values by column, and where each stands."""
     atoms = [fact for fact in program.facts if fact.predicate == predicate]
     rows = [[t.value for t in atom.terms if isinstance(t, Constant)] for atom in atoms]
@@ -358,7 +356,11 @@ def _check_weights(rows: Rows) -> None:
     odd = np.flatnonzero((weights < 0) | (weights > 1))
     if len(odd):
         share = weights.min() >= 0 and weights.max() <= 100
-        hint = "percent=true divides by 100" if share else "scale=abs (or scale=minmax) brings the weights to [0,1]"
+        hint = (
+            "percent=true divides by 100"
+            if share
+            else "scale=abs (or scale=minmax) brings the weights to [0,1]"
+        )
         name = rows.raw.names[2] if len(rows.raw.names) == 3 else None
         raise rows.raw.error(
             int(rows.rows[odd[0]]),
@@ -382,7 +384,9 @@ def _tell_sums(program: CheckedProgram, loader: _Loader, edge: str, relation: Re
         )
 
 
-def _assembled(vertices: Sequence[Codes], relations: Mapping[str, Relation], symbols: Symbols) -> KnowledgeGraph:
+def _assembled(
+    vertices: Sequence[Codes], relations: Mapping[str, Relation], symbols: Symbols
+) -> KnowledgeGraph:
     """Number the vertices as they first appear."""
     ends = [end for r in relations.values() for end in (r.source, r.target)]
     codes = np.concatenate([np.empty(0, dtype=np.int64), *vertices, *_interleaved(ends)])

@@ -9,6 +9,7 @@ R. F. Boisvert, R. Pozo, K. Remington: The Matrix Market Exchange Formats, NISTI
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import read_fields
-from kgreason.graph.io.raw import Column, Raw, decoded, open_bytes
+from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
 from kgreason.graph.io.source import Options
 
 _BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
@@ -74,7 +75,8 @@ def _negated(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    minus = pc.binary_join_element_wise("-", columns[2], "")
+    large = pa.large_string()
+    minus = pc.binary_join_element_wise(pa.scalar("-", large), columns[2], pa.scalar("", large))
     minus = pc.replace_substring_regex(minus, r"^-[+]", "-")
     minus = pc.replace_substring_regex(minus, "^--", "")
     both = [(columns[0], columns[1]), (columns[1], columns[0]), (columns[2], minus)]
@@ -88,21 +90,19 @@ def _chunks(column: Column) -> list[Column]:
 
 def _head(path: Path, encoding: str) -> _Head:
     file = str(path)
-    with open_bytes(path) as stream:
-        banner = decoded(file, stream.readline(), encoding).split()
-        if [w.lower() for w in banner[:3]] != ["%%matrixmarket", "matrix", "coordinate"] or len(banner) != 5:
-            raise DataError(file, "this is no MatrixMarket coordinate file", 1, hint=f"it begins {_BANNER}")
-        field, symmetry = banner[3].lower(), banner[4].lower()
-        if field not in ("real", "integer", "pattern") or symmetry not in ("general", "symmetric", "skew-symmetric"):
-            raise DataError(file, f"a {field} {symmetry} matrix is no graph with weights", 1, hint=_BANNER)
-        if field == "pattern" and symmetry == "skew-symmetric":
-            raise DataError(file, "a pattern matrix cannot be skew-symmetric", 1, hint=_BANNER)
-        number = 1
-        for line in stream:
-            number += 1
-            text = line.decode("latin-1").strip()
-            if text and not text.startswith("%"):
-                return _sized(file, field, symmetry, text, number)
+    lines = itertools.chain.from_iterable(block.splitlines() for block in whole_lines(path))
+    banner = decoded(file, next(lines, b""), encoding).lower().split()
+    if banner[:3] != ["%%matrixmarket", "matrix", "coordinate"] or len(banner) != 5:
+        raise DataError(file, "this is no MatrixMarket coordinate file", 1, hint=f"it begins {_BANNER}")
+    field, symmetry = banner[3:]
+    fits = field in ("real", "integer", "pattern") and symmetry in ("general", "symmetric", "skew-symmetric")
+    if not fits or (field == "pattern" and symmetry == "skew-symmetric"):
+        raise DataError(file, f"a {field} {symmetry} matrix is no graph with weights", 1, hint=_BANNER)
+    number = 1
+    for number, line in enumerate(lines, 2):
+        text = line.decode("latin-1").strip()
+        if text and not text.startswith("%"):
+            return _sized(file, field, symmetry, text, number)
     raise DataError(file, "the size line is missing", number, hint="rows, columns and entries, as in 5 5 12")
 
 
@@ -110,7 +110,10 @@ def _sized(file: str, field: str, symmetry: str, text: str, number: int) -> _Hea
     words = text.split()
     if len(words) != 3 or not all(w.isdecimal() for w in words):
         raise DataError(
-            file, f"expected the size line (rows, columns, entries), found {text!r}", number, hint="as in 5 5 12"
+            file,
+            f"expected the size line (rows, columns, entries), found {text!r}",
+            number,
+            hint="as in 5 5 12",
         )
     return _Head(field, symmetry, int(words[0]), int(words[1]), int(words[2]), number)
 
@@ -129,7 +132,10 @@ def _check(
         )
     if len(lines) != head.entries:
         raise DataError(
-            file, f"{len(lines)} entries, but the size line says {head.entries}", head.lines, hint="is the file cut off?"
+            file,
+            f"{len(lines)} entries, but the size line says {head.entries}",
+            head.lines,
+            hint="is the file cut off?",
         )
     for column, limit, name in ((columns[0], head.rows, "row"), (columns[1], head.columns, "column")):
         whole = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$").to_numpy(zero_copy_only=False)
@@ -137,5 +143,7 @@ def _check(
         bad = np.flatnonzero(~whole | (index.to_numpy() > limit))
         if len(bad):
             raise DataError(
-                file, f"{column[bad[0]].as_py()!r} is not a {name} index, expected 1 to {limit}", int(lines[bad[0]])
+                file,
+                f"{column[bad[0]].as_py()!r} is not a {name} index, expected 1 to {limit}",
+                int(lines[bad[0]]),
             )

@@ -18,7 +18,7 @@ import numpy as np
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import Fields, split_lines
-from kgreason.graph.io.raw import Raw, decoded, open_bytes
+from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
 from kgreason.graph.io.source import Options
 
 _SECTION = re.compile(r"^[ \t]*\*([A-Za-z]+)[^\n]*$", re.MULTILINE)
@@ -32,7 +32,7 @@ def read_pajek(path: Path, options: Options) -> Raw:
     """
     file = str(path)
     with open_bytes(path) as stream:
-        data = stream.read()
+        data = read_block(path, stream, -1)
     text = decoded(file, data, options.encoding if options.vertices else "latin-1")
     parts: list[tuple[Fields, bool]] = []
     count, vertices = 0, Raw(file, ("id", "label"), (), lambda _: None)
@@ -46,7 +46,10 @@ def read_pajek(path: Path, options: Options) -> Raw:
             parts.append((fields, name == "edges"))
         elif name != "network":
             raise DataError(
-                file, f"a section *{name} is not read", first - 1, hint="kgreason reads *vertices, *arcs and *edges"
+                file,
+                f"a section *{name} is not read",
+                first - 1,
+                hint="kgreason reads *vertices, *arcs and *edges",
             )
     return replace(_joined(file, parts), vertices=vertices)
 
@@ -80,7 +83,9 @@ def _vertices(file: str, body: str, first: int, count: int) -> Raw:
             continue
         found = _VERTEX.match(text)
         if found is None or not 1 <= int(found[1]) <= count:
-            raise DataError(file, f"expected a vertex number from 1 to {count} and a label, found {text.strip()!r}", line)
+            raise DataError(
+                file, f"expected a vertex number from 1 to {count} and a label, found {text.strip()!r}", line
+            )
         labels[int(found[1]) - 1] = found[2] or found[3] or ""
         lines[int(found[1]) - 1] = line
     ids = pa.array(np.arange(1, count + 1)).cast(pa.string())
@@ -103,7 +108,9 @@ def _check(file: str, fields: Fields, count: int) -> None:
         bad = np.flatnonzero((numbers < 1) | (numbers > count))
         if len(bad):
             raise DataError(
-                file, f"{ends[bad[0]]!r} is no vertex number, expected 1 to {count}", int(fields.lines[bad[0]])
+                file,
+                f"{ends[bad[0]]!r} is no vertex number, expected 1 to {count}",
+                int(fields.lines[bad[0]]),
             )
 
 

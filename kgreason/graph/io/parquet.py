@@ -9,7 +9,7 @@ from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.source import Options
 
 
-def read_parquet(path: Path, options: Options) -> Raw:
+def read_parquet(path: Path, _: Options) -> Raw:
     """Read all columns; rows have no lines, so messages count rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -120,7 +120,9 @@ def _positions(raw: Raw, shape: Shape, options: Options) -> list[int]:
 def _choice(raw: Raw, shape: Shape) -> str:
     if len(raw.names) < shape.arity:
         text = raw.columns[0][0].as_py() if len(raw) else ""
-        mark = next((c for c in ";\t|," if c in f"{raw.names[0]}{text}"), None) if len(raw.names) == 1 else None
+        mark = (
+            next((c for c in ";\t|," if c in f"{raw.names[0]}{text}"), None) if len(raw.names) == 1 else None
+        )
         return f"is the delimiter {mark!r}? say delimiter" if mark else "the predicate needs more columns"
     names = raw.names if raw.named else tuple(str(i + 1) for i in range(len(raw.names)))
     return f"choose them, for instance columns={','.join(names[: shape.arity])}"
@@ -133,7 +135,11 @@ def _position(raw: Raw, name: str) -> int:
         return int(name) - 1
     near = difflib.get_close_matches(name, raw.names, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    names = "has the columns " + ", ".join(raw.names[:20]) if raw.named else f"has {len(raw.names)} unnamed columns"
+    names = (
+        "has the columns " + ", ".join(raw.names[:20])
+        if raw.named
+        else f"has {len(raw.names)} unnamed columns"
+    )
     raise DataError(
         raw.file, f"there is no column {name!r}", hint=f"{hint}the file {names}; columns=a,b takes others"
     )
@@ -143,7 +149,8 @@ def _prefixed(column: Column, prefix: str) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.binary_join_element_wise(pa.scalar(prefix, pa.large_string()), column.cast(pa.large_string()), "")
+    large = pa.large_string()
+    return pc.binary_join_element_wise(pa.scalar(prefix, large), column.cast(large), pa.scalar("", large))
 
 
 def _present(selected: Selected, options: Options) -> Selected:
@@ -151,7 +158,9 @@ def _present(selected: Selected, options: Options) -> Selected:
     import pyarrow.compute as pc
 
     if options.missing == "keep":
-        filled = tuple(pc.fill_null(c, "") if pa.types.is_large_string(c.type) else c for c in selected.columns)
+        filled = tuple(
+            pc.fill_null(c, "") if pa.types.is_large_string(c.type) else c for c in selected.columns
+        )
         return replace(selected, columns=filled)
     holes = np.zeros(len(selected.rows), dtype=bool)
     for name, column in zip(selected.names, selected.columns, strict=True):

@@ -41,7 +41,15 @@ _OPTIONS = {
     "table": ("edges", "vertices"),
 }
 _SPELLING = {"useheaders": "useHeaders", "header": "useHeaders"}
-_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "bar": "|", "pipe": "|"}
+_DELIMITERS = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "space": " ",
+    "bar": "|",
+    "pipe": "|",
+}
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,9 @@ class SourceSpec:
         if given is not None:
             if given not in FORMATS:
                 raise DataError(
-                    self.file, f"{given!r} is not a format kgreason reads", hint=f"one of {', '.join(FORMATS)}"
+                    self.file,
+                    f"{given!r} is not a format kgreason reads",
+                    hint=f"one of {', '.join(FORMATS)}",
                 )
             return given
         name = self.path.name.lower().removesuffix(".gz")
@@ -93,7 +103,9 @@ class SourceSpec:
         known = _EXTENSIONS.get(name.rpartition(".")[2])
         if known is None:
             raise DataError(
-                self.file, "the name does not tell the format", hint=f"say format=, one of {', '.join(FORMATS)}"
+                self.file,
+                "the name does not tell the format",
+                hint=f"say format=, one of {', '.join(FORMATS)}",
             )
         return known
 
@@ -248,14 +260,18 @@ def _known(file: str, name: str, value: str) -> None:
     allowed = _OPTIONS[name]
     if allowed is not None and value not in allowed:
         raise DataError(
-            file, f"option {_SPELLING.get(name, name)} cannot be {value!r}", hint=f"one of {', '.join(allowed)}"
+            file,
+            f"option {_SPELLING.get(name, name)} cannot be {value!r}",
+            hint=f"one of {', '.join(allowed)}",
         )
 
 
 def _delimiter(file: str, text: str) -> str:
     character = _DELIMITERS.get(text.lower(), text)
     if len(character) != 1:
-        raise DataError(file, f"delimiter {text!r} is not one character", hint="for instance delimiter=; or tab")
+        raise DataError(
+            file, f"delimiter {text!r} is not one character", hint="for instance delimiter=; or tab"
+        )
     return character
 
 
@@ -270,12 +286,16 @@ def _encoding(file: str, name: str) -> str:
 def _number(file: str, name: str, text: str, *, whole: bool = False) -> float:
     pattern = r"\d+" if whole else r"[+-]?(\d+\.?\d*|\.\d+)"
     if not re.fullmatch(pattern, text):
-        raise DataError(file, f"option {name} cannot be {text!r}", hint=f"write a number, for instance {name}=1")
+        raise DataError(
+            file, f"option {name} cannot be {text!r}", hint=f"write a number, for instance {name}=1"
+        )
     return float(text)
 
 
 def _prefix(file: str, text: str) -> tuple[str, str]:
     first, comma, second = text.partition(",")
     if not comma:
-        raise DataError(file, f"option prefix cannot be {text!r}", hint="write two, as in prefix=user:,movie:")
+        raise DataError(
+            file, f"option prefix cannot be {text!r}", hint="write two, as in prefix=user:,movie:"
+        )
     return first, second

@@ -1,0 +1,223 @@
+"""Whether rules depend on the names of vertices; such rules cannot be used for anonymization.
+
+A release has new names. Rules that treat vertices alike derive from it what they derived from the original
+(genericity of queries: Abiteboul, Hull, Vianu, *Foundations of Databases*, 1995, section 16.1); a rule that
+knows a name does not, and publishing it would give the name away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
+from kgreason.analysis.expressions import ARITHMETIC, COMPARISONS, ORDERS, names, walk
+from kgreason.analysis.findings import Findings
+from kgreason.errors import Diagnostic, Span
+from kgreason.lang.ast import Binary, Constant, Expression, Term, Unary, Variable
+
+Position = tuple[str, int]
+
+_NAMES = "an anonymized graph has new vertex names, so that rules must treat all vertices alike"
+_JOIN = "compare vertices with vertices only, by `==` and `!=`"
+
+
+def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
+    """Check that a program can be used for anonymization.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        Codes E4xx; empty for a program that knows vertices by their edges only.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> text = '@edge("own"). of_a(X) :- own("A", X, W).'
+    >>> for diagnostic in check_generic(load_text(text)):
+    ...     print(diagnostic.code, diagnostic.message)
+    E403 the constant "A" stands where `own` has a vertex
+    """
+    findings = Findings()
+    _check_declarations(program, findings)
+    positions = _vertex_positions(program)
+    for fact in program.facts:
+        _check_fact(fact, positions, findings)
+    for rule in program.rules:
+        _Rule(rule, positions, findings).check()
+    for predicate in program.derived:
+        _check_derived(predicate, program, positions, findings)
+    return findings.all
+
+
+def _check_declarations(program: CheckedProgram, findings: Findings) -> None:
+    if not program.edges:
+        findings.add(
+            "E401",
+            "no @edge says which predicate holds the edges of the graph",
+            None,
+            hint='add @edge("own") with the name of your predicate',
+        )
+    if len(program.nodes) > 1:
+        several = ", ".join(program.nodes)
+        findings.add(
+            "E402",
+            f"there are several @node predicates: {several}",
+            None,
+            note="(k,x)-isomorphism does not protect what distinguishes kinds of vertices",
+            hint="keep one of them",
+        )
+    for predicate in program.nodes:
+        if program.arities.get(predicate, 1) > 1:
+            findings.add(
+                "E402",
+                f"the @node predicate `{predicate}` has attributes",
+                _first_use(program, predicate),
+                note="attributes of vertices are not protected by (k,x)-isomorphism",
+                hint=f"use a predicate of the vertex alone: {predicate}(X)",
+            )
+
+
+def _atoms(program: CheckedProgram) -> Iterator[CheckedAtom]:
+    for rule in program.rules:
+        yield from (rule.head, *rule.positives, *rule.negatives)
+
+
+def _first_use(program: CheckedProgram, predicate: str) -> Span | None:
+    spans = [a.span for a in _atoms(program) if a.predicate == predicate]
+    return min(spans, key=lambda s: (s.line, s.column), default=None)
+
+
+def _vertex_positions(program: CheckedProgram) -> frozenset[Position]:
+    """Positions that vertices reach from the graph through the rules."""
+    positions = {(p, 0) for p in (*program.nodes, *program.edges)} | {(p, 1) for p in program.edges}
+    size = 0
+    while size < len(positions):
+        size = len(positions)
+        for rule in program.rules:
+            vertices = _vertices(rule, positions)
+            positions |= {
+                (rule.head.predicate, i)
+                for i, term in enumerate(rule.head.terms)
+                if isinstance(term, Variable) and term.name in vertices
+            }
+    return frozenset(positions)
+
+
+def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position]) -> set[str]:
+    """Variables of a rule that hold vertices."""
+    found = {
+        term.name
+        for atom in rule.positives
+        for i, term in enumerate(atom.terms)
+        if isinstance(term, Variable) and (atom.predicate, i) in positions
+    }
+    for step in (*rule.before, *rule.after):
+        if (
+            isinstance(step, Assign)
+            and isinstance(step.expression, Variable)
+            and step.expression.name in found
+        ):
+            found.add(step.variable)
+    return found
+
+
+def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Findings) -> None:
+    for i, term in enumerate(fact.terms):
+        if (fact.predicate, i) in positions:
+            findings.add(
+                "E403",
+                f"the fact names the vertex {term}",
+                term.span,
+                note=_NAMES,
+                hint="put the graph into a file: rules and data are published apart",
+            )
+            return
+
+
+def _check_derived(
+    predicate: str, program: CheckedProgram, positions: frozenset[Position], findings: Findings
+) -> None:
+    if {(predicate, 0), (predicate, 1)} <= positions:
+        return
+    heads = [rule.head for rule in program.rules if rule.head.predicate == predicate]
+    findings.add(
+        "E406",
+        f"`{predicate}` is no derived edge: not both of its arguments are vertices",
+        heads[0].span if heads else None,
+        note="without any @derived, every binary output counts as derived edges",
+        hint='name the derived edges of your rules: @derived("...")',
+    )
+
+
+class _Rule:
+    """The checks of one rule."""
+
+    def __init__(self, rule: CheckedRule, positions: frozenset[Position], findings: Findings) -> None:
+        self.rule, self.positions, self.findings = rule, positions, findings
+        self.vertices = _vertices(rule, positions)
+
+    def check(self) -> None:
+        """Find every use of a vertex other than joining, grouping, counting and testing for equality."""
+        for atom in (self.rule.head, *self.rule.positives, *self.rule.negatives):
+            for i, term in enumerate(atom.terms):
+                self._check_term(atom, i, term)
+        for step in (*self.rule.before, *self.rule.after):
+            for part in walk(step.expression):
+                self._check_expression(part)
+        aggregation = self.rule.aggregation
+        if aggregation and aggregation.argument is not None and names(aggregation.argument) & self.vertices:
+            self.findings.add(
+                "E405",
+                f"`{aggregation.function}` aggregates vertices",
+                aggregation.argument.span,
+                note=_NAMES,
+                hint="count them (mcount), or use them as contributors: <X>",
+            )
+
+    def _check_term(self, atom: CheckedAtom, i: int, term: Term) -> None:
+        expected = (atom.predicate, i) in self.positions
+        if isinstance(term, Constant):
+            if expected:
+                self._report(
+                    "E403", f"the constant {term} stands where `{atom.predicate}` has a vertex", term.span
+                )
+        elif (term.name in self.vertices) != expected and not self._existential(atom, term):
+            self._report_meeting(atom, i, term, expected)
+
+    def _existential(self, atom: CheckedAtom, term: Variable) -> bool:
+        """Whether nothing but a negated atom knows the variable."""
+        bound = {v for a in self.rule.positives for v in a.variables}
+        bound |= {s.variable for s in self.rule.before if isinstance(s, Assign)}
+        return atom in self.rule.negatives and term.name not in bound
+
+    def _report_meeting(self, atom: CheckedAtom, i: int, term: Variable, expected: bool) -> None:
+        where = f"argument {i + 1} of `{atom.predicate}`"
+        if expected:
+            message = f"{where} holds vertices, and {term} is none"
+        else:
+            message = f"the vertex {term} meets {where}, which is no vertex of the graph"
+        self._report("E404", message, term.span)
+
+    def _check_expression(self, node: Expression) -> None:
+        if isinstance(node, Unary) and self._is_vertex(node.operand):
+            self._report("E405", f"`{node}` computes with the vertex {node.operand}", node.span)
+        if not isinstance(node, Binary):
+            return
+        sides = (node.left, node.right)
+        held = [s for s in sides if self._is_vertex(s)]
+        if not held:
+            return
+        if node.operator in ORDERS:
+            self._report("E405", f"`{node}` compares vertices by their names", node.span)
+        elif node.operator in ARITHMETIC:
+            self._report("E405", f"`{node}` computes with the vertex {held[0]}", node.span)
+        elif node.operator in COMPARISONS and len(held) == 1:
+            other = sides[1] if held[0] is sides[0] else sides[0]
+            what = f"the constant {other}" if isinstance(other, Constant) else f"`{other}`, which is none"
+            self._report("E404", f"the vertex {held[0]} is compared with {what}", node.span)
+
+    def _is_vertex(self, node: Expression) -> bool:
+        return isinstance(node, Variable) and node.name in self.vertices
+
+    def _report(self, code: str, message: str, span: Span) -> None:
+        self.findings.add(code, message, span, note=_NAMES, hint=_JOIN)

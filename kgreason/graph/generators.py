@@ -1,0 +1,320 @@
+"""Random graphs: Erdős–Rényi, scale-free, and company ownership.
+
+Weights are multiples of 1e-6, so that a table written with six decimals holds the same graph.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.errors import AnonymizationError
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices, Weights
+
+GRID = 1_000_000
+_ROUNDS = 200
+
+_Ints = npt.NDArray[np.int64]
+
+
+def erdos_renyi(n: int, m: int | None, rng: np.random.Generator, relation: str = "own") -> KnowledgeGraph:
+    """Draw from D(n, M): m directed edges, no loops, none twice, every such graph equally likely.
+
+    Parameters
+    ----------
+    n
+        Number of vertices.
+    m
+        Number of edges, at most n (n - 1); `None`: n ln(n) / 2.
+
+    Returns
+    -------
+    KnowledgeGraph
+        Weights are uniform in (0, 1].
+
+    Raises
+    ------
+    AnonymizationError
+        If there are not so many edges.
+
+    References
+    ----------
+    P. Erdős, A. Rényi: On random graphs I, Publicationes Mathematicae 6, 1959.
+
+    Examples
+    --------
+    >>> graph = erdos_renyi(100, 345, np.random.default_rng(1))
+    >>> graph.n, graph.m
+    (100, 345)
+    """
+    m = min(n * (n - 1), round(n * math.log(max(n, 1)) / 2)) if m is None else m
+    pairs = n * (n - 1)
+    if not 0 <= m <= pairs:
+        raise AnonymizationError(f"{n} vertices have at most {pairs} edges, so there cannot be {m}")
+    chosen = _sample(pairs, m, rng)
+    source = chosen // max(n - 1, 1)
+    target = chosen % max(n - 1, 1)
+    target += target >= source
+    return _graph(n, source, target, _uniform(len(chosen), rng), relation)
+
+
+def scale_free(
+    n: int, alpha: float, rng: np.random.Generator, *, economic: bool = False, relation: str = "own"
+) -> KnowledgeGraph:
+    """Draw out-degrees d >= 1 with probability proportional to d ** -alpha, then targets uniformly.
+
+    Parameters
+    ----------
+    n
+        Number of vertices, at least 2.
+    alpha
+        Exponent, above 1.
+    economic
+        Incoming weights of each vertex sum to at most 1.
+
+    Raises
+    ------
+    AnonymizationError
+        If n or alpha is too small.
+
+    Examples
+    --------
+    >>> graph = scale_free(100, 3.0, np.random.default_rng(1), economic=True)
+    >>> bool(graph.out_degree().min() >= 1)
+    True
+    >>> bool(np.bincount(graph.relations["own"].target, graph.relations["own"].weight).max() < 1 + 1e-9)
+    True
+    """
+    if n < 2:
+        raise AnonymizationError("a scale-free graph needs at least 2 vertices")
+    if not alpha > 1:
+        raise AnonymizationError(f"alpha must be above 1, not {alpha:g}")
+    mass = np.cumsum(np.arange(1, n, dtype=np.float64) ** -alpha)
+    degree = 1 + np.searchsorted(mass, rng.random(n) * mass[-1], side="right").clip(max=n - 2)
+    source, target = _targets(n, degree.astype(np.int64), rng)
+    weight = _incoming_shares(n, target, rng) if economic else _uniform(len(source), rng)
+    return _graph(n, source, target, weight, relation)
+
+
+def ownership(
+    n: int,
+    rng: np.random.Generator,
+    *,
+    persons: float = 0.25,
+    group_size: float = 6.0,
+    relation: str = "own",
+) -> KnowledgeGraph:
+    """Draw a company register: groups under holdings, joint ventures, minority holders, persons at the top.
+
+    Companies form groups of heavy-tailed size. In a group each company but the first has a majority owner among
+    those before it (a pyramid), or is a joint venture of one of them and a company of another group. Firsts are held
+    by one to three persons. What is left of the shares goes in part to dispersed minority holders, persons
+    or companies. The incoming shares of a company sum to at most 1; persons are held by nobody.
+
+    Parameters
+    ----------
+    n
+        Number of vertices, persons and companies together.
+    persons
+        Share of persons among the vertices.
+    group_size
+        Mean number of companies in a group.
+
+    Raises
+    ------
+    AnonymizationError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> graph = ownership(1000, np.random.default_rng(1))
+    >>> own = graph.relations["own"]
+    >>> bool(np.bincount(own.target, own.weight).max() < 1 + 1e-9)
+    True
+    """
+    people = round(n * persons)
+    companies = n - people
+    if not (0 <= persons < 1 and group_size >= 1 and companies >= 1):
+        raise AnonymizationError("ownership needs a company, a share of persons below 1, groups of 1 or more")
+    number = np.arange(companies, dtype=np.int64)
+    first = _groups(companies, group_size, rng)
+    place = number - first
+    # squaring draws owners towards the top of the group: pyramids are shallow
+    parent = first + (place * rng.random(companies) ** 2).astype(np.int64)
+    venture = (place > 0) & (rng.random(companies) < 0.05)
+    stakes = [
+        _controlling(number, parent, place > 0, venture, rng),
+        _partners(number, first, venture, rng),
+        _founders(number[place == 0], companies, people, rng),
+    ]
+    stakes.append(_minorities(stakes, companies, people, rng))
+    source, target, steps = (np.concatenate(part) for part in zip(*stakes, strict=True))
+    keep = _first_pairs(source, target, n) & (source != target) & (steps > 0)
+    return _graph(n, source[keep], target[keep], steps[keep] / GRID, relation, shuffle=rng)
+
+
+_Stakes = tuple[_Ints, _Ints, _Ints]
+"""Owners, companies owned, shares in steps of the grid."""
+
+
+def _groups(companies: int, mean: float, rng: np.random.Generator) -> _Ints:
+    """First company of the group of each company."""
+    size = 1 + np.floor((mean - 1) * 0.5 * rng.pareto(1.5, companies)).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(np.minimum(size, max(companies // 10, 1)))])
+    starts = starts[starts < companies]
+    return starts[np.searchsorted(starts, np.arange(companies), side="right") - 1]
+
+
+def _controlling(
+    number: _Ints,
+    parent: _Ints,
+    held: npt.NDArray[np.bool_],
+    venture: npt.NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> _Stakes:
+    """Majority stakes in groups; a third of them whole. Joint ventures are held by about a half."""
+    share = rng.integers(510_000, 990_000, len(number))
+    share[rng.random(len(number)) < 0.33] = GRID
+    share[venture] = rng.integers(400_000, 500_001, int(venture.sum()))
+    return parent[held], number[held], _rounded(share)[held]
+
+
+def _partners(
+    number: _Ints, first: _Ints, venture: npt.NDArray[np.bool_], rng: np.random.Generator
+) -> _Stakes:
+    """Second owners of joint ventures: companies of earlier groups, so no circle of owners closes here."""
+    chosen = number[venture & (first > 0)]
+    partner = (rng.random(len(chosen)) * first[chosen]).astype(np.int64)
+    return partner, chosen, _rounded(rng.integers(300_000, 500_001, len(chosen)))
+
+
+def _founders(tops: _Ints, companies: int, people: int, rng: np.random.Generator) -> _Stakes:
+    """One to three persons hold the head of a group."""
+    if not people:
+        empty = np.empty(0, dtype=np.int64)
+        return empty, empty, empty
+    count = rng.choice(np.array([1, 2, 3]), size=len(tops), p=[0.5, 0.3, 0.2])
+    target = np.repeat(tops, count)
+    total = np.repeat(rng.integers(550_000, GRID, len(tops)) // count, count)
+    return _persons(target, companies, people, rng), target, _rounded(total)
+
+
+def _persons(held: _Ints, companies: int, people: int, rng: np.random.Generator) -> _Ints:
+    """A person for each of these stakes: nearly all from the circle around the company, the rest from anywhere."""
+    near = held * people // companies + rng.integers(0, 2, len(held))
+    anyone = rng.integers(0, max(people, 1), len(held))
+    return companies + np.where(rng.random(len(held)) < 0.95, near % max(people, 1), anyone)
+
+
+def _minorities(stakes: list[_Stakes], companies: int, people: int, rng: np.random.Generator) -> _Stakes:
+    """Dispersed holders of what is left; a few of them companies, which may close circles of owners."""
+    taken = np.zeros(companies, dtype=np.int64)
+    for _, target, steps in stakes:
+        np.add.at(taken, target, steps)
+    left = GRID - taken
+    count = np.where(left >= 20_000, rng.poisson(0.5, companies), 0)
+    target = np.repeat(np.arange(companies, dtype=np.int64), count)
+    steps = (
+        np.repeat(left, count) * rng.random(len(target)) / np.repeat(np.maximum(count, 1), count)
+    ).astype(np.int64)
+    person = _persons(target, companies, people, rng)
+    company = rng.integers(0, companies, len(target))
+    source = np.where((rng.random(len(target)) < 0.85) & (people > 0), person, company)
+    return source, target, _rounded(steps)
+
+
+def _rounded(steps: npt.NDArray[np.integer]) -> _Ints:
+    """Down to hundredths of a percent, as registers state shares."""
+    return (steps // 100 * 100).astype(np.int64)
+
+
+def _first_pairs(source: _Ints, target: _Ints, n: int) -> npt.NDArray[np.bool_]:
+    """Mark one edge of each pair of vertices: the first."""
+    pair = source * n + target
+    order = np.argsort(pair, kind="stable")
+    mark = np.ones(len(pair), dtype=bool)
+    mark[order[1:]] = np.diff(pair[order]) != 0
+    return mark
+
+
+def _distinct(values: _Ints) -> _Ints:
+    """Sorted distinct values; a plain sort, which at this size is many times faster than `numpy.unique`."""
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
+
+
+def _sample(size: int, count: int, rng: np.random.Generator) -> _Ints:
+    """Draw `count` distinct numbers below `size`, ascending; time and memory linear in `count`."""
+    if 2 * count > size:
+        left_out = np.ones(size, dtype=bool)
+        left_out[_sample(size, size - count, rng)] = False
+        return np.flatnonzero(left_out).astype(np.int64)
+    found = np.empty(0, dtype=np.int64)
+    for _ in range(_ROUNDS):  # at least half of all draws are new: the rounds needed grow as log(count)
+        if len(found) >= count:
+            return np.sort(rng.permutation(found)[:count])
+        drawn = rng.integers(0, size, 2 * (count - len(found)) + 16)
+        found = _distinct(np.concatenate([found, drawn]))
+    raise AnonymizationError(f"{_ROUNDS} rounds drew only {len(found)} of {count} distinct edges")
+
+
+def _targets(n: int, degree: _Ints, rng: np.random.Generator) -> tuple[Vertices, Vertices]:
+    """Distinct uniform targets, none the source itself, `degree` of them for each vertex."""
+    wide = np.flatnonzero(2 * degree >= n)
+    rows = [v * n + _others(n, int(v), int(degree[v]), rng) for v in wide.tolist()]
+    narrow = degree.copy()
+    narrow[wide] = 0
+    open_ends = np.repeat(np.arange(n, dtype=np.int64), narrow)
+    found = np.empty(0, dtype=np.int64)
+    for _ in range(_ROUNDS):
+        if not len(open_ends):
+            pairs = np.sort(np.concatenate([found, *rows]))
+            return pairs // n, pairs % n
+        drawn = rng.integers(0, n - 1, len(open_ends))
+        drawn += drawn >= open_ends
+        found = _distinct(np.concatenate([found, open_ends * n + drawn]))
+        open_ends = np.repeat(np.arange(n, dtype=np.int64), narrow - np.bincount(found // n, minlength=n))
+    raise AnonymizationError(f"{_ROUNDS} rounds left {len(open_ends)} edges without a target")
+
+
+def _others(n: int, vertex: int, count: int, rng: np.random.Generator) -> _Ints:
+    drawn = rng.permutation(n - 1)[:count].astype(np.int64)
+    return drawn + (drawn >= vertex)
+
+
+def _uniform(m: int, rng: np.random.Generator) -> Weights:
+    return rng.integers(1, GRID, m, endpoint=True) / GRID
+
+
+def _incoming_shares(n: int, target: Vertices, rng: np.random.Generator) -> Weights:
+    """Divide a total in (1/2, 1] at random among the edges into each vertex."""
+    degree = np.bincount(target, minlength=n)
+    if len(target) and degree.max() > GRID // 2:
+        raise AnonymizationError("a vertex has too many owners for shares of a millionth")
+    total = rng.integers(GRID // 2, GRID, n, endpoint=True) - degree
+    part = rng.random(len(target)) + 1e-9
+    whole = np.bincount(target, weights=part, minlength=n)
+    return (1 + np.floor(total[target] * (part / whole[target]) * (1 - 1e-12))) / GRID
+
+
+def _graph(
+    n: int,
+    source: npt.NDArray[np.int64],
+    target: npt.NDArray[np.int64],
+    weight: Weights,
+    relation: str,
+    shuffle: np.random.Generator | None = None,
+) -> KnowledgeGraph:
+    """Name the vertices c000000, ...; `shuffle` takes the meaning out of their order."""
+    digits = max(6, len(str(max(n - 1, 0))))
+    if shuffle is not None:
+        name = shuffle.permutation(n)
+        source, target = name[source], name[target]
+    order = np.argsort(source * n + target)
+    labels = np.array([f"c{i:0{digits}d}" for i in range(n)], dtype=object)
+    edges = Relation(source[order].astype(np.int64), target[order].astype(np.int64), weight[order])
+    return KnowledgeGraph(labels, {relation: edges})

@@ -1,0 +1,137 @@
+"""The import directions and habits that the architecture promises, read from the syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kgreason
+
+PACKAGE = Path(kgreason.__file__).resolve().parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+
+
+def module(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Full names of all that a file imports, wherever in the file."""
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = path.parent.relative_to(PACKAGE.parent).parts
+                base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [base])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def within(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == p or name.startswith(p + ".") for p in packages)
+
+
+def offences(where: tuple[str, ...], forbidden: tuple[str, ...]) -> list[str]:
+    return [
+        f"{module(path)} imports {name}"
+        for path in FILES
+        if within(module(path), where)
+        for name in imports(path)
+        if within(name, forbidden)
+    ]
+
+
+TERMINAL = {"kgreason.cli", "kgreason.terminal"}
+REASONER = ("kgreason.lang", "kgreason.analysis", "kgreason.plan", "kgreason.engine")
+ANONYMIZER = ("kgreason.anonymize", "kgreason.subgraphs")
+
+
+@pytest.mark.parametrize(
+    ("where", "forbidden"),
+    [
+        (REASONER, ("kgreason.graph", *ANONYMIZER, "kgreason.assess", "kgreason.report")),
+        (("kgreason.graph",), (*ANONYMIZER, "kgreason.assess", "kgreason.report")),
+        (("kgreason.engine.naive",), ("kgreason.plan", "kgreason.engine", "kgreason.jit", "numba", "numpy")),
+        (("kgreason.assess",), ANONYMIZER),
+        (ANONYMIZER, ("kgreason.assess",)),
+        (("kgreason.lang",), ("kgreason.analysis", "kgreason.plan", "kgreason.engine")),
+        (("kgreason.analysis",), ("kgreason.plan", "kgreason.engine")),
+    ],
+    ids=lambda names: " ".join(n.removeprefix("kgreason.") for n in names),
+)
+def test_import_directions(where: tuple[str, ...], forbidden: tuple[str, ...]) -> None:
+    assert offences(where, forbidden) == []
+
+
+def test_nothing_imports_the_command_line() -> None:
+    inside = [p for p in FILES if module(p) not in {*TERMINAL, "kgreason.__main__"}]
+    assert [
+        module(p) for p in inside if any(within(n, ("kgreason.cli", "typer", "rich")) for n in imports(p))
+    ] == []
+
+
+def calls(path: Path) -> Iterator[str]:
+    """Dotted names of what a file calls."""
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def test_only_the_command_line_prints() -> None:
+    printing = {module(p) for p in FILES if any(c in {"print", "sys.stdout.write"} for c in calls(p))}
+    assert printing <= TERMINAL
+
+
+def test_every_generator_is_passed_in() -> None:
+    makers = {
+        f"{module(p)}: {call}"
+        for p in FILES
+        if module(p) not in {"kgreason.api", "kgreason.cli"}
+        for call in calls(p)
+        if call.endswith((".default_rng", "random.seed", "RandomState")) or call == "default_rng"
+    }
+    assert makers == set()
+
+
+def test_no_global_randomness() -> None:
+    assert [module(p) for p in FILES if "random" in set(imports(p))] == []
+    used = {
+        f"{module(p)}: {call}"
+        for p in FILES
+        for call in calls(p)
+        if call.startswith(("np.random.", "numpy.random."))
+        and not call.endswith((".default_rng", ".Generator"))
+    }
+    assert used == set()
+
+
+def test_kernels_live_in_kernel_files() -> None:
+    compiled = {
+        path.name
+        for path in FILES
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.FunctionDef) and any(ast.unparse(d) == "kernel" for d in node.decorator_list)
+    }
+    assert compiled == {"kernels.py"}
+    assert {module(p) for p in FILES if "numba" in set(imports(p))} == {"kgreason.jit"}
+
+
+def test_no_error_is_swallowed() -> None:
+    broad = {
+        module(path)
+        for path in FILES
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or ast.unparse(node.type) in {"Exception", "BaseException"})
+    }
+    assert broad == set()
+
+
+def test_no_file_of_helpers() -> None:
+    assert [p.name for p in FILES if p.stem in {"utils", "util", "helpers", "common", "misc"}] == []

@@ -1,0 +1,140 @@
+"""Graphs and tables in and out of other libraries."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_text
+from kgreason.engine.table import Facts
+from kgreason.errors import DataError
+from kgreason.graph.interchange import (
+    as_table,
+    facts_to_arrow,
+    from_networkx,
+    from_table,
+    to_arrow,
+    to_networkx,
+    to_pandas,
+)
+from kgreason.graph.io.load import load_facts, load_graph
+from kgreason.graph.model import KnowledgeGraph, Relation
+
+EDGES = [("A", "D", 0.6), ("D", "E", 0.8), ("A", "D", 0.2)]
+OWN = load_text('@edge("own"). control(X,Y) :- own(X,Y,W), W > 0.5.')
+FRAME = pd.DataFrame(EDGES, columns=["by", "of", "share"])
+
+
+def edges(graph: KnowledgeGraph, relation: str = "own") -> set[tuple[str, str, float | None]]:
+    chosen = graph.relations[relation]
+    weight = [None] * len(chosen) if chosen.weight is None else chosen.weight.tolist()
+    labels = graph.labels
+    return set(zip(labels[chosen.source].tolist(), labels[chosen.target].tolist(), weight, strict=True))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        EDGES,
+        FRAME,
+        pa.Table.from_pandas(FRAME),
+        pa.RecordBatch.from_pandas(FRAME),
+        {"by": FRAME["by"], "of": FRAME["of"], "share": FRAME["share"]},
+        to_networkx(KnowledgeGraph.from_edges(EDGES)),
+        (edge for edge in EDGES),
+    ],
+    ids=["tuples", "pandas", "arrow", "batch", "mapping", "networkx", "iterator"],
+)
+def test_table_likes_are_data(table: object) -> None:
+    loaded = load_graph(OWN, {"own": table})
+    assert edges(loaded) == set(EDGES)
+
+
+def test_column_names_are_kept() -> None:
+    assert load_graph(OWN, {"own": FRAME}).relations["own"].columns == ("by", "of", "share")
+    assert load_graph(OWN, {"own": [FRAME, FRAME]}).m == 3
+    assert from_table(FRAME).relations["edge"].columns == ("by", "of", "share")
+
+
+def test_no_tables() -> None:
+    with pytest.raises(DataError, match="a int is no table"):
+        as_table(3)
+    with pytest.raises(DataError, match="row 2: 1 values where the first row has 2"):
+        as_table([(1, 2), (3,)])
+    with pytest.raises(DataError, match="mixes types"):
+        as_table([(1,), (None,), ((2, 3),)])
+    with pytest.raises(DataError, match="4 columns, expected source, target"):
+        from_table([(1, 2, 3, 4)])
+
+
+def test_missing_values_of_a_frame() -> None:
+    frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", None], "w": [0.5, 0.5]})
+    with pytest.raises(DataError, match="<own>: column 'b': row 2: the cell is empty"):
+        load_facts(OWN, {"own": frame})
+
+
+def test_categories_and_small_integers() -> None:
+    frame = pd.DataFrame({"a": pd.Categorical(["x", "y"]), "b": np.array([1, 2], dtype=np.int8), "w": [1, 0]})
+    assert list(load_facts(OWN, {"own": frame}).rows("own")) == [("x", "1", 1.0), ("y", "2", 0.0)]
+
+
+def test_networkx_sorts() -> None:
+    undirected = nx.Graph([("a", "b"), ("c", "c")])
+    assert edges(from_networkx(undirected), "edge") == {("a", "b", None), ("b", "a", None), ("c", "c", None)}
+    rules = load_text('@edge("e"). r(X,Y) :- e(X,Y).')
+    assert load_graph(rules, {"e": undirected}).m == 3
+    isolated = nx.DiGraph()
+    isolated.add_nodes_from([1, 2])
+    assert from_networkx(isolated).n == 2
+    with pytest.raises(DataError, match="same text"):
+        from_networkx(nx.Graph([(1, "1")]))
+    half = nx.DiGraph()
+    half.add_edge("a", "b", weight=0.5)
+    half.add_edge("b", "c")
+    with pytest.raises(DataError, match="1 of the 2 edges of 'edge' have no weight"):
+        from_networkx(half)
+    with pytest.raises(DataError, match="some edges of the graph have a weight"):
+        as_table(half)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"), st.sampled_from([0.25, 0.5])), max_size=12
+    )
+)
+def test_networkx_round_trip(given_edges: list[tuple[str, str, float]]) -> None:
+    graph = KnowledgeGraph.from_edges(given_edges, relation="own", vertices=["z"])
+    back = from_networkx(to_networkx(graph), relation="own")
+    assert back.labels.tolist() == graph.labels.tolist()
+    assert edges(back) == edges(graph)
+
+
+def test_several_relations_and_attributes() -> None:
+    one = np.array([0], dtype=np.int64)
+    relations = {"own": Relation(one, one + 1, np.array([0.5])), "knows": Relation(one + 1, one)}
+    graph = KnowledgeGraph(np.array(["a", "b"], dtype=object), relations, {"size": np.array([3, 4])})
+    made = to_networkx(graph)
+    assert dict(made.nodes(data=True)) == {"a": {"size": 3}, "b": {"size": 4}}
+    back = from_networkx(made)
+    assert edges(back, "own") == {("a", "b", 0.5)}
+    assert edges(back, "knows") == {("b", "a", None)}
+    with pytest.raises(DataError, match="choose a relation: own, knows"):
+        to_arrow(graph)
+    with pytest.raises(DataError, match="there is no relation 'owns'"):
+        to_arrow(graph, "owns")
+    assert to_arrow(graph, "knows").to_pylist() == [{"source": "b", "target": "a"}]
+
+
+def test_tables_out() -> None:
+    graph = load_graph(OWN, {"own": FRAME})
+    assert to_pandas(graph).equals(FRAME)
+    facts = Facts.from_rows({"p": [("a", 1, 0.5, True), ("b", 2, 0.25, False)]})
+    assert facts_to_arrow(facts, "p").to_pylist() == [
+        {"c1": "a", "c2": 1, "c3": 0.5, "c4": True},
+        {"c1": "b", "c2": 2, "c3": 0.25, "c4": False},
+    ]

@@ -1,0 +1,678 @@
+"""Readers, loaders and the writer, on small files with the oddities of real ones, and on the real ones."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_file, load_text
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine.table import Facts, Kind
+from kgreason.errors import DataError
+from kgreason.graph.io.cast import numbers, plain
+from kgreason.graph.io.csv_writer import write_csv
+from kgreason.graph.io.edges import first_rows
+from kgreason.graph.io.load import load_facts, load_graph
+from kgreason.graph.io.source import SourceSpec, parse_source, read_options
+
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+OWN = '@edge("own"). @node("company"). control(X,Y) :- own(X,Y,W), W > 0.5, company(X). @output("control").'
+EDGE = '@edge("e"). r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z). @output("r").'
+FREE = "q(X) :- p(X,Y,Z)."
+
+
+class Notes:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def step(self, title: str, total: int | None = None) -> None: ...
+
+    def advance(self, units: int = 1) -> None: ...
+
+    def note(self, message: str) -> None:
+        self.said.append(message)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    def make(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        data = content.encode() if isinstance(content, str) else content
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    return make
+
+
+def facts(rules: str | CheckedProgram, predicate: str, path: Path, **options: str) -> Facts:
+    program = load_text(rules) if isinstance(rules, str) else rules
+    return load_facts(program, {predicate: [SourceSpec(path, None, options)]})
+
+
+def rows(rules: str, predicate: str, path: Path, **options: str) -> list[tuple[object, ...]]:
+    return list(facts(rules, predicate, path, **options).rows(predicate))
+
+
+def fails(rules: str, predicate: str, path: Path, **options: str) -> str:
+    with pytest.raises(DataError) as caught:
+        facts(rules, predicate, path, **options)
+    return str(caught.value).replace(str(path), path.name)
+
+
+# sources and options
+
+
+def test_source_text() -> None:
+    predicate, source = parse_source("own=dir/a.csv?delimiter=;&missing=skip")
+    assert (predicate, source.path, source.options) == (
+        "own",
+        Path("dir/a.csv"),
+        {"delimiter": ";", "missing": "skip"},
+    )
+    assert parse_source("own=what?.csv")[1].path == Path("what?.csv")
+
+
+@pytest.mark.parametrize("text", ["own", "=a.csv", "Own=a.csv", "own="])
+def test_bad_source_text(text: str) -> None:
+    with pytest.raises(DataError, match="expected PRED=FILE"):
+        parse_source(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"usHeaders": "true"}, "did you mean useHeaders?"),
+        ({"missing": "ignore"}, "option missing cannot be 'ignore'"),
+        ({"delimiter": "ab"}, "not one character"),
+        ({"encoding": "klingon"}, "unknown encoding"),
+        ({"skip": "-1"}, "option skip cannot be '-1'"),
+        ({"prefix": "u"}, "prefix=user:,movie:"),
+    ],
+)
+def test_bad_options(options: dict[str, str], words: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_options("a.csv", options)
+    assert words in str(caught.value)
+
+
+def test_quoted_option_values_as_in_bind() -> None:
+    assert read_options("a.csv", {"delimiter": "';'", "useHeaders": "'TRUE'"}).delimiter == ";"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.csv.gz", "csv"),
+        ("a.TSV", "tsv"),
+        ("a.edges", "edges"),
+        ("a.txt", "edges"),
+        ("a.mtx.gz", "mtx"),
+        ("out.moreno_blogs", "konect"),
+        ("a.net", "net"),
+        ("a.graphml", "graphml"),
+        ("a.parquet", "parquet"),
+    ],
+)
+def test_format_by_name(name: str, kind: str) -> None:
+    assert SourceSpec(Path(name)).kind() == kind
+
+
+def test_format_unknown() -> None:
+    with pytest.raises(DataError, match="say format="):
+        SourceSpec(Path("a.xyz")).kind()
+    with pytest.raises(DataError, match="not a format"):
+        SourceSpec(Path("a.csv"), "excel").kind()
+
+
+# CSV
+
+
+def test_crlf_bom_no_last_newline_percent(write: Callable[..., Path]) -> None:
+    path = write("a.csv.gz", "\ufeffowner,company,percent\r\nH1,A2M,8.15%\r\nH2,A2M,24.50 %".encode())
+    assert rows(OWN, "own", path) == [("H1", "A2M", 0.0815), ("H2", "A2M", 0.245)]
+
+
+def test_percent_option_leaves_marked_shares_alone(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "a,b,58.76\nb,c,8.15%\nc,d,1e2\n")
+    assert rows(OWN, "own", path, percent="true") == [("a", "b", 0.5876), ("b", "c", 0.0815), ("c", "d", 1.0)]
+
+
+def test_quoted_commas_quotes_and_line_ends(write: Callable[..., Path]) -> None:
+    path = write("a.csv", 'a,b,w\n"Amélie, ""le"" film","x\ny",0.5\nb,c,oops\n')
+    text = fails(OWN, "own", path)
+    assert text.startswith("a.csv:4: column 'w': 'oops' is not a number")
+    path = write("b.csv", 'a,b,w\n"Amélie, ""le"" film","x\ny",0.5\n')
+    assert rows(OWN, "own", path) == [('Amélie, "le" film', "x\ny", 0.5)]
+
+
+def test_kinds_are_inferred_by_column(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "1,1.5,007\n-2,3,12\n")
+    table = facts(FREE, "p", path).tables["p"]
+    assert table.kinds == (Kind.INT, Kind.DOUBLE, Kind.STRING)
+    assert rows(FREE, "p", path) == [(1, 1.5, "007"), (-2, 3.0, "12")]
+
+
+def test_booleans_only_if_mapped(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "k,yes,z\nk2,true,1\nk3,FALSE,2\n")
+    assert rows(FREE, "p", path, useHeaders="true")[0] == ("k2", "true", 1)
+    mapped = FREE + '@mapping("p",1,"yes","boolean").'
+    assert rows(mapped, "p", path, useHeaders="true")[0] == ("k2", True, 1)
+    bad = write("b.csv", "k,yes,z\nk2,oui,1\n")
+    assert "'oui' is not true or false" in fails(mapped, "p", bad, useHeaders="true")
+
+
+def test_integers_of_64_bits(write: Callable[..., Path]) -> None:
+    mapped = FREE + '@mapping("p",0,"a","int").'
+    good = write("a.csv", "a,b,c\n9223372036854775807,x,y\n")
+    assert rows(mapped, "p", good)[0][0] == 2**63 - 1
+    bad = write("b.csv", "a,b,c\n1,x,y\n9223372036854775808,x,y\n")
+    assert "b.csv:3: column 'a': '9223372036854775808' is not an integer of 64 bits" in fails(
+        mapped, "p", bad
+    )
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "0x10", "1,5", "", "--1", "1 2", "1e400"])
+def test_no_number(write: Callable[..., Path], text: str) -> None:
+    path = write("a.csv", f's,t,w\na,b,"{text}"\n')
+    assert fails(OWN, "own", path, useHeaders="true").startswith("a.csv:2: column 'w'")
+
+
+def test_decimal_comma_is_explained(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "s;t;w\na;b;0,5\n")
+    assert "decimal point" in fails(OWN, "own", path, delimiter=";", useHeaders="true")
+
+
+def test_empty_cells(write: Callable[..., Path]) -> None:
+    path = write("a.tsv", "id\torigine\tvaleur\tcible\r\n1\tA\t50.00%\tB\r\n2\tA\t\tC\r\n3\tB\t \tC")
+    columns = "origine,cible,valeur"
+    text = fails(OWN, "own", path, columns=columns)
+    assert text.startswith("a.tsv:3: column 'valeur': the cell is empty (2 such rows)")
+    assert "missing=skip" in text
+    notes = Notes()
+    spec = SourceSpec(path, None, {"columns": columns, "missing": "skip"})
+    loaded = load_facts(load_text(OWN), {"own": [spec]}, notes)
+    assert list(loaded.rows("own")) == [("A", "B", 0.5)]
+    assert any("2 rows with an empty cell skipped" in note for note in notes.said)
+    assert rows("q(X) :- p(X,Y).", "p", write("b.csv", "x,\ny,z\n"), missing="keep") == [
+        ("x", ""),
+        ("y", "z"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("source,target\na,b\nb,c\n", [("a", "b"), ("b", "c")]),
+        ("a,b\nb,c\n", [("a", "b"), ("b", "c")]),
+        ("1,2\n2,3\n", [("1", "2"), ("2", "3")]),
+        ("owner,owned\n", []),
+        ("alice,bob\n", [("alice", "bob")]),
+        ("", []),
+    ],
+)
+def test_header_is_recognized(write: Callable[..., Path], text: str, expected: list[tuple[str, str]]) -> None:
+    assert rows(EDGE, "e", write("a.csv", text)) == expected
+
+
+def test_header_in_doubt_is_said(write: Callable[..., Path]) -> None:
+    notes = Notes()
+    load_facts(load_text(EDGE), {"e": write("a.csv", "a,b\nc,d\n")}, notes)
+    assert any("useHeaders=false" in note for note in notes.said)
+
+
+def test_columns_by_name_and_number(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "7188,1,10,1407470400\n430,1,-5,1376539200\n")
+    assert rows(OWN, "own", path, columns="2,1,3") == [("1", "7188", 10.0), ("1", "430", -5.0)]
+    assert "own has 3 columns, the file 4" in fails(OWN, "own", path)
+    assert "columns=1,2,3" in fails(OWN, "own", path)
+    named = write("b.csv", "x,y,share\na,b,0.5\n")
+    text = fails(OWN, "own", named, columns="x,y,shares")
+    assert "there is no column 'shares'" in text
+    assert "did you mean 'share'?" in text
+    assert "2 columns chosen, but own has 3" in fails(OWN, "own", named, columns="x,y")
+
+
+def test_ragged_rows(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "s,t,w\na,b,0.5\n\na,b\n")
+    assert fails(OWN, "own", path) == "a.csv:4: 2 fields where the first line has 3"
+    semicolons = write("b.csv", "s;t;w\na;b;0.5\n")
+    assert "is the delimiter ';'" in fails(OWN, "own", semicolons)
+
+
+def test_encoding_only_when_asked(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "s,t,w\na,b,0.5\ncaf\xe9,b,0.5\n".encode("latin-1"))
+    text = fails(OWN, "own", path)
+    assert text.startswith("a.csv:3: byte 0xE9 is not UTF-8 text")
+    assert "encoding=latin-1" in text
+    assert rows(OWN, "own", path, encoding="latin-1")[1] == ("café", "b", 0.5)
+
+
+def test_missing_and_damaged_files(tmp_path: Path) -> None:
+    assert fails(OWN, "own", tmp_path / "no.csv") == "no.csv: there is no such file"
+    whole = gzip.compress(b"a b\n" * 1000)
+    (tmp_path / "cut.edges.gz").write_bytes(whole[: len(whole) // 2])
+    assert "the gzip file is damaged" in fails(EDGE, "e", tmp_path / "cut.edges.gz")
+
+
+def test_rows_repeated_count_once(write: Callable[..., Path]) -> None:
+    notes = Notes()
+    load_graph(load_text(OWN), {"own": write("a.csv", "a,b,0.5\na,b,0.5\na,b,0.4\n")}, notes)
+    assert "own: 1 repeated row counted once" in notes.said
+
+
+# edge lists, KONECT, MatrixMarket, Pajek, GML, GraphML, Parquet
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "14 1\n30 1\n",
+        "% asym unweighted\n% 2 3 3\n14 1 \n30 1 \n",
+        "# from to\r\n14\t1\r\n30\t1",
+        "14,1\n\n30 , 1\n",
+        "14   1\n  30\t 1\n",
+    ],
+)
+def test_edge_lists(write: Callable[..., Path], text: str) -> None:
+    if "\t 1" in text:
+        text = text.replace("\t", " ")
+    assert rows(EDGE, "e", write("a.edges", text)) == [("14", "1"), ("30", "1")]
+
+
+def test_edge_list_with_a_count_on_top(write: Callable[..., Path]) -> None:
+    path = write("train2id.txt.gz", "2\r\n0 1 7\r\n2 3 8\r\n")
+    text = fails(EDGE, "e", path)
+    assert text.startswith("train2id.txt.gz:2: 3 fields where the lines before have 1")
+    assert "skip=1" in text
+    assert rows(EDGE, "e", path, skip="1", columns="1,2") == [("0", "1"), ("2", "3")]
+
+
+def test_edge_list_weights(write: Callable[..., Path]) -> None:
+    path = write("a.txt", "a b 0.5\nb c .25\n")
+    assert rows(OWN, "own", path) == [("a", "b", 0.5), ("b", "c", 0.25)]
+    unweighted = write("b.txt", "a b\n")
+    assert rows(OWN, "own", unweighted) == [("a", "b", 1.0)]
+    assert rows(OWN, "own", unweighted, weight="0.3") == [("a", "b", 0.3)]
+    header = write("c.txt", "from to w\na b 0.5\n")
+    assert "useHeaders=true" in fails(OWN, "own", header)
+    assert rows(OWN, "own", header, useHeaders="true") == [("a", "b", 0.5)]
+
+
+def test_konect_forms(write: Callable[..., Path]) -> None:
+    assert rows(EDGE, "e", write("out.x", "% sym unweighted\n1 2\n2 2\n")) == [
+        ("1", "2"),
+        ("2", "2"),
+        ("2", "1"),
+    ]
+    bipartite = write("out.y", "% bip weighted\n1 1 3\n")
+    assert "prefix=left:,right:" in fails(EDGE, "e", bipartite)
+    assert rows(EDGE, "e", bipartite, prefix="u,m") == [("u1", "m1")]
+
+
+MTX = "%%MatrixMarket matrix coordinate real symmetric\n% comment\n3 3 4\n1 1 1474.8\n2 1 -9.017\n3 2 -.00593\n3 3 2E+1\n"
+
+
+def test_symmetric_matrix(write: Callable[..., Path]) -> None:
+    path = write("a.mtx", MTX.rstrip("\n"))
+    expected = [("2", "1", -9.017), ("3", "2", -0.00593), ("1", "2", -9.017), ("2", "3", -0.00593)]
+    assert rows(OWN, "own", path) == expected
+    assert rows(OWN, "own", path, symmetric="false") == expected[:2]
+    assert len(rows(OWN, "own", path, diagonal="keep")) == 6
+    assert rows(OWN, "own", path, scale="abs")[0] == ("2", "1", 1.0)
+    with pytest.raises(DataError, match=r"a\.mtx:5: column 'weight': the weight -9.017 is outside \[0,1\]"):
+        load_graph(load_text(OWN), {"own": path})
+
+
+def test_other_matrices(write: Callable[..., Path]) -> None:
+    head = "%%MatrixMarket matrix coordinate "
+    general = write("g.mtx", head + "pattern general\n2 2 2\n1 2\n2 2\n")
+    assert rows(EDGE, "e", general) == [("1", "2"), ("2", "2")]
+    assert rows(EDGE, "e", general, loops="drop") == [("1", "2")]
+    skew = write("s.mtx", head + "integer skew-symmetric\n2 2 1\n2 1 -3\n")
+    assert rows(OWN, "own", skew) == [("2", "1", -3.0), ("1", "2", 3.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("%%MatrixMarket matrix array real general\n", "no MatrixMarket coordinate file"),
+        ("%%MatrixMarket matrix coordinate complex general\n", "a complex general matrix"),
+        ("%%MatrixMarket matrix coordinate real general\n% c\n", "the size line is missing"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2\n", "a.mtx:2: expected the size line"),
+        (
+            "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n",
+            "1 entries, but the size line says 2",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n",
+            "a.mtx:3: '3' is not a column index",
+        ),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 0 1\n", "'0' is not a column index"),
+        (
+            "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n",
+            "2 fields in an entry of a real matrix",
+        ),
+    ],
+)
+def test_bad_matrices(write: Callable[..., Path], text: str, words: str) -> None:
+    assert words in fails(EDGE, "e", write("a.mtx", text))
+
+
+NET = '*vertices 4\r\n   1 "Caf\xe9"\r\n   2 "Twin"\r\n   3 "Twin"\r\n*arcs\r\n1       2\r\n 1 4\r\n*edges\r\n2 3'
+
+
+def test_pajek(write: Callable[..., Path]) -> None:
+    path = write("a.net", NET.encode("latin-1"))
+    assert rows(EDGE, "e", path) == [("1", "2"), ("1", "4"), ("2", "3"), ("3", "2")]
+    names = "q(X) :- name(X,Y)."
+    assert "encoding=latin-1" in fails(names, "name", path, table="vertices")
+    found = rows(names, "name", path, table="vertices", encoding="latin-1", missing="keep")
+    assert found == [("1", "Café"), ("2", "Twin"), ("3", "Twin"), ("4", "")]
+    assert "'9' is no vertex number" in fails(EDGE, "e", write("b.net", "*Vertices 2\n*Arcs\n1 9\n"))
+    assert "a section *matrix is not read" in fails(EDGE, "e", write("c.net", "*Vertices 1\n*Matrix\n1\n"))
+
+
+def test_node_predicate_reads_declared_vertices(write: Callable[..., Path]) -> None:
+    path = write("a.net", NET.encode("latin-1").replace(b" 1 4\r\n", b""))
+    graph = load_graph(load_text(OWN), {"own": path, "company": path})
+    assert (graph.n, graph.m) == (4, 3)
+    notes = Notes()
+    assert load_graph(load_text(OWN), {"own": path}, notes).n == 3
+    assert any("1 declared vertex is on no edge" in note for note in notes.said)
+
+
+GML = """Creator "someone [else]"
+graph [
+  # a comment
+  directed %d
+  node [ id 1 label "1 (sensei)" graphics [ x 1.0 ] ]
+  node [ id 2 ]
+  edge [ source 1 target 2 %s ]
+]"""
+
+
+def test_gml(write: Callable[..., Path]) -> None:
+    assert rows(OWN, "own", write("a.gml", GML % (1, "value 0.5"))) == [("1", "2", 0.5)]
+    both = rows(EDGE, "e", write("b.gml", GML % (0, "")))
+    assert both == [("1", "2"), ("2", "1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("graph [ node [ id 1 ] node [ id 1 ] ]", "vertex '1' is declared again"),
+        ("graph [ node [ id 1 ]\n edge [ source 1 target 7 ] ]", "a.gml:2: the edge ends at '7'"),
+        ("graph [\n edge [ source 1 ] ]", "a.gml:2: an edge without target"),
+        ("graph [ node [ label 3 ] ]", "a node without id"),
+        ("graph [ node [ id 1 ]", "not closed"),
+        ("graph [ ] ]", "a closing bracket without"),
+        ("graph [ node id ]", "has no value"),
+        ("{", "no GML"),
+    ],
+)
+def test_bad_gml(write: Callable[..., Path], text: str, words: str) -> None:
+    assert words in fails(EDGE, "e", write("a.gml", text))
+
+
+GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="edge" attr.name="weight" attr.type="double"><default>0.5</default></key>
+  <graph edgedefault="directed">
+    <node id="a"/><node id="b"/><node id="c"/>
+    <edge source="a" target="b"/>
+    <edge source="b" target="c" directed="false"><data key="d0">0.25</data></edge>
+  </graph>
+</graphml>"""
+
+
+def test_graphml(write: Callable[..., Path]) -> None:
+    path = write("a.graphml.gz", GRAPHML)
+    assert rows(OWN, "own", path) == [("a", "b", 0.5), ("b", "c", 0.25), ("c", "b", 0.25)]
+    assert "b.graphml:9: no well-formed XML" in fails(OWN, "own", write("b.graphml", GRAPHML[:-3]))
+
+
+def test_parquet(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"s": [1, 2], "t": ["x", "y"], "w": [0.5, None]}), path)
+    assert "row 2: the cell is empty" in fails(OWN, "own", path)
+    assert rows(OWN, "own", path, missing="skip") == [("1", "x", 0.5)]
+    (tmp_path / "b.parquet").write_bytes(b"no")
+    assert "no Parquet file" in fails(OWN, "own", tmp_path / "b.parquet")
+
+
+# programs
+
+
+def bound(folder: Path, text: str) -> CheckedProgram:
+    path = folder / "rules.vada"
+    path.write_text(text, encoding="utf-8")
+    return load_file(path)
+
+
+def test_bind_mapping_and_replacement(write: Callable[..., Path], tmp_path: Path) -> None:
+    write("a.csv", "who;whom;share\na;b;55.5\n")
+    write("b.csv", "who;whom;share\nb;c;10\n")
+    program = bound(
+        tmp_path,
+        """@edge("own"). @input("own"). @bind("own","csv delimiter=';' useHeaders=true","","a.csv").
+        @mapping("own",0,"whom","string"). @mapping("own",1,"who","string"). @mapping("own",2,"share","percent").
+        control(X,Y) :- own(X,Y,W), W > 0.5.""",
+    )
+    assert list(load_facts(program, {}).rows("own")) == [("b", "a", 0.555)]
+    replaced = load_facts(program, {"own": [SourceSpec(tmp_path / "b.csv")]})
+    assert list(replaced.rows("own")) == [("c", "b", 0.1)]
+    both = load_facts(program, {"own": [SourceSpec(tmp_path / "a.csv"), SourceSpec(tmp_path / "b.csv")]})
+    assert both.count("own") == 2
+    other = load_facts(program, {"own": [SourceSpec(write("c.edges", "x y 40\n"))]})
+    assert list(other.rows("own")) == [("x", "y", 0.4)]
+
+
+def test_sources_are_joined_to_one_kind(write: Callable[..., Path]) -> None:
+    program = load_text("q(X) :- p(X).")
+    first, second, third = write("a.csv", "1\n2\n"), write("b.csv", "2.5\n"), write("c.csv", "x1\n")
+    assert list(load_facts(program, {"p": [first, second]}).rows("p")) == [(1.0,), (2.0,), (2.5,)]
+    assert list(load_facts(program, {"p": [first, third]}).rows("p")) == [("1",), ("2",), ("x1",)]
+
+
+def test_nodes_hold_for_all_ends(write: Callable[..., Path]) -> None:
+    program = load_text(OWN + ' own("z","y",0.2). company("lone").')
+    loaded = load_facts(
+        program, {"own": write("a.csv", "a,b,0.5\n"), "company": write("c.csv", "company\nq\na\n")}
+    )
+    assert set(loaded.rows("company")) == {("q",), ("a",), ("b",), ("z",), ("y",)}
+    assert list(loaded.rows("own")) == [("a", "b", 0.5)]
+
+
+def test_graph_takes_facts_of_the_rules(write: Callable[..., Path]) -> None:
+    program = load_text(OWN + ' own("z","y",0.2). company("lone").')
+    path, nodes = write("a.csv", "share,by,of\n0.5,a,b\n"), write("c.csv", "company\nq\na\n")
+    spec = SourceSpec(path, None, {"columns": "by,of,share"})
+    graph = load_graph(program, {"own": [spec], "company": [nodes]})
+    assert graph.labels.tolist() == ["q", "a", "lone", "b", "z", "y"]
+    assert graph.relations["own"].columns == ("by", "of", "share")
+    assert graph.relations["own"].weight is not None
+    assert graph.relations["own"].weight.tolist() == [0.5, 0.2]
+
+
+def test_weights_outside_the_unit_interval(write: Callable[..., Path]) -> None:
+    program = load_text(OWN)
+    with pytest.raises(
+        DataError, match=r"a\.csv:2: .*the weight 58.98 is outside \[0,1\] \(1 such row\)"
+    ) as caught:
+        load_graph(program, {"own": write("a.csv", "s,t,w\na,b,58.98\n")})
+    assert caught.value.hint is not None
+    assert "percent=true" in caught.value.hint
+    with pytest.raises(DataError) as caught:
+        load_graph(program, {"own": write("b.csv", "s,t,w\na,b,-3\n")})
+    assert caught.value.hint is not None
+    assert "scale=abs" in caught.value.hint
+    with pytest.raises(DataError, match=r":1:\d+: the weight 7 of own is outside"):
+        load_graph(load_text('own("a","b",7.0). ' + OWN), {})
+
+
+def test_incoming_sums_above_the_bound_are_noted(write: Callable[..., Path]) -> None:
+    notes = Notes()
+    program = load_text(OWN + '@incoming_sum("own", 1.0).')
+    load_graph(program, {"own": write("a.csv", "a,c,0.7\nb,c,0.6\n")}, notes)
+    assert notes.said == ["own: the incoming weights of 1 vertex sum to more than 1, most at 'c': 1.3"]
+
+
+def test_no_data() -> None:
+    with pytest.raises(DataError, match=r"the input predicate 'own' has no data\n.*--data own=FILE"):
+        load_graph(load_text(OWN), {})
+    with pytest.raises(DataError, match="did you mean 'own'"):
+        load_graph(load_text(OWN), {"owns": [SourceSpec(Path("a.csv"))]})
+    with pytest.raises(DataError, match="name no ground edges"):
+        load_graph(load_text(FREE), {})
+
+
+def test_tables_in_memory() -> None:
+    program = load_text(OWN + " q(X) :- person(X).")
+    assert load_facts(program, {"own": [("a", "b", 0.5)]}).count("own") == 1
+    assert list(load_facts(program, {"person": ["ann", "bob"]}).rows("person")) == [("ann",), ("bob",)]
+    with pytest.raises(DataError, match="<own>: row 2: 2 values where the first row has 3"):
+        load_facts(program, {"own": [("a", "b", 0.5), ("a", "b")]})
+    with pytest.raises(DataError, match="<own>: column 'column3': row 1: 'x' is not a number"):
+        load_facts(program, {"own": [("a", "b", "x")]})
+
+
+# numbers and rows against plain twins
+
+
+@given(st.decimals(min_value=-1000, max_value=1000, places=4, allow_nan=False))
+def test_shares_are_the_nearest_double(value: object) -> None:
+    import pyarrow as pa
+
+    text = format(value, "f")
+    expected = float(f"{text}e-2")
+    assert numbers(plain(pa.array([f"{text}%"]))).tolist() == [expected]
+    assert numbers(plain(pa.array([text])), percent=True).tolist() == [expected]
+    assert numbers(plain(pa.array([text]))).tolist() == [float(text)]
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1))
+def test_first_rows(table: list[tuple[int, int, int]]) -> None:
+    seen: set[tuple[int, int, int]] = set()
+    expected = [row not in seen and not seen.add(row) for row in table]  # type: ignore[func-returns-value]
+    assert first_rows([np.array(c) for c in zip(*table, strict=True)]).tolist() == expected
+
+
+# writing
+
+CELL = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(CELL, CELL, st.floats(-1e6, 1e6)), max_size=6), st.tuples(CELL, CELL, CELL))
+def test_written_tables_are_read_by_the_csv_module(
+    tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, str, float]], names: tuple[str, str, str]
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    columns = [np.array([r[0] for r in table], dtype=object), np.array([r[1] for r in table], dtype=object)]
+    write_csv(path, names, [*columns, np.array([r[2] for r in table], dtype=np.float64)])
+    with path.open(newline="", encoding="utf-8") as stream:
+        header, *found = list(csv.reader(stream))
+    assert tuple(header) == names
+    assert [(a, b) for a, b, _ in found] == [(a, b) for a, b, _ in table]
+    for (_, _, text), (_, _, value) in zip(found, table, strict=True):
+        assert abs(float(text) - value) <= 5.1e-7
+        assert len(text.partition(".")[2]) <= 6
+        assert "e" not in text
+
+
+def test_written_form(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    weights = np.array([0.5, 1.0, 0.0, 1e-6, 0.1234567, -20.0])
+    write_csv(path, ("a, b", "w"), (np.array(["x", 'q"', "é", " p", "", "z\n"], dtype=object), weights))
+    text = '"a, b",w\nx,0.5\n"q""",1\né,0\n" p",0.000001\n,0.123457\n"z\n",-20\n'
+    assert path.read_bytes() == text.encode()
+    write_csv(path, ("v",), (np.array(["", "a"], dtype=object),))
+    assert path.read_text() == 'v\n""\na\n'
+    write_csv(path, ("i", "b"), (np.array([3]), np.array([True])))
+    assert path.read_text() == "i,b\n3,true\n"
+    with pytest.raises(ValueError, match="differ in length"):
+        write_csv(path, ("v",), (np.array([1]), np.array([2])))
+
+
+# real files
+
+MEDIA = ("organisation-media", "organisation-organisation", "personne-organisation", "personne-media")
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the public data sets are not beside this checkout")
+@pytest.mark.parametrize(
+    ("rules", "sources", "n", "m"),
+    [
+        (
+            OWN,
+            [
+                f"own=ownership/medias_francais/{t}.tsv?columns=origine,cible,valeur&missing=skip"
+                for t in MEDIA
+            ],
+            315,
+            287,
+        ),
+        (OWN, ["own=ownership/asx200_shares.csv.gz"], 1529, 3603),
+        (OWN, ["own=ownership/sgx_top20_shares.csv.gz?percent=true"], 6464, 12954),
+        (OWN, ["own=ownership/eva.net.gz"], 7253, 6726),
+        (OWN, ["own=ownership/eva.net.gz", "company=ownership/eva.net.gz"], 8497, 6726),
+        (EDGE, ["e=ownership/us_companies_ownership.csv.gz?columns=source,target"], 7172, 6677),
+        (EDGE, ["e=weighted/infect-dublin.edges"], 410, 2765),
+        (OWN, ["own=weighted/1138_bus.mtx?scale=abs"], 1138, 2916),
+        (OWN, ["own=weighted/econ-mahindas.mtx?scale=abs"], 1258, 7682),
+        (EDGE, ["e=weighted/econ-mahindas.mtx?loops=drop"], 1258, 7576),
+        (OWN, ["own=weighted/soc-sign-bitcoinalpha.csv.gz?columns=1,2,3&scale=minmax"], 3783, 24186),
+        (
+            OWN,
+            ["own=weighted/ml-latest-small/ratings.csv.gz?columns=1,2,3&scale=abs&prefix=u,m"],
+            10334,
+            100836,
+        ),
+        (EDGE, ["e=classic/karate.gml"], 34, 156),
+        (EDGE, ["e=classic/karate.gml?symmetric=false"], 34, 78),
+        (EDGE, ["e=classic/out.moreno_blogs_blogs"], 1224, 19025),
+        (EDGE, ["e=social/cit-DBLP.edges.gz"], 12591, 49743),
+        (EDGE, ["e=social/soc-gplus.edges.gz"], 23628, 39242),
+        (EDGE, ["e=social/email-Eu-core.txt"], 1005, 25571),
+        (EDGE, ["e=social/email-Eu-core-temporal.txt.gz?columns=1,2"], 986, 24929),
+    ],
+)
+def test_real_files(rules: str, sources: list[str], n: int, m: int) -> None:
+    data: dict[str, list[SourceSpec]] = {}
+    for text in sources:
+        predicate, source = parse_source(text)
+        data.setdefault(predicate, []).append(SourceSpec(REAL / source.path, None, source.options))
+    graph = load_graph(load_text(rules), data)
+    assert (graph.n, graph.m) == (n, m)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the public data sets are not beside this checkout")
+@pytest.mark.parametrize(
+    ("path", "arity", "options", "count"),
+    [
+        ("weighted/ml-latest-small/movies.csv.gz", 3, {}, 9742),
+        ("weighted/ml-latest-small/tags.csv", 4, {}, 3683),
+        ("ownership/medias_francais/medias.tsv", 6, {"missing": "keep"}, 218),
+        ("tabular/SouthGermanCredit.asc", 21, {"format": "edges", "useHeaders": "true"}, 1000),
+        ("social/email-Eu-core-department-labels.txt", 2, {}, 1005),
+        ("kg/FB15K237/train2id.txt.gz", 3, {"skip": "1"}, 272115),
+        ("kg/FB15K237/relation2id.txt", 2, {"skip": "1"}, 237),
+        ("kg/FB15k-237-raw/test.txt.gz", 3, {}, 20466),
+        ("kg/mmkb/FB15K_NumericalTriples.txt.gz", 3, {}, 29395),
+        ("kg/yago11k/valid.txt", 5, {}, 2050),
+        ("kg/ICEWS14/test.txt.gz", 5, {}, 13222),
+    ],
+)
+def test_real_tables(path: str, arity: int, options: dict[str, str], count: int) -> None:
+    names = ",".join(f"X{i}" for i in range(arity))
+    assert facts(f"q(X0) :- p({names}).", "p", REAL / path, **options).count("p") == count

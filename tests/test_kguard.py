@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_text
+from kgreason.anonymize.base import Augmented, Guarantee
+from kgreason.anonymize.diversify import ball
+from kgreason.anonymize.kguard import Kguard
+from kgreason.anonymize.select import choose_disjoint
+from kgreason.errors import AnonymizationError
+from kgreason.graph.facts import derived_within
+from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.progress import SILENT
+from kgreason.subgraphs.enumerate import attacked_subgraphs, connected_subgraphs, undirected
+from kgreason.subgraphs.patterns import Classes, classify, ground_cells
+from tests.graphs import build, graphs
+
+RULES = load_text(
+    """@node("company"). @edge("own"). @edge("knows"). @derived("control"). @query("holding").
+    @incoming_sum("own", 1.0).
+    control(X,X) :- company(X).
+    control(X,Z) :- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 0.5.
+    holding(X) :- control(X,Y), X != Y."""
+)
+REACH = load_text(
+    """@edge("own"). @derived("reach"). @query("two_owns").
+    reach(X,Y) :- own(X,Y,W), X != Y, W > 0.
+    reach(X,Y) :- reach(X,Z), own(Z,Y,W), X != Y, Z != Y, W > 0.
+    two_owns(X) :- own(X,Y,W), X != Y, K = mcount(Y), K >= 2."""
+)
+
+
+def kguard(graph: KnowledgeGraph, k: int = 2, x: int = 2, seed: int = 0) -> Augmented:
+    return Kguard(k, x, trials=2).augment(graph, RULES, np.random.default_rng(seed), SILENT)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(least=3), st.integers(2, 4), st.integers(1, 3), st.integers(0, 1000))
+def test_kguard_only_adds(graph: KnowledgeGraph, k: int, x: int, seed: int) -> None:
+    augmented = kguard(graph, k, x, seed)
+    released = augmented.graph
+    assert augmented.guarantee == Guarantee(k, x)
+    assert augmented.originals == graph.n
+    assert released.components()[0] == 1
+    for name, relation in graph.relations.items():
+        new = released.relations[name]
+        assert np.array_equal(new.source[: len(relation)], relation.source)
+        assert np.array_equal(new.target[: len(relation)], relation.target)
+    own = released.relations["own"]
+    assert ((own.weight > 0) & (own.weight <= 1)).all()
+    assert (own.weight[: len(graph.relations["own"])] != graph.relations["own"].weight).all()
+    if len(own):
+        assert np.bincount(own.target, own.weight).max() < 1
+    assert released.n - graph.n == augmented.figures["vertices_added"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(least=3, most=6, edges=9), st.integers(1, 3), st.integers(0, 1000))
+def test_some_member_of_each_class_is_protected(graph: KnowledgeGraph, x: int, seed: int) -> None:
+    released = kguard(graph, 2, x, seed).graph
+    for members in attacked_subgraphs(graph, x):
+        classes = classify(released, RULES, members)
+        everywhere = connected_subgraphs(released, members.shape[1])
+        assert len(members) <= len(everywhere)
+        protected = {
+            int(c) for c, m in zip(classes.ids, members, strict=True) if has_image(released, m, everywhere)
+        }
+        assert protected == set(range(classes.count)) or near_edges(graph, released, x)
+
+
+def near_edges(graph: KnowledgeGraph, released: KnowledgeGraph, x: int) -> bool:
+    """Whether a synthetic edge joins original vertices nearer than x: it may have changed classes."""
+    indptr, neighbours = undirected(graph)
+    for name, relation in released.relations.items():
+        start = len(graph.relations[name])
+        for u, v in zip(relation.source[start:].tolist(), relation.target[start:].tolist(), strict=True):
+            if max(u, v) < graph.n and ball(indptr, neighbours, u, x - 1)[v]:
+                return True
+    return False
+
+
+def has_image(graph: KnowledgeGraph, member: np.ndarray, candidates: np.ndarray) -> bool:
+    """Whether some disjoint candidate is an image of the member with different degrees (item 4 for k = 2)."""
+    degrees = (graph.in_degree(), graph.out_degree())
+    disjoint = candidates[~np.isin(candidates, member).any(axis=1)]
+    own = facts_within(graph, member[None])
+    for order in permutations(range(len(member))):
+        images = disjoint[:, order]
+        same = (facts_within(graph, images) == own).all(axis=1)
+        for degree in degrees:
+            same &= (degree[images] != degree[member]).all(axis=1)
+        if same.any():
+            return True
+    return False
+
+
+def facts_within(graph: KnowledgeGraph, members: np.ndarray) -> np.ndarray:
+    ground = ground_cells(graph, members)
+    derived = derived_within(graph, RULES, members)
+    return np.concatenate([ground.reshape(len(members), -1), derived.reshape(len(members), -1)], axis=1)
+
+
+def test_edges_are_added_far_away_where_possible() -> None:
+    rng = np.random.default_rng(2)
+    graph = build(60, [(int(u), int(v), 0.2) for u, v in rng.integers(0, 60, (50, 2)) if u != v])
+    assert not near_edges(graph, kguard(graph, 3, 2).graph, 2)
+
+
+def test_members_that_differ_in_degrees_are_preferred() -> None:
+    members = np.arange(40).reshape(20, 2)
+    degree = np.ones(40, dtype=np.int64)
+    degree[14:16] = 2
+    chosen = choose_disjoint(
+        Classes(np.zeros(20, dtype=np.int64), members, 1), 2, (degree, degree), np.random.default_rng(0)
+    )
+    assert 14 in chosen[0]
+
+
+@given(st.integers(1, 30), st.integers(1, 4), st.integers(0, 99))
+def test_chosen_members_are_disjoint(count: int, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    members = np.array([rng.choice(12, 3, replace=False) for _ in range(count)])
+    ids = rng.integers(0, 2, count)
+    classes = Classes(ids, members, int(ids.max()) + 1)
+    degree = rng.integers(0, 3, 12)
+    for number, chosen in enumerate(choose_disjoint(classes, k, (degree, degree), rng)):
+        assert len(chosen) <= k
+        assert len(np.unique(chosen)) == chosen.size
+        assert len(chosen) > 0 or not (ids == number).any()
+
+
+def test_the_same_seed_gives_the_same_graph() -> None:
+    graph = build(6, [(0, 1, 0.5), (1, 2, 0.25), (3, 4, 0.75)], [(1, 5)])
+    released = [kguard(graph, 3, 2, seed).graph.relations["own"] for seed in (4, 4, 5)]
+    assert np.array_equal(released[0].source, released[1].source)
+    assert np.array_equal(released[0].weight, released[1].weight)
+    assert not np.array_equal(released[0].weight, released[2].weight)
+
+
+@pytest.mark.parametrize(
+    ("k", "x", "message"),
+    [
+        (1, 2, "k must be at least 2, not 1"),
+        (2, 0, "x from 1 to 6, not 0"),
+        (2, 7, "x from 1 to 6, not 7"),
+        (2, 4, "x = 4, but the graph has only 3 vertices"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(k: int, x: int, message: str) -> None:
+    with pytest.raises(AnonymizationError, match=message) as caught:
+        kguard(build(3, [(0, 1, 0.5), (1, 2, 0.5)]), k, x)
+    assert caught.value.hint
+
+
+def test_too_many_subgraphs_are_refused_before_any_work() -> None:
+    graph = build(30, [(0, i, 0.5) for i in range(1, 30)])
+    with pytest.raises(AnonymizationError, match="more than 1,000 connected subgraphs with 4 vertices"):
+        Kguard(3, 4, max_subgraphs=1_000).augment(graph, RULES, np.random.default_rng(0), SILENT)
+
+
+def test_empty_graphs() -> None:
+    nothing = KnowledgeGraph(np.empty(0, dtype=object), {"own": build(1, []).relations["own"]})
+    assert kguard(nothing).graph.n == 0
+    assert kguard(build(2, []), x=1).graph.components()[0] == 1
+
+
+@pytest.mark.slow
+def test_infect_dublin_within_a_minute(real_data: Path) -> None:
+    edges = np.loadtxt(real_data / "weighted/infect-dublin.edges", dtype=np.int64, comments="%") - 1
+    labels = np.arange(410).astype(str).astype(object)
+    graph = KnowledgeGraph(labels, {"own": Relation(edges[:, 0].copy(), edges[:, 1].copy())})
+    augmented = Kguard(3, 4).augment(graph, REACH, np.random.default_rng(0), SILENT)
+    assert augmented.figures["subgraphs"] == 535_413
+    assert augmented.figures["vertices_added"] <= 5

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_text
+from kgreason.anonymize.base import Augmented, Guarantee
+from kgreason.anonymize.degrees import DegreeDistribution, choose_across, choose_apart
+from kgreason.anonymize.klone import Klone, tie_pieces
+from kgreason.anonymize.matching import between_copies, match_between
+from kgreason.anonymize.publish import fresh_labels, publish
+from kgreason.errors import AnonymizationError
+from kgreason.graph.facts import derived_edges
+from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.progress import SILENT
+from tests.graphs import build, graphs
+
+RULES = load_text(
+    """@node("company"). @edge("own"). @edge("knows"). @derived("control"). @query("holding").
+    @incoming_sum("own", 1.0).
+    control(X,X) :- company(X).
+    control(X,Z) :- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 0.5.
+    holding(X) :- control(X,Y), X != Y."""
+)
+
+
+def klone(graph: KnowledgeGraph, k: int = 3, seed: int = 0) -> Augmented:
+    return Klone(k, trials=2).augment(graph, RULES, np.random.default_rng(seed), SILENT)
+
+
+def rows(relation: Relation) -> list[tuple[float, ...]]:
+    columns = [relation.source, relation.target, *([] if relation.weight is None else [relation.weight])]
+    return list(zip(*(c.tolist() for c in columns), strict=True))
+
+
+def induced(graph: KnowledgeGraph, first: int, last: int) -> KnowledgeGraph:
+    """The subgraph on the vertices first .. last - 1, renumbered from 0."""
+    relations = {}
+    for name, r in graph.relations.items():
+        keep = (r.source >= first) & (r.source < last) & (r.target >= first) & (r.target < last)
+        weight = None if r.weight is None else r.weight[keep]
+        relations[name] = Relation(r.source[keep] - first, r.target[keep] - first, weight)
+    return KnowledgeGraph(graph.labels[first:last], relations)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.integers(2, 5), st.integers(0, 1000))
+def test_klone_makes_an_anonymization_for_every_x(graph: KnowledgeGraph, k: int, seed: int) -> None:
+    augmented = klone(graph, k, seed)
+    released, n = augmented.graph, graph.n
+    assert augmented.guarantee == Guarantee(k, None)
+    assert augmented.originals == n
+    assert k * n <= released.n <= 2 * k * n + 1
+    assert released.components()[0] == 1
+    for name, relation in graph.relations.items():  # originals first, in their order
+        new = released.relations[name]
+        assert np.array_equal(new.source[: len(relation)], relation.source)
+        assert np.array_equal(new.target[: len(relation)], relation.target)
+    copies = [induced(released, j * n, j * n + n) for j in range(k)]
+    for copy in copies:  # nothing was added inside a copy, weights are those of the first
+        for name, relation in copies[0].relations.items():
+            assert Counter(rows(copy.relations[name])) == Counter(rows(relation))
+            assert len(relation) == len(graph.relations[name])
+        found, first = derived_edges(copy, RULES), derived_edges(copies[0], RULES)
+        assert [a.tolist() for p in found for a in found[p]] == [a.tolist() for p in first for a in first[p]]
+    for degree in (released.in_degree(), released.out_degree()):
+        for v in range(n):
+            assert len({int(degree[j * n + v]) for j in range(k)}) == k
+    own = released.relations["own"]
+    assert ((own.weight > 0) & (own.weight <= 1)).all()
+    if len(own):
+        assert np.bincount(own.target, own.weight).max() < 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(), st.integers(2, 4))
+def test_no_synthetic_edge_stands_out(graph: KnowledgeGraph, k: int) -> None:
+    released = klone(graph, k).graph
+    pairs = Counter()
+    for name, relation in released.relations.items():
+        synthetic = slice(k * len(graph.relations[name]), None)
+        pairs.update(
+            zip(relation.source[synthetic].tolist(), relation.target[synthetic].tolist(), strict=True)
+        )
+    assert all(count == 1 for count in pairs.values())
+    assert all(u != v for u, v in pairs)
+    if graph.m:  # relations without edges get none
+        assert all(len(released.relations[n]) == 0 for n, r in graph.relations.items() if not len(r))
+
+
+def test_the_same_seed_gives_the_same_graph() -> None:
+    graph = build(6, [(0, 1, 0.5), (1, 2, 0.25), (3, 4, 0.75)], [(1, 5)])
+    first, second, other = klone(graph, seed=4), klone(graph, seed=4), klone(graph, seed=5)
+    assert rows(first.graph.relations["own"]) == rows(second.graph.relations["own"])
+    assert rows(first.graph.relations["own"]) != rows(other.graph.relations["own"])
+
+
+def test_the_original_is_not_known_by_the_least_degree() -> None:
+    rng = np.random.default_rng(0)
+    n = 200
+    graph = build(n, [(int(u), int(v), 0.1) for u, v in rng.integers(0, n, (400, 2))])
+    degree = klone(graph).graph.out_degree()[: 3 * n].reshape(3, n)
+    assert 0.2 < (degree.argmin(axis=0) == 0).mean() < 0.47
+
+
+def test_few_vertices_are_added_to_a_large_graph() -> None:
+    rng = np.random.default_rng(0)
+    n = 300
+    graph = build(n, [(int(u), int(v), 0.1) for u, v in rng.integers(0, n, (900, 2))])
+    assert klone(graph).graph.n <= 3 * n + 5
+
+
+def test_empty_graphs() -> None:
+    nothing = KnowledgeGraph(np.empty(0, dtype=object), {"own": build(1, []).relations["own"]})
+    assert klone(nothing).graph.n == 0
+    edgeless = klone(build(2, []))
+    assert edgeless.graph.components()[0] == 1
+    with pytest.raises(AnonymizationError, match="no relation"):
+        klone(KnowledgeGraph(np.array(["a"], dtype=object), {}))
+
+
+@pytest.mark.parametrize("k", [1, 0, -3])
+def test_k_below_two_is_refused(k: int) -> None:
+    with pytest.raises(AnonymizationError, match=f"k must be at least 2, not {k}") as caught:
+        klone(build(2, [(0, 1, 0.5)]), k)
+    assert "k = 3" in str(caught.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.integers(2, 5), st.integers(0, 99))
+def test_ties_make_a_tree_of_all_pieces(graph: KnowledgeGraph, k: int, seed: int) -> None:
+    source, target = tie_pieces(graph, k, np.random.default_rng(seed))
+    count, component = graph.components()
+    assert len(source) == count * k - 1
+    assert (source // graph.n != target // graph.n).all()
+    piece = nx.Graph()
+    piece.add_edges_from(
+        (((component[u % graph.n], u // graph.n)), (component[v % graph.n], v // graph.n))
+        for u, v in zip(source.tolist(), target.tolist(), strict=True)
+    )
+    assert nx.is_tree(piece)
+    assert piece.number_of_nodes() == count * k
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 8), st.integers(2, 4), st.integers(0, 1000))
+def test_matching_uses_each_open_end_once(n: int, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    missing = rng.integers(0, 4, (2, n, k))
+    barred = rng.integers(0, (n * k) ** 2, 5)
+    source, target, sources_left, targets_left = match_between(missing[0], missing[1], barred, rng)
+    keys = source * n * k + target
+    assert len(set(keys.tolist())) == len(keys)
+    assert not set(keys.tolist()) & set(barred.tolist())
+    assert (source // n != target // n).all()
+    for ends, left, wanted in ((source, sources_left, missing[0]), (target, targets_left, missing[1])):
+        used = np.bincount(np.concatenate([ends, left]), minlength=n * k)
+        assert np.array_equal(used.reshape(k, n).T, wanted)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=5))
+def test_quotas_between_copies_fit(totals: list[tuple[int, int]]) -> None:
+    outgoing, incoming = np.array(totals).T
+    quotas = between_copies(outgoing, incoming)
+    assert (quotas >= 0).all()
+    assert not np.diag(quotas).any()
+    assert (quotas.sum(axis=1) <= outgoing).all()
+    assert (quotas.sum(axis=0) <= incoming).all()
+
+
+@given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 99))
+def test_chosen_degrees_differ_and_never_fall(n: int, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    current = rng.integers(0, 5, (n, k))
+    chosen = choose_across(current, DegreeDistribution.fit(current.ravel()), rng)
+    assert (chosen >= current).all()
+    assert all(len(set(row)) == k for row in chosen.tolist())
+    assert (chosen == current).any(axis=1).all()
+
+
+@given(st.integers(1, 12), st.integers(0, 99))
+def test_degrees_chosen_apart_differ(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    current = rng.integers(0, 3, n)
+    edges = [(int(u), int(v)) for u, v in rng.integers(0, n, (2 * n, 2)) if u != v]
+    apart: list[set[int]] = [set() for _ in range(n)]
+    for u, v in edges:
+        apart[u].add(v)
+        apart[v].add(u)
+    chosen = choose_apart(current, range(n), apart, DegreeDistribution.fit(current), rng)
+    assert (chosen >= current).all()
+    assert all(chosen[u] != chosen[v] for u, v in edges)
+
+
+@pytest.mark.parametrize(("mean", "variance"), [(3.0, 9.0), (3.0, 2.0), (0.0, 0.0)])
+def test_drawn_degrees_have_the_fitted_moments(mean: float, variance: float) -> None:
+    drawn = DegreeDistribution(mean, variance, 1000).draw(np.random.default_rng(0), 20_000)
+    assert abs(drawn.mean() - mean) < 0.1
+    assert abs(drawn.var() - max(mean, variance)) < 0.4
+
+
+def test_publication_hides_order_and_names() -> None:
+    graph = build(30, [(i, i + 1, 0.5) for i in range(29)])
+    augmented = klone(graph)
+    release = publish(augmented, np.random.default_rng(7), set(graph.labels))
+    assert not set(release.graph.labels) & set(graph.labels)
+    assert len(set(release.graph.labels)) == release.graph.n
+    assert len(release.mapping) == graph.n == len(set(release.mapping.tolist()))
+    assert release.graph.attributes == {}
+    assert release.mapping.tolist() != list(range(graph.n))
+    published, secret = release.graph.relations["own"], augmented.graph.relations["own"]
+    assert rows(published) != rows(secret)
+    weights = Counter(published.weight.tolist())
+    assert weights == Counter(secret.weight.tolist())
+    located = {(u, v): w for u, v, w in rows(published)}
+    for u, v, w in rows(secret)[: graph.m]:
+        assert located[int(release.mapping[int(u)]), int(release.mapping[int(v)])] == w
+    degree = augmented.graph.in_degree()[: graph.n]
+    assert np.array_equal(release.graph.in_degree()[release.mapping], degree)
+
+
+def test_labels_are_never_those_to_avoid() -> None:
+    first = fresh_labels(20, np.random.default_rng(3))
+    second = fresh_labels(20, np.random.default_rng(3), set(first[:5]))
+    assert not set(second) & set(first[:5])
+    assert {len(label) for label in second} == {10}

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_text
+from kgreason.anonymize.density import GRID, WeightDensity
+from kgreason.anonymize.loss import query_answers, symmetric_loss
+from kgreason.anonymize.noise import WeightNoising
+from kgreason.errors import AnonymizationError
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.progress import SILENT
+from tests.graphs import build, graphs
+
+FREE = load_text('@edge("own"). @edge("knows"). @derived("d"). d(X,Y) :- own(X,Y,W), W > 0.5.')
+BOUND = load_text(
+    '@edge("own"). @edge("knows"). @incoming_sum("own", 1.0). @derived("d"). @query("q").'
+    "d(X,Y) :- own(X,Y,W), W > 0.5. q(X) :- d(X,_)."
+)
+
+
+def noised(graph: KnowledgeGraph, program: object, seed: int = 0, trials: int = 1) -> KnowledgeGraph:
+    return WeightNoising.fit(graph, program, trials).originals(np.random.default_rng(seed), SILENT)
+
+
+@settings(max_examples=80, deadline=None)
+@given(graphs(), st.sampled_from([FREE, BOUND]), st.integers(0, 100))
+def test_weights_change_and_stay_in_range(graph: KnowledgeGraph, program: object, seed: int) -> None:
+    new = noised(graph, program, seed)
+    old_weights, weights = graph.relations["own"].weight, new.relations["own"].weight
+    assert ((weights > 0) & (weights <= 1)).all()
+    assert np.array_equal(weights, np.rint(weights * GRID) / GRID)
+    before, after = defaultdict(set), defaultdict(list)
+    ends = zip(graph.relations["own"].source.tolist(), graph.relations["own"].target.tolist(), strict=True)
+    for pair, old, weight in zip(ends, old_weights.tolist(), weights.tolist(), strict=True):
+        before[pair].add(old)
+        after[pair].append(weight)
+    assert not any(before[pair] & set(after[pair]) for pair in after)
+    assert all(len(set(drawn)) == len(drawn) for drawn in after.values())
+    if program is BOUND:
+        for v in range(graph.n):
+            assert math.fsum(weights[graph.relations["own"].target == v].tolist()) < 1.0
+    for name in graph.relations:
+        assert new.relations[name].source is graph.relations[name].source
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(most=5), graphs(least=7, edges=20), st.integers(0, 100))
+def test_synthetic_weights_fill_only_the_room_left(
+    graph: KnowledgeGraph, more: KnowledgeGraph, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    noising = WeightNoising.fit(graph, BOUND, 2)
+    fixed = noising.originals(rng, SILENT)
+    own, extra = fixed.relations["own"], more.relations["own"]
+    edges = [
+        *zip(own.source, own.target, own.weight, strict=True),
+        *((u, v, 9.0) for u, v in zip(extra.source, extra.target, strict=True)),
+    ]
+    columns = np.array(edges, dtype=np.float64).reshape(-1, 3)
+    from kgreason.graph.model import Relation
+
+    relation = Relation(columns[:, 0].astype(np.int64), columns[:, 1].astype(np.int64), columns[:, 2].copy())
+    augmented = KnowledgeGraph(more.labels, {"own": relation})
+    weights = noising.synthetic(augmented, {"own": len(own)}, rng, SILENT).relations["own"].weight
+    assert np.array_equal(weights[: len(own)], own.weight)
+    assert ((weights > 0) & (weights <= 1)).all()
+    for v in range(more.n):
+        assert math.fsum(weights[relation.target == v].tolist()) < 1.0
+
+
+def test_a_full_vertex_keeps_head_room() -> None:
+    graph = build(4, [(0, 3, 0.5), (1, 3, 0.3), (2, 3, 0.2)])
+    for seed in range(20):
+        assert noised(graph, BOUND, seed).relations["own"].weight.sum() <= 0.96
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_constant_weights_are_noised_too(weight: float) -> None:
+    graph = build(3, [(0, 1, weight), (1, 2, weight)])
+    weights = noised(graph, FREE).relations["own"].weight
+    assert (weights != weight).all()
+    assert ((weights >= 0) & (weights <= 1)).all()
+
+
+def test_zero_weights_allow_zero() -> None:
+    assert WeightDensity.fit(np.array([0.0, 0.5]), "own").least == 0
+    assert WeightDensity.fit(np.array([0.1, 0.5]), "own").least == 1
+
+
+@pytest.mark.parametrize("weight", [1.5, -0.1, float("nan")])
+def test_weights_outside_the_unit_interval_are_refused(weight: float) -> None:
+    with pytest.raises(AnonymizationError, match=r"'own' has weights outside \[0, 1\]") as caught:
+        noised(build(2, [(0, 1, weight)]), FREE)
+    assert "scale" in str(caught.value)
+
+
+def test_more_edges_than_grid_units_are_refused() -> None:
+    tight = load_text('@edge("own"). @incoming_sum("own", 0.000003). @derived("d"). d(X,Y) :- own(X,Y,_).')
+    with pytest.raises(AnonymizationError, match=r"6 edges of relation 'own' into one vertex"):
+        noised(build(7, [(i, 6, 0.1) for i in range(6)]), tight)
+
+
+def test_the_best_of_the_trials_is_kept() -> None:
+    rng = np.random.default_rng(1)
+    graph = build(
+        40,
+        [
+            (int(u), int(v), float(w))
+            for u, v, w in zip(*rng.integers(0, 40, (2, 60)), rng.random(60), strict=True)
+        ],
+    )
+    reference = query_answers(graph, BOUND)
+    losses = [symmetric_loss(reference, query_answers(noised(graph, BOUND, 5, m), BOUND)) for m in (1, 5, 25)]
+    assert losses[0] >= losses[1] >= losses[2]
+    assert losses[0] > losses[2]
+
+
+def test_at_least_one_trial() -> None:
+    with pytest.raises(AnonymizationError, match="at least 1"):
+        noised(build(2, [(0, 1, 0.5)]), FREE, trials=0)
+
+
+def test_draws_follow_the_weights() -> None:
+    drawn = (
+        WeightDensity.fit(np.array([0.1, 0.12, 0.9, 0.88] * 50), "own").draw(np.random.default_rng(0), 5000)
+        / GRID
+    )
+    assert 0.45 < drawn.mean() < 0.55
+    assert ((drawn < 0.4) | (drawn > 0.6)).mean() > 0.7
+
+
+def test_loss_of_queries() -> None:
+    empty = np.empty((0, 1), dtype=np.int64)
+    assert symmetric_loss({"q": empty}, {"q": empty}) == 0
+    assert symmetric_loss({}, {}) == 0
+    pairs = {"p": np.array([[0, -5], [1, 7]]), "q": empty}
+    assert symmetric_loss(pairs, {"p": np.array([[1, 7]]), "q": empty}) == 0.25
