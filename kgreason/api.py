@@ -65,9 +65,9 @@ class Reasoned:
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
         """Facts of a predicate as an Arrow table with columns ``c1, c2, ...``."""
-        from kgreason.graph.interchange import facts_to_arrow
+        from kgreason.tables import to_arrow
 
-        return facts_to_arrow(self.facts, predicate)
+        return to_arrow(self.facts, predicate)
 
     def to_pandas(self, predicate: str) -> pandas.DataFrame:
         """Facts of a predicate as a pandas frame (needs pandas)."""
@@ -180,7 +180,7 @@ def reason(
     from kgreason.graph.io.load import load_facts
 
     program = load(rules)
-    facts = load_facts(program, sources(data), progress)
+    facts = load_facts(program, data or {}, progress)
     result = evaluate(program, facts, goals=outputs, limits=limits or Limits(), progress=progress)
     return Reasoned(result.facts, result.stats)
 
@@ -378,20 +378,5 @@ def _graph(
     from kgreason.graph.io.load import load_graph
     from kgreason.graph.model import KnowledgeGraph
 
-    return data if isinstance(data, KnowledgeGraph) else load_graph(program, sources(data), progress)
+    return data if isinstance(data, KnowledgeGraph) else load_graph(program, data or {}, progress)
 
-
-def sources(data: Mapping[str, Any] | None) -> dict[str, list[object]]:
-    """Sources of each predicate: paths become files with their options, tables in memory stay as they are."""
-    from kgreason.graph.io.source import SourceSpec, parse_file
-
-    def file(item: object) -> object:
-        return parse_file(str(item)) if isinstance(item, str | Path) else item
-
-    def files(given: object) -> list[object]:
-        several = isinstance(given, Sequence) and not isinstance(given, str)
-        if several and given and all(isinstance(item, str | Path | SourceSpec) for item in given):
-            return [file(item) for item in given]
-        return [file(given)]
-
-    return {predicate: files(given) for predicate, given in (data or {}).items()}

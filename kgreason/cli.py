@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
@@ -142,7 +143,7 @@ def reason(
     if as_json:
         facts = {p: result.rows(p) for p in result.predicates} if out is None else {}
         counts = {p: result.facts.count(p) for p in result.predicates}
-        _print_json({"format": 1, "counts": counts, "facts": facts, "stats": result.stats.as_dict()})
+        _print_json({"format": 1, "counts": counts, "facts": facts, "stats": asdict(result.stats)})
         return 0
     if out is None:
         print_facts(result.facts)

@@ -89,10 +89,10 @@ class Diagnostic:
 
 
 def _quote(span: Span, source: str) -> list[str]:
-    lines = source.splitlines() or [""]
+    lines = source.split("\n")  # spans count line feeds only
     if not 1 <= span.line <= len(lines):
         return []
-    line = lines[span.line - 1].replace("\t", " ")
+    line = "".join(c if c.isprintable() else " " for c in lines[span.line - 1])
     end = span.end_column if span.end_line == span.line else len(line) + 1
     start, width = span.column - 1, max(1, end - span.column)
     if len(line) > 160:  # keep the culprit in view on very long lines

@@ -20,11 +20,13 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymize.base import Release
+from kgreason.engine.table import Facts
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.io.load import load_graph
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.tables import value_columns
 
 MARKS = {"release": ("README.txt", "rules.vada", "nodes.csv"), "private": ("mapping.csv", "report.json")}
 
@@ -282,11 +284,10 @@ def resolve_mapping(
 def write_facts(folder: Path, facts: Facts) -> None:
     """Write ``<predicate>.csv`` for every predicate; files are replaced one by one, each of them whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    for predicate, table in facts.tables.items():
-        columns = [value_column(kind, data, facts.symbols) for kind, data in zip(table.kinds, table.columns, strict=True)]
-        names = tuple(f"c{i + 1}" for i in range(table.arity))
+    for predicate in facts.tables:
+        columns = value_columns(facts, predicate)
         with replacing(folder / f"{predicate}.csv") as path:
-            write_csv(path, names, columns)
+            write_csv(path, tuple(columns), tuple(columns.values()))
 
 
 def write_graph(path: Path, graph: KnowledgeGraph) -> None:

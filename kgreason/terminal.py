@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from kgreason.engine.table import Facts
     from kgreason.progress import Progress
 
-SHOWN = 20  # facts of a predicate and witnesses of an item shown to a person
+SHOWN = 20  # facts of a predicate shown to a person
+WITNESSES = 3  # of a violated item
 BAR_AFTER = 0.5  # seconds; shorter steps would only flicker
 
 Row = tuple[str, str]
@@ -116,8 +117,12 @@ def print_facts(facts: Facts) -> None:
 
 def print_stats(stats: Stats) -> None:
     """Print what an evaluation took, on standard error."""
-    for line in stats.lines():
-        print(line, file=sys.stderr)
+    for stratum in stats.strata:
+        names = ", ".join(stratum.predicates)
+        print(f"stratum {names}: {stratum.rounds:,} rounds, {stratum.seconds:.3f} s", file=sys.stderr)
+        for rule in stratum.rules:
+            print(f"  {rule.facts:>12,} facts {rule.seconds:>9.3f} s  {rule.rule}", file=sys.stderr)
+    print(f"total: {stats.seconds:.3f} s", file=sys.stderr)
 
 
 def print_anonymization(result: Anonymization, release: Path, private: Path) -> None:
@@ -127,7 +132,7 @@ def print_anonymization(result: Anonymization, release: Path, private: Path) -> 
     table(
         [
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
-            ("guarantee", f"{result.release.guarantee}: {'holds' if result.holds else 'DOES NOT HOLD'}"),
+            ("guarantee", f"{result.release.guarantee} {'holds' if result.holds else 'DOES NOT HOLD'}"),
             *verdict_rows(result.verdict),
             *score_rows(result.score),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
@@ -150,25 +155,32 @@ def print_score(score: Score) -> None:
 def print_witnesses(verdict: Verdict) -> None:
     """Print for each violated item the first few witnesses."""
     for item in verdict.items:
-        if item.holds:
-            continue
-        print(f"\n{item.name}: violated. {item.detail}")
-        for witness in item.witnesses[:3]:
-            print("\n".join(f"  {line}" for line in str(witness).splitlines()))
+        if not item.holds:
+            print(f"\nWitnesses against {item.name}:")
+            for witness in item.witnesses[:WITNESSES]:
+                print("\n".join(f"  {line}" for line in witness.splitlines()))
 
 
 def verdict_rows(verdict: Verdict) -> list[Row]:
-    """Rows on the items of the definition."""
-    rows = [(item.name, ("holds" if item.holds else "VIOLATED") + f": {item.detail}") for item in verdict.items]
-    return [*rows, ("δ-anonymity", str(verdict.delta))]
+    """Rows on the items of the definition: violated ones each, the others in one."""
+    kept = ", ".join(item.name for item in verdict.items if item.holds)
+    rows = [("violated", f"{item.name}: {item.detail}") for item in verdict.items if not item.holds]
+    delta = "not decided" if verdict.delta is None else str(verdict.delta)
+    return [*rows, ("checked and kept", kept or "nothing"), ("δ-anonymity", f"{delta}, x = {verdict.x}")]
 
 
 def score_rows(score: Score) -> list[Row]:
     """Rows on utility and fidelity."""
+    utility, fidelity = score.utility, score.fidelity
+    weights = [f"weights of {name} {distance:.3f}" for name, distance in fidelity.weights.items()]
     return [
-        ("U (0 is best)", f"{score.utility.u:.3f}"),
-        ("U△ (0 is best)", f"{score.utility.u_symmetric:.3f}"),
-        *(("fidelity" if i == 0 else "", line) for i, line in enumerate(score.fidelity.lines())),
+        ("U (0 is best)", f"{utility.u:.3f}"),
+        ("U△ (0 is best)", f"{utility.u_symmetric:.3f}"),
+        (
+            "fidelity",
+            f"vertices {fidelity.vertices_added_percent:+.1f} %, edges {fidelity.edges_added_percent:+.1f} %",
+        ),
+        ("  Wasserstein-1", ", ".join([f"degree {fidelity.degree:.3f}", *weights])),
     ]
 
 

@@ -10,6 +10,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.vertices import vertex_positions
 from kgreason.analysis.weights import Use, monotone_outcome, weight_uses
 from kgreason.engine import naive
+from kgreason.errors import EvaluationError
 from kgreason.graph import induced
 from kgreason.graph.induced import InducedReasoner, derived_within
 from kgreason.graph.kernels import place_of, tie_between
@@ -283,6 +284,25 @@ def test_negative_weights_are_looked_at_in_full() -> None:
     members = np.array([[0, 1], [0, 1], [0, 1]])
     members[1:] = [[0, 2], [0, 3]]
     assert np.array_equal(derived_within(graph, program, members), one_by_one(graph, program, members))
+
+
+def test_ends_of_cells_may_fail_where_weights_do_not() -> None:
+    program = load_text(
+        """@edge("own"). @derived("p").
+        major(Y) :- own(X,Y,W), V = msum(W,<X>), V > 0.5.
+        majors(C) :- major(Y), C = mcount(Y).
+        p(X,Y) :- own(X,Y,_), majors(C), D = 10 / (C - 1), D > 0."""
+    )
+    assert monotone_outcome(program.restricted(["p"]), weight_uses(program)) == {"major"}
+    # 0.26 + 0.2 is no majority, but the greatest weights of the same cells, 0.49 + 0.24, are one
+    edges = [("A", "C", 0.26), ("B", "C", 0.2), ("D", "E", 0.49), ("E", "D", 0.24)]
+    graph = KnowledgeGraph.from_edges(edges, relation="own", vertices="ABCDE")
+    reasoner = InducedReasoner(graph, program)
+    assert not reasoner.derived(np.array([[0, 1, 2]])).any()
+    assert reasoner.ambiguous == 1
+    alone = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
+    with pytest.raises(EvaluationError, match="zero"):
+        derived_within(alone, program, np.array([[0, 1]]))
 
 
 def test_generic_programs(programs: dict[str, CheckedProgram]) -> None:

@@ -159,6 +159,12 @@ def test_kinds_are_inferred_by_column(write: Callable[..., Path]) -> None:
     assert rows(FREE, "p", path) == [(1, 1.5, "007"), (-2, 3.0, "12")]
 
 
+def test_integers_in_percent_or_scaled_are_doubles(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "1,2,50\n2,3,25\n")
+    assert rows(FREE, "p", path, percent="true") == [(1, 2, 0.5), (2, 3, 0.25)]
+    assert rows(FREE, "p", path, scale="abs") == [(1, 2, 1.0), (2, 3, 0.5)]
+
+
 def test_booleans_only_if_mapped(write: Callable[..., Path]) -> None:
     path = write("a.csv", "k,yes,z\nk2,true,1\nk3,FALSE,2\n")
     assert rows(FREE, "p", path, useHeaders="true")[0] == ("k2", "true", 1)
@@ -316,7 +322,9 @@ def test_konect_forms(write: Callable[..., Path]) -> None:
     assert rows(EDGE, "e", bipartite, prefix="u,m") == [("u1", "m1")]
 
 
-MTX = "%%MatrixMarket matrix coordinate real symmetric\n% comment\n3 3 4\n1 1 1474.8\n2 1 -9.017\n3 2 -.00593\n3 3 2E+1\n"
+MTX = "%%MatrixMarket matrix coordinate real symmetric\n% comment\n3 3 4\n" + (
+    "1 1 1474.8\n2 1 -9.017\n3 2 -.00593\n3 3 2E+1\n"
+)
 
 
 def test_symmetric_matrix(write: Callable[..., Path]) -> None:
@@ -352,9 +360,9 @@ def test_other_matrices(write: Callable[..., Path]) -> None:
         ),
         (
             "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n",
-            "a.mtx:3: '3' is not a column index",
+            "a.mtx:3: '3' is no column index",
         ),
-        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 0 1\n", "'0' is not a column index"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 0 1\n", "'0' is no column index"),
         (
             "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n",
             "2 fields in an entry of a real matrix",
@@ -365,7 +373,7 @@ def test_bad_matrices(write: Callable[..., Path], text: str, words: str) -> None
     assert words in fails(EDGE, "e", write("a.mtx", text))
 
 
-NET = '*vertices 4\r\n   1 "Caf\xe9"\r\n   2 "Twin"\r\n   3 "Twin"\r\n*arcs\r\n1       2\r\n 1 4\r\n*edges\r\n2 3'
+NET = '*vertices 4\r\n  1 "Caf\xe9"\r\n   2 "Twin"\r\n   3 "Twin"\r\n*arcs\r\n1   2\r\n 1 4\r\n*edges\r\n2 3'
 
 
 def test_pajek(write: Callable[..., Path]) -> None:
@@ -465,7 +473,8 @@ def test_bind_mapping_and_replacement(write: Callable[..., Path], tmp_path: Path
     program = bound(
         tmp_path,
         """@edge("own"). @input("own"). @bind("own","csv delimiter=';' useHeaders=true","","a.csv").
-        @mapping("own",0,"whom","string"). @mapping("own",1,"who","string"). @mapping("own",2,"share","percent").
+        @mapping("own",0,"whom","string"). @mapping("own",1,"who","string").
+        @mapping("own",2,"share","percent").
         control(X,Y) :- own(X,Y,W), W > 0.5.""",
     )
     assert list(load_facts(program, {}).rows("own")) == [("b", "a", 0.555)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_text
 from kgreason.anonymize.density import GRID, WeightDensity
 from kgreason.anonymize.loss import query_answers, symmetric_loss
-from kgreason.anonymize.noise import WeightNoising
+from kgreason.anonymize.noise import WeightNoising, _told_apart
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import SILENT
@@ -141,3 +141,22 @@ def test_loss_of_queries() -> None:
     assert symmetric_loss({}, {}) == 0
     pairs = {"p": np.array([[0, -5], [1, 7]]), "q": empty}
     assert symmetric_loss(pairs, {"p": np.array([[1, 7]]), "q": empty}) == 0.25
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=8, unique=True),
+    st.integers(0, 99),
+)
+def test_colliding_draws_are_drawn_again(rows: list[tuple[int, int]], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pair, old = np.array(rows).T
+    units = _told_apart(old.copy(), pair, old, lambda clash: rng.integers(0, 30, int(clash.sum())), "own")
+    new = set(zip(pair.tolist(), units.tolist(), strict=True))
+    assert len(new) == len(rows)
+    assert not new & set(rows)
+
+
+def test_hopeless_collisions_are_named() -> None:
+    old, pair = np.array([0, 1]), np.zeros(2, dtype=np.int64)
+    with pytest.raises(AnonymizationError, match="no weights of relation 'own' were found"):
+        _told_apart(old.copy(), pair, old, lambda clash: np.ones(int(clash.sum()), dtype=np.int64), "own")

@@ -127,7 +127,9 @@ def test_documentation_is_the_block_right_above() -> None:
     assert isinstance(fact, Fact)
     assert isinstance(rule, Rule)
     assert (fact.documentation, rule.documentation) == ("", "Rule.")
-    assert parse("%% One.\n%% Two.\np(1).").clauses[0].documentation == "One.\nTwo."  # type: ignore[union-attr]
+    (fact,) = parse("%% One.\n%% Two.\np(1).").clauses
+    assert isinstance(fact, Fact)
+    assert fact.documentation == "One.\nTwo."
 
 
 def test_names_of_aggregates_and_operators_are_predicates_too() -> None:
@@ -162,9 +164,9 @@ def test_forms_of_aggregates(text: str, aggregate: Aggregate) -> None:
 
 def test_precedence() -> None:
     (condition,) = body("X + Y * -Z % 2 < 3 && !X == Y || #T")
-    assert str(condition) == "((X + ((Y * -Z) % 2)) < 3) && (!(X == Y)) || #T".replace("((X", "(((X", 1).replace(
-        "(!(X == Y))", "(!(X == Y)))"
-    )
+    assert str(condition) == "((X + ((Y * -Z) % 2)) < 3) && (!(X == Y)) || #T".replace(
+        "((X", "(((X", 1
+    ).replace("(!(X == Y))", "(!(X == Y)))")
     assert body("X - Y - Z > 0")[0] == Condition(Binary(">", Binary("-", Binary("-", X, Y), Z), Constant(0)))
     assert body("X <> Y")[0] == Condition(Binary("!=", X, Y))
     assert body("(X = 1) || (Y = 2)")[0] == Condition(
@@ -333,7 +335,8 @@ ERRORS = {
         "p(X) :- X = 1" + "+1" * 120 + ".",
         """\
 <text>:1:1: error[E006]: this is nested more than 100 levels deep
-  1 | p(X) :- X = 1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+\
+  1 | p(X) :- X = 1+1+1+1+1+1+1+1+1\
++1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+\
 1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+
     | """
         + "^" * 100
@@ -460,11 +463,15 @@ def _negatable(node: Expression) -> bool:
 def _numeric_remainder(node: Binary) -> bool:
     """Beside a string or a boolean, ``%`` starts a comment."""
     sides = (node.left, node.right)
-    return node.operator != "%" or not any(isinstance(s, Constant) and type(s.value) in (str, bool) for s in sides)
+    return node.operator != "%" or not any(
+        isinstance(s, Constant) and type(s.value) in (str, bool) for s in sides
+    )
 
 
 def _larger(smaller: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-    operators = st.sampled_from(["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "in", "!in"])
+    operators = st.sampled_from(
+        ["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "in", "!in"]
+    )
     return (
         st.builds(Binary, operators, smaller, smaller).filter(_numeric_remainder)
         | st.builds(Unary, st.just("-"), smaller.filter(_negatable))
@@ -493,7 +500,9 @@ CLAUSES = (
         st.lists(ATOMS, min_size=1, max_size=2).map(tuple),
         st.lists(ITEMS, min_size=1, max_size=4).map(tuple),
     )
-    | st.builds(Annotation, st.sampled_from(["output", "mapping"]), st.lists(CONSTANTS, max_size=3).map(tuple))
+    | st.builds(
+        Annotation, st.sampled_from(["output", "mapping"]), st.lists(CONSTANTS, max_size=3).map(tuple)
+    )
 )
 PROGRAMS = st.builds(Program, st.lists(CLAUSES, max_size=4).map(tuple))
 
@@ -508,8 +517,11 @@ EXAMPLE = """%% doc
 @bind("own","csv useHeaders=true delimiter=';'","","own.csv"). @param("q", 0.5).
 control(X,X) :- company(X). p(#f(X), {1,2}, [3], 2024-01-15) :- X = Y % 2, _ > ${q}.
 control(X,Z) <- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 0.5, not r("a""b\\n"), X<-1.
-X = Y :- p(X,Y). #F :- q. @label("x") r(1) . s(-9223372036854775808, ${q}, "${q}") :- [-][0,1] p(X), llm:f(X)."""
-PIECES = st.sampled_from(list("pX_()[]{}<>,.;:-=!&|+*/%@#$\"\\\n1 ") + ["${", ":-", "<-", "not", "in", "0.", "\0", "é"])
+X = Y :- p(X,Y). #F :- q.
+@label("x") r(1) . s(-9223372036854775808, ${q}, "${q}") :- [-][0,1] p(X), llm:f(X)."""
+PIECES = st.sampled_from(
+    [*list('pX_()[]{}<>,.;:-=!&|+*/%@#$"\\\n1 '), "${", ":-", "<-", "not", "in", "0.", "\x00", "é"]
+)
 
 
 @settings(deadline=None)

@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import combinations, permutations, product
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -401,8 +402,8 @@ def test_equal_out_degree() -> None:
     assert failed(verdict) == ["images"]
     assert verdict["images"].witnesses[0].splitlines()[-1] == (
         "  KG-isomorphic to 1 other subgraphs of the release; 1 share no vertex with it; of these 0 can have "
-        "all labels, in-degrees and out-degrees different from its own; in 100% of the placements the vertex in "
-        "the place of r0 has its out-degree, 1"
+        "all labels, in-degrees and out-degrees different from its own; in 100% of the placements the vertex "
+        "in the place of r0 has its out-degree, 1"
     )
 
 
@@ -417,9 +418,13 @@ def test_overlapping_images() -> None:
     assert verdict.delta.satisfied == 0
     assert verdict["images"].witnesses[0].splitlines()[-1] == (
         "  KG-isomorphic to 8 other subgraphs of the release; 8 share no vertex with it; of these 2 can have "
-        "all labels, in-degrees and out-degrees different from its own, but no 2 of them that are disjoint and different "
-        "from each other"
+        "all labels, in-degrees and out-degrees different from its own, but no 2 of them that are disjoint "
+        "and different from each other"
     )
+
+
+def test_delta_is_never_rounded_up_to_one() -> None:
+    assert str(Delta(99_999, 100_000)) == "0.999 (99,999 of 100,000, exact)"
 
 
 def test_many_failures_show_some() -> None:
@@ -505,6 +510,20 @@ def test_klone_releases_hold(rules: CheckedProgram, x: int) -> None:
     original, release = klone_release(rules, x)
     verdict = verify(original, release.graph, release.mapping, rules, 3, x)
     assert verdict.holds, str(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("x", [2, 3, 4])
+def test_klone_on_face_to_face_contacts(real_data: Path, x: int) -> None:
+    """410 vertices and up to 535,413 attacked subgraphs."""
+    lines = (real_data / "weighted" / "infect-dublin.edges").read_text(encoding="utf-8").splitlines()
+    original = KnowledgeGraph.from_edges([tuple(line.split()[:2]) for line in lines], relation="own")
+    rng = np.random.default_rng(x)
+    augmented = Klone(k=3, trials=1).augment(original, OWN_REACH, rng, SILENT)
+    release = publish(augmented, rng, set(original.labels))
+    verdict = verify(original, release.graph, release.mapping, OWN_REACH, 3, x)
+    assert verdict.holds
+    assert verdict.delta.total == {2: 2_765, 3: 34_756, 4: 535_413}[x]
 
 
 @pytest.mark.parametrize(
@@ -634,7 +653,8 @@ def test_find_images_against_every_choice(seed: int, need: int, patience: int) -
     targets = members[rng.integers(12, size=6)]
     turns = np.array(list(permutations(range(size))))[: int(rng.integers(1, 3))]
     images_ = np.full((6, need), -1, dtype=np.int64)
-    status = kernels.find_images(targets, members, turns, traits, need, patience, 10**6, images_)
+    index = images.unusual_degrees(members, traits)
+    status = kernels.find_images(targets, members, turns, traits, *index, need, patience, 10**6, images_)
     assert status.tolist() == plain_find_images(targets, members, turns, traits, need)
     for target, row in zip(targets[status == 1], images_[status == 1], strict=True):
         chosen = np.array([target, *(members[i // len(turns)][turns[i % len(turns)]] for i in row)])
@@ -650,6 +670,7 @@ def test_find_images_gives_up_within_its_budget() -> None:
     members = np.arange(n)[:, None]
     found = np.zeros((1, 3), dtype=np.int64)
     turns = np.zeros((1, 1), dtype=np.int64)
-    given_up = kernels.find_images(members[:1], members, turns, traits, 3, 10**6, 5, found)
-    decided = kernels.find_images(members[:1], members, turns, traits, 3, 0, 10**6, found)
+    index = images.unusual_degrees(members, traits)
+    given_up = kernels.find_images(members[:1], members, turns, traits, *index, 3, 10**6, 5, found)
+    decided = kernels.find_images(members[:1], members, turns, traits, *index, 3, 0, 10**6, found)
     assert (given_up.tolist(), decided.tolist()) == ([-1], [0])

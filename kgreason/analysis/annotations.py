@@ -158,6 +158,7 @@ def _bind(clause: Annotation, predicate: str, folder: Path, read: Annotations, f
         )
         return
     path = folder / str(clause.arguments[2].value) / str(clause.arguments[3].value)
+    source = "net" if source == "pajek" else source
     read.binds.append(Bind(predicate, source, options, str(path), clause.span))
 
 

@@ -100,7 +100,7 @@ def _check(text: str, file: str, folder: Path) -> tuple[CheckedProgram | None, t
     notes = read_annotations([c for c in program.clauses if isinstance(c, Annotation)], folder, findings)
     arities = _arities(program, findings)
     facts = _facts(program, findings)
-    defined = frozenset(_heads(program)) | frozenset(a.predicate for a in facts) | notes.inputs()
+    defined = _defined(program) | notes.inputs()
     drafts = _drafts(program, defined, findings)
     heads = frozenset(_heads(program))
     check_declared(notes, arities, heads, not syntax, findings)
@@ -148,6 +148,17 @@ def _atoms(program: Program) -> Iterator[Atom]:
 
 def _heads(program: Program) -> dict[str, None]:
     return dict.fromkeys(a.predicate for c in program.clauses if isinstance(c, Rule) for a in c.head)
+
+
+def _defined(program: Program) -> frozenset[str]:
+    """Predicates with rules, facts or a source, be they right or wrong."""
+    facts = {c.atom.predicate for c in program.clauses if isinstance(c, Fact)}
+    sources = {
+        str(c.arguments[0].value)
+        for c in program.clauses
+        if isinstance(c, Annotation) and c.name == "bind" and c.arguments
+    }
+    return frozenset(_heads(program)) | facts | sources
 
 
 def _used(program: Program, notes: Annotations) -> dict[str, Span]:

@@ -16,6 +16,8 @@ _WIDTHS: dict[str, tuple[Callable[[int], bool], str]] = {
     "incoming_sum": (lambda arity: arity == 3, "weights are the third argument of an edge predicate"),
 }
 
+_LOOKED_UP = 20  # so many undefined predicates are compared with all others for a misspelling
+
 
 def check_declared(
     notes: Annotations, arities: Mapping[str, int], heads: frozenset[str], whole: bool, findings: Findings
@@ -92,11 +94,10 @@ def check_undefined(
 ) -> None:
     """Warn of predicates that have no facts, no rules and no annotation."""
     known = frozenset(defined)
-    for predicate, span in used.items():
-        if predicate in known:
-            continue
-        same = [p for p in known if arities.get(p) == arities.get(predicate)]
-        closest = suggest(predicate, same) or suggest(predicate, known)
+    undefined = [(predicate, span) for predicate, span in used.items() if predicate not in known]
+    for i, (predicate, span) in enumerate(undefined):
+        same = [p for p in known if arities.get(p) == arities.get(predicate)] if i < _LOOKED_UP else []
+        closest = suggest(predicate, same)
         findings.add(
             "W501",
             f"`{predicate}` has no facts, no rules and no source in this file",

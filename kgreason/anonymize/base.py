@@ -29,7 +29,9 @@ class Guarantee:
     x: int | None
 
     def __str__(self) -> str:
-        return f"({self.k},{'x' if self.x is None else self.x})-isomorphism"
+        return (
+            f"({self.k},x)-isomorphism for every x" if self.x is None else f"({self.k},{self.x})-isomorphism"
+        )
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,9 @@ class WeightNoising:
             loss = symmetric_loss(reference, query_answers(candidate, needed))
             if loss < least:
                 best, least = candidate, loss
+            if least == 0:  # no draw can lose less
+                progress.advance(self.trials - trial)
+                break
             progress.advance()
         return best
 

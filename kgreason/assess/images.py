@@ -2,9 +2,9 @@
 
 Subgraphs X1 of the original and subgraphs of the release fall into classes by KG-isomorphism, each written in
 the canonical order of its class. An image of X1 is then a member of its class turned by an automorphism, and
-what remains is to find k - 1 of these that share no vertex and no trait at any position. Most X1 find them among
-the X1 of their class; for the others the subgraphs of the release are listed, and only those in classes that
-still need members are kept. An X1 fails only after all members of its class have been looked at.
+what remains is to find k - 1 of these that share no vertex and no trait at any position. Most X1 find them
+among the X1 of their class; for the others the subgraphs of the release are listed, and only those in classes
+that still need members are kept. An X1 fails only after all members of its class have been looked at.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Space:
             return ground
         derived = self._reasoner.derived(members)
         bits = (1 << np.arange(len(self.rules.derived), dtype=np.int64))[None, :, None, None]
-        return ground + self.ground_types * (derived * bits).sum(axis=1).reshape(ground.shape)
+        sets: Ints = (derived * bits).sum(axis=1).reshape(ground.shape)
+        return ground + self.ground_types * sets
 
 
 @dataclass
@@ -183,8 +184,7 @@ class _Search:
         order = np.argsort(t.classes, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(t.classes[order])) + 1):
             if len(rows):
-                pool = t.members[rows[scrambled(len(rows))[:SAMPLE]]]
-                self.resolve(rows, pool, PATIENCE)
+                self.resolve(rows, _sample(t.members[rows], self.space.traits), PATIENCE)
                 self.progress.advance(len(rows))
 
     def resolve(self, rows: Ints, pool: Ints, budget: int) -> None:
@@ -198,11 +198,12 @@ class _Search:
         rows = rows[np.argsort(marks)]
         turns = self.full.form(int(t.classes[rows[0]])).automorphisms
         pool = _spread(pool)
+        index = unusual_degrees(pool, traits)
 
         def block(mine: Ints) -> None:
             images = np.empty((len(mine), self.need), dtype=np.int64)
             t.status[mine] = find_images(
-                t.members[mine], pool, turns, traits, self.need, PATIENCE, budget, images
+                t.members[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, images
             )
 
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # the kernel releases the interpreter lock
@@ -229,7 +230,7 @@ class _Search:
         self.stream(_all_subsets(n, self.size), wanted)
 
     def stream(self, subsets: Iterable[Ints], wanted: Ints) -> None:
-        """List subgraphs of the release, keep those of wanted classes, and try again as their number grows."""
+        """List subgraphs of the release, keep those of wanted classes, and try again as they grow."""
         self.progress.step(f"subgraphs of the release of {self.size} vertices")
         pool = _Pool(self.size)
         tried = 0
@@ -289,6 +290,42 @@ class _Pool:
         """Members of a class, in no particular order."""
         first, stop = np.searchsorted(self._classes, [number, number + 1])
         return self._members[first:stop]
+
+
+def unusual_degrees(pool: Ints, traits: Ints) -> tuple[Ints, Ints, Ints]:
+    """List the members whose degree at a position is not the usual one there, where these are few.
+
+    An attacked subgraph with the usual degree can only have images among them.
+
+    Returns
+    -------
+    usual, start, unusual
+        As `find_images` takes them.
+    """
+    usual: list[int] = []
+    rows: list[Ints] = []
+    for q in range(pool.shape[1]):
+        for d in range(2):
+            degrees = traits[pool[:, q], d]
+            usual.append(int(np.bincount(degrees, minlength=1).argmax()))
+            rows.append(np.flatnonzero(degrees != usual[-1]))
+            if len(rows[-1]) > len(pool) // 4:
+                usual[-1], rows[-1] = -1, rows[-1][:0]
+    start = np.cumsum([0, *map(len, rows)])
+    return np.array(usual, dtype=np.int64), start.astype(np.int64), np.concatenate(rows).astype(np.int64)
+
+
+def _sample(members: Ints, traits: Ints) -> Ints:
+    """Some members, half of them with unusual degrees, which differ from most others."""
+    if len(members) <= SAMPLE:
+        return members
+    order = scrambled(len(members))
+    _, _, unusual = unusual_degrees(members, traits)
+    odd = np.bincount(unusual, minlength=len(members))
+    half = SAMPLE // 2
+    picked: Ints = np.concatenate([order[np.argsort(-odd[order], kind="stable")[:half]], order[:half]])
+    sample: Ints = members[picked]
+    return sample
 
 
 def _spread(pool: Ints) -> Ints:

@@ -25,8 +25,8 @@ def next_subsets(
     """Go on listing the connected vertex sets of an undirected graph until `out` is full.
 
     Each set is found once, from its least vertex (ESU of Wernicke, "Efficient detection of network motifs",
-    2006). The state is kept by the caller between calls: ``head = [root, number of chosen vertices]``; at depth
-    d the vertices ``open_[at[d]:end[d]]`` may still join; `seen` marks the chosen ones and all their
+    2006). The state is kept by the caller between calls: ``head = [root, number of chosen vertices]``; at
+    depth d the vertices ``open_[at[d]:end[d]]`` may still join; `seen` marks the chosen ones and all their
     neighbours.
 
     Parameters
@@ -277,6 +277,9 @@ def find_images(
     members: Ints,
     turns: Ints,
     traits: Ints,
+    usual: Ints,
+    start: Ints,
+    unusual: Ints,
     need: int,
     patience: int,
     budget: int,
@@ -295,6 +298,9 @@ def find_images(
         Shape (M, x), in canonical order; and the automorphisms of the canonical form, shape (F, x).
     traits
         In-degree, out-degree and label number of each vertex, shape (n, 3).
+    usual, start, unusual
+        Trait d (in-degree 0, out-degree 1) of column q of `members` is mostly ``usual[2q+d]``; in the rows
+        ``unusual[start[2q+d]:start[2q+d+1]]`` it is not. -1 where such rows are not listed.
     patience
         Comparisons after which a search stops to count whether it can succeed at all.
     budget
@@ -309,7 +315,6 @@ def find_images(
     """
     size = targets.shape[1]
     f = len(turns)
-    total = len(members) * f
     status = np.zeros(len(targets), dtype=np.int64)
     alike = np.empty(256, dtype=np.int64)  # placements that differ from the target in all degrees
     mine = np.empty(256, dtype=np.int64)  # those of them that share no vertex with it
@@ -317,7 +322,10 @@ def find_images(
     left = np.zeros(need + 1, dtype=np.int64)
     chosen = np.zeros(need, dtype=np.int64)
     known = 0
+    turn = 0
     scan = 0
+    pick = -1
+    length = 0
     hopeless = False
     for t in range(len(targets)):
         same = t > 0
@@ -328,6 +336,7 @@ def find_images(
             same = traits[u, 0] == traits[v, 0] and traits[u, 1] == traits[v, 1]
         if not same:
             known = 0
+            turn = 0
             scan = 0
             hopeless = False
         if hopeless:
@@ -343,15 +352,28 @@ def find_images(
                 c = alike[position]
                 position += 1
             else:
-                while scan < total and c < 0:
-                    m, g = scan // f, scan % f
-                    c = scan
-                    for p in range(size):
-                        u, v = targets[t, p], members[m, turns[g, p]]
-                        if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1]:
-                            c = -1
-                            break
-                    scan += 1
+                while turn < f and c < 0:
+                    if scan == 0:
+                        pick = -1
+                        length = len(members)
+                        for p in range(size):
+                            for d in range(2):
+                                s = 2 * turns[turn, p] + d
+                                if traits[targets[t, p], d] == usual[s] and start[s + 1] - start[s] < length:
+                                    pick = s
+                                    length = start[s + 1] - start[s]
+                    while scan < length and c < 0:
+                        m = scan if pick < 0 else unusual[start[pick] + scan]
+                        c = m * f + turn
+                        for p in range(size):
+                            u, v = targets[t, p], members[m, turns[turn, p]]
+                            if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1]:
+                                c = -1
+                                break
+                        scan += 1
+                    if c < 0:
+                        turn += 1
+                        scan = 0
                 if c >= 0:
                     if known == len(alike):
                         alike = np.concatenate((alike, np.empty_like(alike)))

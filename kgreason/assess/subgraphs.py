@@ -155,7 +155,7 @@ class Form:
 
 
 class Classes:
-    """Classes of x by x matrices up to permutation of the vertices; each distinct matrix is looked at once."""
+    """Classes of x by x matrices up to permutation of the vertices; equal matrices are looked at once."""
 
     def __init__(self, size: int) -> None:
         self.size = size

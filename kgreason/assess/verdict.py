@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -59,8 +60,9 @@ class Delta:
         return self.satisfied / self.total if self.total else 1.0
 
     def __str__(self) -> str:
+        value = math.floor(self.value * 1000) / 1000  # a violation never reads as 1.000
         if self.exact:
-            return f"{self.value:.3f} ({self.satisfied:,} of {self.total:,}, exact)"
+            return f"{value:.3f} ({self.satisfied:,} of {self.total:,}, exact)"
         return (
             f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}, {self.undecided:,} undecided)"
         )

@@ -2,8 +2,8 @@
 
 References
 ----------
-Definition 4.1 of the KGISO paper. The checker shares no code with the anonymizers, but the graph model and the
-reasoner.
+Definition 4.1 of the KGISO paper. The checker shares no code with the anonymizers, but the graph model and
+the reasoner.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def verify(
 
     Examples
     --------
-    A holding and its company are released with a copy of both, but the holding has one company in either place:
+    Both a holding and its company have a copy, but the holding has one company in either place:
 
     >>> from kgreason.analysis.check import load_text
     >>> rules = load_text('@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')

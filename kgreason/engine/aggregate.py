@@ -10,6 +10,7 @@ from kgreason.engine import kernels
 from kgreason.engine.relation import CHUNK, NO_RANKS, Rows, Slots, grown
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind, doubles
+from kgreason.plan.ir import plain
 
 FUNCTIONS = {
     "sum": kernels.SUM,
@@ -44,9 +45,9 @@ class Keys:
 class Groups:
     """Contributions by group.
 
-    Each contributor counts with its best value: the least for a minimum, else the greatest. In recursion, `add` keeps
-    the totals up to date and `changes` gives those that changed; otherwise `totals` computes all at the end, so that no
-    total depends on the order of the contributions.
+    Each contributor counts with its best value: the least for a minimum, else the greatest. In recursion,
+    `add` keeps the totals up to date and `changes` gives those that changed; otherwise `totals` computes all
+    at the end, so that no total depends on the order of the contributions.
 
     Parameters
     ----------
@@ -59,8 +60,7 @@ class Groups:
     def __init__(
         self, aggregation: Aggregation, width: int, contributors: int, kind: Kind, symbols: Symbols
     ) -> None:
-        function = aggregation.function
-        self.name = function.removeprefix("m") if aggregation.monotonic else function
+        self.name = plain(aggregation)
         self.kind = kind
         self.symbols = symbols
         self.keep = kernels.LEAST if self.name == "min" else kernels.GREATEST
@@ -69,7 +69,7 @@ class Groups:
         self.contributors = Keys(width + contributors)
         self.groups = Keys(width)
         self.values = self.owner = NOTHING  # of each contributor: best value, number of its group
-        self.high = self.low = np.zeros(0)  # of each group: see `kernels.tally`
+        self.high = self.low = np.empty(0)  # of each group: see `kernels.tally`
         self.whole = self.stamps = self.changed = NOTHING
         self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
         self.now = self.n_changed = 0
@@ -198,4 +198,5 @@ class Groups:
             self.stamps = grown(self.stamps, room, -1)
             self.changed = grown(self.changed, room)
         if rows > len(self.touched):
-            self.touched, self.olds, self.news, self.fresh = (np.empty(rows, dtype=np.int64) for _ in range(4))
+            buffers = [np.empty(rows, dtype=np.int64) for _ in range(4)]
+            self.touched, self.olds, self.news, self.fresh = buffers

@@ -90,7 +90,7 @@ class Scope:
     def _constant(self, value: Value) -> tuple[Kind, Function]:
         kind = kind_of(value)
         single: Values = np.asarray(self.symbols.code(str(value)) if kind is Kind.STRING else value)
-        return kind, lambda rows: single
+        return kind, lambda _rows: single
 
     def _variable(self, name: str) -> tuple[Kind, Function]:
         column, kind = self.layout.index(name), self.kinds[name]
@@ -127,9 +127,12 @@ class Scope:
 
     def _ranks(self, a: Values, b: Values) -> tuple[Values, Values]:
         if a.size + b.size < len(self.symbols) // 8:  # not worth sorting all strings
-            return tuple(np.array(self.symbols.decode(v.ravel()), dtype=object).reshape(v.shape) for v in (a, b))  # type: ignore[return-value]
+            return self._strings(a), self._strings(b)
         ranks = self.symbols.ranks()
         return ranks[a], ranks[b]
+
+    def _strings(self, codes: Values) -> Values:
+        return np.array(self.symbols.decode(codes.ravel()), dtype=object).reshape(codes.shape)
 
     def _arithmetic(self, node: Binary, whole: Expression) -> tuple[Kind, Function]:
         left_kind, left = self.compile(node.left)

@@ -1,9 +1,9 @@
 """Compiled inner loops of the engine: hashing, joins, duplicate elimination, grouped aggregation.
 
-Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose length
-is a power of two: -1 marks a free slot, any other entry holds the 31-bit hash of a key in its upper half (the
-*tag*: most probes end without touching the row) and a row number in its lower half. Callers reserve room before
-a call, so no kernel grows anything.
+Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose
+length is a power of two: -1 marks a free slot, any other entry holds the 31-bit hash of a key in its upper
+half (the *tag*: most probes end without touching the row) and a row number in its lower half. Callers reserve
+room before a call, so no kernel grows anything.
 
 All kernels take the same array types whatever the rule, so that each is compiled once.
 """
@@ -69,8 +69,8 @@ def _find(
 def _before(a: int, b: int, kind: int, ranks: Array) -> bool:
     """Whether coded value a is less than b."""
     if kind == STRING:
-        return ranks[a] < ranks[b]
-    if kind == DOUBLE:  # flipping the lower bits of negative patterns puts doubles into integer order
+        a, b = ranks[a], ranks[b]
+    elif kind == DOUBLE:  # flipping the lower bits of negative patterns puts doubles into integer order
         if a < 0:
             a ^= 0x7FFFFFFFFFFFFFFF
         if b < 0:
@@ -126,8 +126,8 @@ def improve(
 ) -> tuple[int, int]:
     """Insert rows of which one per key survives: the one with the greatest or least value at `position`.
 
-    `changed[:n_changed]` lists the rows that changed since `now` began by more than the fraction `growth` of the
-    value `told` before. Returns the new count and the new n_changed.
+    `changed[:n_changed]` lists the rows that changed since `now` began by more than the fraction `growth` of
+    the value `told` before. Returns the new count and the new n_changed.
     """
     width = batch.shape[1]
     doubles = batch.view(np.float64)
@@ -145,8 +145,8 @@ def improve(
         else:
             row = slots[s] & LOW
             old = buffer[row, position]
-            better = _before(old, value, kind, ranks) if keep == GREATEST else _before(value, old, kind, ranks)
-            if not better:
+            low, high = (old, value) if keep == GREATEST else (value, old)
+            if not _before(low, high, kind, ranks):
                 continue
             buffer[row, position] = value
             if stamps[row] == now:
@@ -197,7 +197,9 @@ def join(
     i: int,
     row: int,
 ) -> tuple[int, int, int]:
-    """Join `left` with the rows of `right` below `limit`, from left row `i` and right row `row` (-1: from the chain's head).
+    """Join `left` with the rows of `right` below `limit`, from left row `i` and right row `row` on.
+
+    A right row of -1 means the head of the chain of row i.
 
     Entries of `left_key` >= 0 are columns, others constants; entries of `takes` >= 0 are columns of the
     left, others (-1 - column) of the right. Stops when `out` is full; returns where to go on (left row, right
@@ -269,8 +271,8 @@ def contribute(
 ) -> tuple[int, int, int]:
     """Keep the best value of each contributor; rows of `batch` are group columns, contributor columns, value.
 
-    `touched` lists the contributors that are new (`fresh`) or whose value went from `olds` to the better `news`, in
-    order, one entry for each change. Returns the numbers of contributors, groups and changes.
+    `touched` lists the contributors that are new (`fresh`) or whose value went from `olds` to the better
+    `news`, in order, one entry for each change. Returns the numbers of contributors, groups and changes.
     """
     width = len(contributor_key)
     n = 0
@@ -290,9 +292,8 @@ def contribute(
         if contributor_slots[s] >= 0:
             row = contributor_slots[s] & LOW
             old = values[row]
-            if keep == ANY or not (
-                _before(old, value, kind, ranks) if keep == GREATEST else _before(value, old, kind, ranks)
-            ):
+            low, high = (old, value) if keep == GREATEST else (value, old)
+            if keep == ANY or not _before(low, high, kind, ranks):
                 continue
             olds[n] = old
             fresh[n] = 0
@@ -364,9 +365,9 @@ def tally(
 ) -> int:
     """Carry changed contributions into the totals of their groups; the arrays are those of `contribute`.
 
-    The total of a group is the double-double `high + low`, and, for integers, `whole` modulo 2^64: whether the
-    true total fits is seen from the distance of the two. `changed[:n_changed]` lists the groups whose total
-    changed since `now` began; returns the new n_changed.
+    The total of a group is the double-double `high + low`, and, for integers, `whole` modulo 2^64: whether
+    the true total fits is seen from the distance of the two. `changed[:n_changed]` lists the groups whose
+    total changed since `now` began; returns the new n_changed.
     """
     old_doubles = olds.view(np.float64)
     new_doubles = news.view(np.float64)

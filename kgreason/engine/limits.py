@@ -12,10 +12,11 @@ class Limits:
     Attributes
     ----------
     rounds
-        Most rounds of a stratum that makes new values (by arithmetic or aggregation) in recursion. Strata that only
-        move values around end by themselves and have no bound.
+        Most rounds of a stratum that makes new values (by arithmetic or aggregation) in recursion. Strata
+        that only move values around end by themselves and have no bound.
     growth
-        A double of a keyed predicate that improves by at most this fraction is stored but not propagated again.
+        A double of a keyed predicate that improves by at most this fraction is stored but not propagated
+        again.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Operators of a plan at work on batches of rows.
 
-A stage turns a stream of batches into the next. Rows are coded; `layout` names the variable in each column. A batch
-holds at most `CHUNK` rows and is only valid until the next one is asked for, because stages write into buffers of
-their own again and again.
+A stage turns a stream of batches into the next. Rows are coded; `layout` names the variable in each column. A
+batch holds at most `CHUNK` rows and is only valid until the next one is asked for, because stages write into
+buffers of their own again and again.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ class Probe:
         cls, atom: CheckedAtom, relation: Relation, layout: Layout, codes: Sequence[int | None], live: bool
     ) -> Probe:
         """Key of an atom; `live` if the relation is still growing, so that fluid values may not be hashed."""
-        columns, key, constants, checks = [], [], [], []
+        columns: list[int] = []
+        key: list[int] = []
+        constants: list[int] = []
+        checks: list[tuple[int, int]] = []
         for i, (term, constant) in enumerate(zip(atom.terms, codes, strict=True)):
             if constant is not None:
                 source = -1 - len(constants)
@@ -92,9 +95,7 @@ class Probe:
                 columns.append(i)
                 key.append(source)
         index = relation.index(tuple(columns))
-        return cls(
-            index, np.array(key, dtype=np.int64), np.array(constants, dtype=np.int64), tuple(checks)
-        )
+        return cls(index, np.array(key, dtype=np.int64), np.array(constants, dtype=np.int64), tuple(checks))
 
 
 class Joining:
@@ -241,7 +242,7 @@ class Pipeline:
             case ir.Join():
                 self._join(operator)
             case ir.AntiJoin(atom):
-                self.stages.append(Matching(self._probe(atom), ir.Part.ALL, False))
+                self._anti_join(atom)
             case ir.Filter(expression):
                 self.stages.append(filtering(self.scope.compile(expression)[1]))
             case ir.Assign(variable, expression):
@@ -288,14 +289,12 @@ class Pipeline:
             for term, kind in zip(atom.terms, kinds, strict=True)
         ]
 
-    def _probe(self, atom: CheckedAtom) -> Probe:
-        relation = self.relations[atom.predicate]
-        return Probe.make(
-            atom, relation, self.layout, self._codes(atom), atom.predicate in self.live
-        )
+    def _probe(self, atom: CheckedAtom, relation: Relation) -> Probe:
+        return Probe.make(atom, relation, self.layout, self._codes(atom), atom.predicate in self.live)
 
     def _scan(self, operator: ir.Scan) -> None:
-        atom, relation, codes = operator.atom, self.relations[operator.atom.predicate], self._codes(operator.atom)
+        atom = operator.atom
+        relation, codes = self.relations[atom.predicate], self._codes(atom)
         self.source = lambda: read(atom, relation, operator.part, codes)
         names = dict.fromkeys(t.name for t in atom.terms if isinstance(t, Variable))
         self.layout = tuple(
@@ -304,19 +303,17 @@ class Pipeline:
         )
 
     def _join(self, operator: ir.Join) -> None:
-        atom, probe = operator.atom, self._probe(operator.atom)
+        atom, probe = operator.atom, self._probe(operator.atom, self.relations[operator.atom.predicate])
         fresh = {
             t.name: i
             for i, t in reversed(list(enumerate(atom.terms)))
             if isinstance(t, Variable) and t.name not in self.layout
         }
-        repeats = [(i, j) for i, j in _repeats(atom) if atom.terms[i].name in fresh]  # type: ignore[union-attr]
+        repeats = [(i, j) for i, j in _repeats(atom) if i in fresh.values()]
         if not repeats and not probe.checks and not fresh.keys() & set(operator.columns):
             self.stages.append(Matching(probe, operator.part, True))
             return
-        takes = [
-            -1 - fresh[name] if name in fresh else self.layout.index(name) for name in operator.columns
-        ]
+        takes = [-1 - fresh[name] if name in fresh else self.layout.index(name) for name in operator.columns]
         pairs = [(-1 - i, -1 - j) for i, j in repeats]
         pairs += [(-1 - i, source) for i, source in probe.checks if source >= 0]
         wanted = [(-1 - i, int(probe.constants[-1 - source])) for i, source in probe.checks if source < 0]
@@ -328,6 +325,16 @@ class Pipeline:
         for a, constant in wanted:
             self.stages.append(filtering(_is(at[a], constant)))
         self.layout = (*operator.columns, *(f"#{column}" for column in hidden))
+
+    def _anti_join(self, atom: CheckedAtom) -> None:
+        relation, repeats = self.relations[atom.predicate], _repeats(atom)
+        if repeats:  # an index cannot compare columns of one row, so it gets only the rows where they agree
+            rows = relation.rows(ir.Part.ALL)
+            agree = np.logical_and.reduce([rows[:, i] == rows[:, j] for i, j in repeats])
+            relation = Relation(relation.arity)
+            relation.load(rows[agree], distinct=True)
+            relation.settle()
+        self.stages.append(Matching(self._probe(atom, relation), ir.Part.ALL, False))
 
     def _project(self, atom: CheckedAtom) -> None:
         sources: list[int | Callable[[Rows], npt.NDArray[np.int64]]] = []

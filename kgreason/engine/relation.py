@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ Rows = npt.NDArray[np.int64]
 CHUNK = 1 << 14
 """Most rows that one operator passes to the next at once: bounds memory and stays in the cache."""
 
+Number = TypeVar("Number", np.int64, np.float64)
+
 NO_RANKS = np.empty(0, dtype=np.int64)
 
 
@@ -32,7 +35,7 @@ def chunks(rows: Rows) -> Iterator[Rows]:
         yield rows[start : start + CHUNK]
 
 
-def grown(array: npt.NDArray[np.int64], length: int, fill: int | None = None) -> npt.NDArray[np.int64]:
+def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> npt.NDArray[Number]:
     """Copy of an array with room for `length` entries along the first axis."""
     new = np.empty((length, *array.shape[1:]), dtype=array.dtype)
     new[: len(array)] = array
@@ -86,8 +89,9 @@ class Index:
 class Relation:
     """Distinct rows in the order of their insertion.
 
-    Rows fall into three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen, count)``;
-    `turn` makes the recent ones stable and those to add recent. Joins see only stable and recent rows.
+    Rows fall into three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen,
+    count)``; `turn` makes the recent ones stable and those to add recent. Joins see only stable and recent
+    rows.
     """
 
     def __init__(self, arity: int) -> None:
@@ -183,7 +187,7 @@ class KeyedRelation(Relation):
         """The aggregated position, until the relation is settled."""
         return self.keyed.position
 
-    def load(self, rows: Rows, distinct: bool) -> None:  # noqa: ARG002: keys may repeat anyway
+    def load(self, rows: Rows, distinct: bool) -> None:  # noqa: ARG002
         """Take over rows; of those with one key the best stays."""
         super().load(rows, distinct=False)
 

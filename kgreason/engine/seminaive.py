@@ -2,7 +2,8 @@
 
 References
 ----------
-F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query processing strategies, SIGMOD 1986, §4.
+F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query processing strategies, SIGMOD
+1986, §4.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def evaluate(
     facts: Facts,
     *,
     goals: Sequence[str] | None = None,
-    limits: Limits = Limits(),  # noqa: B008: frozen
+    limits: Limits = Limits(),  # noqa: B008
     progress: Progress = SILENT,
 ) -> Result:
     """Derive the facts of some predicates.
@@ -97,8 +98,8 @@ def evaluate(
     ProgramError
         If the types of data and rules do not go together.
     EvaluationError
-        On integer overflow, division by zero, a negative contribution to a sum in recursion, and where values grow
-        beyond `limits`.
+        On integer overflow, division by zero, a negative contribution to a sum in recursion, and where values
+        grow beyond `limits`.
 
     Examples
     --------
@@ -193,11 +194,11 @@ FLOORS = {"msum": 0, "mprod": 1}
 class Fixpoint:
     """The fixpoint of one stratum.
 
-    Loop invariant, at the start of each round: for every rule of the stratum and every way to match its body with
-    *stable* facts, the head is in the relation. Each round matches the bodies in all ways that use a *recent* fact at
-    least once, with the other atoms on stable or recent ones, and puts new heads among the facts *to add*; then the
-    recent facts become stable and those to add recent. When a round adds nothing no fact is recent: all are stable, and
-    the invariant says that the relations are closed under the rules.
+    Loop invariant, at the start of each round: for every rule of the stratum and every way to match its body
+    with *stable* facts, the head is in the relation. Each round matches the bodies in all ways that use a
+    *recent* fact at least once, with the other atoms on stable or recent ones, and puts new heads among the
+    facts *to add*; then the recent facts become stable and those to add recent. When a round adds nothing no
+    fact is recent: all are stable, and the invariant says that the relations are closed under the rules.
 
     A fact of a keyed relation whose value improves counts as recent again, and its older value is forgotten.
     """
@@ -227,7 +228,7 @@ class Fixpoint:
                 progress.advance(rule.apply())
         rounds = 1
         recursive = [rule for rule in self.rules if rule.plan.recursive]
-        while any([relation.turn() for relation in self.relations]) and recursive:
+        while self._turn() and recursive:
             rounds += 1
             if self.plan.inventive and rounds > self.limits.rounds:
                 raise self._endless(recursive)
@@ -236,6 +237,10 @@ class Fixpoint:
             relation.settle()
         rules = tuple(RuleStats(rule.plan.rule.text, rule.facts, rule.seconds) for rule in self.rules)
         return StratumStats(tuple(sorted(self.plan.predicates)), rounds, perf_counter() - start, rules)
+
+    def _turn(self) -> bool:
+        recent = [relation.turn() for relation in self.relations]  # every one of them, so not inside any()
+        return any(recent)
 
     def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
         rule = next((r for r in rules if r.changed), rules[0])
@@ -272,7 +277,7 @@ class _Rule:
         raise NotImplementedError
 
     def apply(self) -> int:
-        """Carry the rule out on the recent facts, or on all if it is not recursive; returns how many are new."""
+        """Carry the rule out on recent facts, or on all if it is not recursive; returns how many are new."""
         start = perf_counter()
         self.changed = 0
         for rows in self.derived():
@@ -307,7 +312,7 @@ class _Plain(_Rule):
 
 
 class _Aggregating(_Rule):
-    """A rule whose bindings are aggregated: before the aggregate one pipeline per line, behind it one for all."""
+    """A rule with an aggregate: before it one pipeline per line, behind it one for all."""
 
     groups: Groups
     behind: Pipeline
@@ -327,7 +332,9 @@ class _Aggregating(_Rule):
         kind = pipeline.contribute((*group, *contributors), argument)
         if not hasattr(self, "groups"):
             self.aggregation = aggregation
-            self.scope = Scope((*group, aggregation.variable), self.plan.kinds, pipeline.symbols, self.plan.rule)
+            self.scope = Scope(
+                (*group, aggregation.variable), self.plan.kinds, pipeline.symbols, self.plan.rule
+            )
             self.floor = FLOORS.get(aggregation.function) if self.plan.recursive else None
             self.groups = Groups(aggregation, len(group), len(contributors), kind, pipeline.symbols)
             self.behind = pipeline.successor(self.scope.layout)

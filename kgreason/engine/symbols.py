@@ -51,7 +51,7 @@ class Symbols:
         return [strings[c] for c in codes]
 
     def ranks(self) -> npt.NDArray[np.int64]:
-        """Position of each code in the order of its strings, so that ``ranks[a] < ranks[b]`` compares strings."""
+        """Position of each code in the order of strings: ``ranks[a] < ranks[b]`` compares strings."""
         if len(self._ranks) == len(self._strings):
             return self._ranks
         order = np.argsort(np.array(self._strings, dtype=object), kind="stable")

@@ -106,12 +106,12 @@ def ownership(
     group_size: float = 6.0,
     relation: str = "own",
 ) -> KnowledgeGraph:
-    """Draw a company register: groups under holdings, joint ventures, minority holders, persons at the top.
+    """Draw a company register: groups, joint ventures, minority holders, persons at the top.
 
-    Companies form groups of heavy-tailed size. In a group each company but the first has a majority owner among
-    those before it (a pyramid), or is a joint venture of one of them and a company of another group. Firsts are held
-    by one to three persons. What is left of the shares goes in part to dispersed minority holders, persons
-    or companies. The incoming shares of a company sum to at most 1; persons are held by nobody.
+    Companies form groups of heavy-tailed size. In a group each company but the first has a majority owner
+    among those before it (a pyramid), or is a joint venture of one of them and a company of another group.
+    Firsts are held by one to three persons. What is left of the shares goes in part to dispersed minority
+    holders, persons or companies. Incoming shares sum to at most 1; persons are held by nobody.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _founders(tops: _Ints, companies: int, people: int, rng: np.random.Generator
 
 
 def _persons(held: _Ints, companies: int, people: int, rng: np.random.Generator) -> _Ints:
-    """A person for each of these stakes: nearly all from the circle around the company, the rest from anywhere."""
+    """A person for each of these stakes: nearly all from the circle around the company."""
     near = held * people // companies + rng.integers(0, 2, len(held))
     anyone = rng.integers(0, max(people, 1), len(held))
     return companies + np.where(rng.random(len(held)) < 0.95, near % max(people, 1), anyone)

@@ -17,6 +17,7 @@ What is shared is exact, for three reasons:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -140,13 +141,21 @@ class _View:
         self._generic = positions.generic
         self._holds_edges = [positions.binary(p, program.arities.get(p, 0)) for p in program.derived]
         self._outcome = outcome
-        self._relations = [p for p in program.edges if p in graph.relations]
-        self._cells = [
-            _cells(graph.relations[p], uses.get(p, WeightUse(Use.UNREAD))) for p in self._relations
-        ]
-        self._ties = Ties.of(graph, dict(zip(self._relations, self._cells, strict=True)))
+        seen = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}
+        self._relations = {p: graph.relations[p] for p in program.edges if p in graph.relations and p in seen}
+        self._uses = uses
+        self._graph = graph
         self._forget()
         self.evaluated = 0
+
+    @cached_property
+    def _cells(self) -> dict[str, Cells]:
+        unread = WeightUse(Use.UNREAD)
+        return {p: _cells(relation, self._uses.get(p, unread)) for p, relation in self._relations.items()}
+
+    @cached_property
+    def _ties(self) -> Ties:
+        return Ties.of(self._graph, self._cells)
 
     def _forget(self) -> None:
         self._situations: dict[int, Situations] = {}
@@ -209,7 +218,7 @@ class _View:
         for predicate in self._program.nodes:
             tables[predicate] = _table(np.repeat(np.arange(ends * count), x), np.tile(names.ravel(), ends))
         offset = 0
-        for predicate, cells in zip(self._relations, self._cells, strict=True):
+        for predicate, cells in self._cells.items():
             mine = np.flatnonzero((offset <= cell) & (cell < offset + len(cells.low)))
             row = part[mine]
             columns = [np.concatenate([row + end * count for end in range(ends)])]

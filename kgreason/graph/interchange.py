@@ -26,8 +26,8 @@ def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
     Parameters
     ----------
     obj
-        A pandas DataFrame, an Arrow Table or RecordBatch, a mapping from names to columns, an iterable of rows, or
-        a NetworkX graph (columns source, target and, if its edges have one, weight).
+        A pandas DataFrame, an Arrow Table or RecordBatch, a mapping from names to columns, an iterable
+        of rows, or a NetworkX graph (columns source, target and, if its edges have one, weight).
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _from_edges(graph: Any, name: str) -> Raw:
 
 
 def to_networkx(graph: KnowledgeGraph) -> nx.MultiDiGraph[str]:
-    """Make a NetworkX graph; vertices are the labels, edges carry ``relation`` and, where there is one, ``weight``.
+    """Make a NetworkX graph; vertices are the labels, edges carry ``relation`` and perhaps ``weight``.
 
     Examples
     --------

@@ -39,6 +39,8 @@ GREATEST = 2**63 - 1
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'", "$": "$", "/": "/"}
 _SPECIAL = re.compile(r'\\([\s\S])|""|\$\{([^}\n]*)\}')
 
+_PLAIN = {"INTEGER", "DOUBLE", "STRING", "BOOLEAN"}
+
 Node = Expression | Atom | Negation | Equation | Condition | Annotation | UnsupportedClause
 
 
@@ -114,6 +116,19 @@ class Builder(Transformer[Token, list[ClauseNode]]):
         if not isinstance(item, Atom):
             return self._refused_clause(item, end)
         return Fact(item, self.documentation, span=item.span)
+
+    def plain_fact(self, tokens: list[Token]) -> Fact | None:
+        """Read ``p("a", 1, 0.5).`` without the parser: files may hold thousands of these."""
+        types = [t.type for t in tokens]
+        if types[:2] != ["NAME", "LPAR"] or types[-2:] != ["RPAR", "END"]:
+            return None
+        values, commas = types[2:-2:2], types[3:-2:2]
+        if len(types) % 2 == 0 or not _PLAIN.issuperset(values) or commas.count("COMMA") < len(commas):
+            return None
+        arguments = tuple(getattr(self, t.type.lower())([t]) for t in tokens[2:-2:2])
+        self.end_clause()
+        span = self._span(tokens[0], tokens[-2])
+        return Fact(Atom(str(tokens[0]), arguments, span=span), self.documentation, span=span)
 
     def rule(self, children: list[Any]) -> list[ClauseNode]:
         *before, head, _, body, end = children

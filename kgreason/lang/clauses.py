@@ -143,6 +143,8 @@ def _split(arrow: Token) -> Iterable[Token]:
 
 def _lexical(tokens: list[Token], file: str) -> Diagnostic | None:
     for token in tokens:
+        if token.type not in ("UNCLOSED", "ILLEGAL"):
+            continue
         here = span(token, token, file)
         if token.type == "UNCLOSED":
             return Diagnostic(
@@ -152,14 +154,9 @@ def _lexical(tokens: list[Token], file: str) -> Diagnostic | None:
                 note="a string runs from one double quote to the next, over several lines if need be",
                 hint='end it with `"`',
             )
-        if token.type == "ILLEGAL":
-            shown = f"`{token}`" if token.isprintable() else f"U+{ord(token):04X}"
-            return Diagnostic(
-                "E003",
-                f"the character {shown} has no meaning here",
-                here,
-                hint=_CHARACTERS.get(str(token)),
-            )
+        shown = f"`{token}`" if token.isprintable() else f"U+{ord(token):04X}"
+        message = f"the character {shown} has no meaning here"
+        return Diagnostic("E003", message, here, hint=_CHARACTERS.get(str(token)))
     return None
 
 

@@ -7,7 +7,7 @@ from lark import Token
 from kgreason.errors import Diagnostic
 from kgreason.lang.clauses import span, starts_line
 
-_TERMS = frozenset({"VAR", "INT", "DOUBLE", "STRING", "BOOL", "DATE", "PARAMETER", "HASH", "LBRACE"})
+_TERMS = frozenset({"VAR", "INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER", "HASH", "LBRACE"})
 _OPERATORS = frozenset({"OR", "AND", "PLUS", "TIMES", "COMPARATOR"})
 _COMPARISONS = frozenset({"LESS", "GREATER", "COMPARATOR", "EQUAL", "IN", "NOT_IN"})
 _WORDS = {

@@ -50,5 +50,5 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(word, sorted(set(known) - {word}), n=1, cutoff=0.7)
+    near = get_close_matches(word, sorted(set(known) - {word}), n=1, cutoff=0.65)
     return near[0] if near else None

@@ -10,6 +10,7 @@ control(X, X) :- company(X).
 from __future__ import annotations
 
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from kgreason.errors import Diagnostic, ProgramError, Span
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from kgreason.lang.clauses import Clause as Tokens
 
 
+_ONE_AT_A_TIME = Lock()  # the callbacks of the cached parser have a state
+
+
 def parse(text: str, file: str = "<text>") -> Program:
     """Parse a program.
 
@@ -63,6 +67,11 @@ def parse(text: str, file: str = "<text>") -> Program:
 
 def read(text: str, file: str = "<text>") -> tuple[Program, tuple[Diagnostic, ...]]:
     """Parse what can be parsed: the program of the good clauses, and the errors of the others."""
+    with _ONE_AT_A_TIME:
+        return _read(text, file)
+
+
+def _read(text: str, file: str) -> tuple[Program, tuple[Diagnostic, ...]]:
     from kgreason.lang.clauses import clauses
 
     lark, builder = _parser()
@@ -117,12 +126,16 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
         start, end = tokens[0].start_pos, tokens[-1].end_pos
         return [UnsupportedClause("SQL in a rule body", builder.text[start:end], span=where)]
     builder.next_clause(clause.documentation)
+    fact = builder.plain_fact(tokens)
+    if fact is not None:
+        return [fact]
     state = lark.parse_interactive()
     for i, token in enumerate(tokens):
         try:
             state.feed_token(token)
         except UnexpectedToken:
-            builder.found.append(unexpected(tokens, i, frozenset(state.accepts()), builder.file))
+            accepted = frozenset(state.accepts())  # type: ignore[no-untyped-call]
+            builder.found.append(unexpected(tokens, i, accepted, builder.file))
             return []
     built: list[Clause] = state.feed_eof(tokens[-1])  # type: ignore[no-untyped-call]
     builder.end_clause()

@@ -42,7 +42,8 @@ def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, i
     Parameters
     ----------
     kinds
-        Of all positions and variables; a rule that reads a predicate without any fact has none and is left out.
+        Of all positions and variables; a rule that reads a predicate without any fact has none and is left
+        out.
     sizes
         Number of facts of the predicates that no rule derives.
     """
@@ -50,9 +51,7 @@ def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, i
     return Plan(strata, kinds.tables())
 
 
-def _stratum(
-    stratum: Stratum, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]
-) -> StratumPlan:
+def _stratum(stratum: Stratum, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]) -> StratumPlan:
     recursive = stratum.predicates if stratum.recursive else frozenset()
     rules = tuple(
         compile_rule(rule, recursive, keyed, variables, sizes)

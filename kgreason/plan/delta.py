@@ -1,7 +1,7 @@
 """Semi-naive evaluation of one rule: a variant for each recursive atom.
 
-With the atoms p1, ..., pk of the stratum in a body, the bindings that use at least one recent fact are the disjoint
-union over i of: p1..p(i-1) stable, pi recent, the others any (Bancilhon and Ramakrishnan 1986, §4).
+With the atoms p1, ..., pk of the stratum in a body, the bindings that use at least one recent fact are the
+disjoint union over i of: p1..p(i-1) stable, pi recent, the others any (Bancilhon and Ramakrishnan 1986, §4).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The plan: for each rule a line of operators, each of which turns a table of bindings into the next.
 
-A table of bindings has one column per variable. Every operator names the variables that are still of use after it
-(`columns`); the others are dropped there.
+A table of bindings has one column per variable. Every operator names the variables that are still of use
+after it (`columns`); the others are dropped there.
 """
 
 from __future__ import annotations
@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedRule
+from kgreason.analysis.checked import MONOTONIC, Aggregation, CheckedAtom, CheckedRule
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Expression
 
-
 UNKNOWN = 1 << 60
+
+
+def plain(aggregation: Aggregation) -> str:
+    """Name of the function without the ``m`` of its monotonic form."""
+    return aggregation.function[1:] if aggregation.function in MONOTONIC else aggregation.function
 
 
 class Part(Enum):

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import Binary, Constant, Expression, Unary, Value, Variable
+from kgreason.plan.ir import plain
 
 Position = tuple[str, int]
 
@@ -97,7 +98,7 @@ class Kinds:
             self.changed = True
 
     def of_rule(self, rule: CheckedRule) -> dict[str, Kind] | None:
-        """Kinds of a rule's variables; `None` for a rule that cannot fire because a predicate has no facts."""
+        """Kinds of a rule's variables; `None` if it cannot fire because a predicate has no facts."""
         for atom in rule.positives:
             if any((atom.predicate, i) not in self.positions for i in range(len(atom.terms))):
                 return None
@@ -139,13 +140,13 @@ class _Flow:
         for i, kind in self.term_kinds(rule.head):
             self.kinds.meet((rule.head.predicate, i), kind, f"rule {rule.text}", rule.head.span)
 
-    def step(self, step: object) -> None:
+    def step(self, step: Step) -> None:
         if isinstance(step, Assign):
             self.bind(step.variable, self.expression(step.expression, step.span), step.span)
         else:
-            kind = self.expression(step.expression, step.span)  # type: ignore[attr-defined]
-            if kind not in (None, Kind.BOOL):
-                self.clash("E502", f"{step} is {NAMES[kind]}, not a condition", step.span)  # type: ignore[index, attr-defined]
+            kind = self.expression(step.expression, step.span)
+            if kind is not None and kind is not Kind.BOOL:
+                self.clash("E502", f"{step} is {NAMES[kind]}, not a condition", step.span)
 
     def read(self, atom: CheckedAtom) -> None:
         for i, term in enumerate(atom.terms):
@@ -171,7 +172,8 @@ class _Flow:
         origin = self.kinds.origins[atom.predicate, i]
         self.clash(
             "E501",
-            f"{term} is {NAMES[kind]}, but argument {i + 1} of {atom.predicate} is {NAMES[here]} (from {origin})",
+            f"{term} is {NAMES[kind]}, but argument {i + 1} of {atom.predicate} is {NAMES[here]}"
+            f" (from {origin})",
             atom.span,
         )
 
@@ -193,7 +195,7 @@ class _Flow:
     def aggregate(self) -> Kind | None:
         aggregation = self.rule.aggregation
         assert aggregation is not None
-        name = aggregation.function.removeprefix("m") if aggregation.monotonic else aggregation.function
+        name = plain(aggregation)
         if name == "count" or aggregation.argument is None:
             return Kind.INT
         kind = self.expression(aggregation.argument, aggregation.span)

@@ -7,14 +7,14 @@ from kgreason.plan.ir import Join, Line, Operator, Part, Scan
 
 
 def order_atoms(line: Line) -> Line:
-    """Start with the recent facts or else the smallest relation, go on with the atom that is bound the most."""
+    """Start with the recent facts or else the smallest relation; go on with what is bound the most."""
     atoms = [o for o in line.operators if isinstance(o, Scan | Join)]
     rest = [o for o in line.operators if not isinstance(o, Scan | Join)]
     bound: set[str] = set()
     ordered: list[Operator] = []
     while atoms:
         rank = _next if ordered else _first
-        best = min(atoms, key=lambda atom: rank(atom, bound))  # noqa: B023: used at once
+        best = min(atoms, key=lambda atom: rank(atom, bound))
         atoms.remove(best)
         bound.update(best.atom.variables)
         ordered.append((Join if ordered else Scan)(best.atom, best.part, best.size))

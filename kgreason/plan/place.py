@@ -47,9 +47,7 @@ def place_early(line: Line) -> Line:
 
     What can fail stays behind all atoms, so that it meets only bindings of the whole body.
     """
-    cut = next(
-        (i for i, o in enumerate(line.operators) if isinstance(o, Aggregate)), len(line.operators) - 1
-    )
+    cut = next((i for i, o in enumerate(line.operators) if isinstance(o, Aggregate)), len(line.operators) - 1)
     body, rest = line.operators[:cut], line.operators[cut:]
     waiting: list[tuple[set[str], Operator]] = []
     fixed: list[Operator] = []
@@ -64,13 +62,13 @@ def place_early(line: Line) -> Line:
             bound |= binds(operator)
     placed: list[Operator] = []
     bound = set()
-    for operator in [None, *fixed]:
-        if operator is not None:
-            placed.append(operator)
-            bound |= binds(operator)
-        ready = [o for needs, o in waiting if needs <= bound]
+    placed += [o for needs, o in waiting if not needs]
+    waiting = [(needs, o) for needs, o in waiting if needs]
+    for operator in fixed:
+        placed.append(operator)
+        bound |= binds(operator)
+        placed += [o for needs, o in waiting if needs <= bound]
         waiting = [(needs, o) for needs, o in waiting if not needs <= bound]
-        placed += ready
     return Line((*placed, *rest))
 
 

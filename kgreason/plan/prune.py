@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgreason.plan.ir import Aggregate, AntiJoin, Assign, Filter, Join, Line, Operator, Project, Scan
+from kgreason.plan.ir import Aggregate, AntiJoin, Assign, Filter, Join, Line, Operator, Project, Scan, plain
 from kgreason.plan.place import binds, variables
 
 
@@ -32,7 +32,7 @@ def inputs(aggregate: Aggregate) -> tuple[tuple[str, ...], tuple[str, ...]]:
     The least or greatest of all values needs no contributors.
     """
     aggregation = aggregate.aggregation
-    if aggregation.function.removeprefix("m") in ("min", "max"):
+    if plain(aggregation) in ("min", "max"):
         return aggregation.group, ()
     group = set(aggregation.group)
     return aggregation.group, tuple(v for v in dict.fromkeys(aggregation.contributors) if v not in group)

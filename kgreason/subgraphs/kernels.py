@@ -103,7 +103,7 @@ def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Ints, cells: Int
     Parameters
     ----------
     indptr, target, kind
-        Directed graph in compressed rows, targets of a row ascending and distinct, with the kind of each edge.
+        Directed graph in compressed rows, targets of a row ascending and distinct; kind of each entry.
     members
         Shape (N, x).
     cells

@@ -158,7 +158,7 @@ def distinct_rows(rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], n
     """
     code = np.zeros(len(rows), dtype=np.int64)
     size = 1
-    for values in rows.T if len(rows) else ():
+    for values in np.ascontiguousarray(rows.T) if len(rows) else ():
         base = int(values.max()) + 1
         if size > _ROOM // base:  # renumber, so that the next digit fits
             found, code = np.unique(code, return_inverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class CastError(Exception):
 
 
 def plain(column: Column) -> Column:
-    """Bring a column to one array of large strings, int64, double or bool; what is none of these becomes text."""
+    """Bring a column to one array of large strings, int64, double or bool; all else becomes text."""
     import pyarrow as pa
 
     kind = column.type
@@ -61,7 +62,7 @@ def missing(column: Column) -> npt.NDArray[np.bool_]:
 
 
 def infer(column: Column) -> Kind:
-    """Tell the kind of a `plain` column without missing cells: INT, DOUBLE, else STRING (BOOL only if typed so).
+    """Tell the kind of a `plain` column without missing cells: text is INT, DOUBLE, else STRING.
 
     Digits with leading zeros, or more than 18 of them, are names, not numbers.
     """
@@ -78,8 +79,8 @@ def infer(column: Column) -> Kind:
     return Kind.STRING
 
 
-def coded(column: Column, kind: Kind, symbols: Symbols, *, percent: bool = False) -> Codes:
-    """Code a `plain` column without missing cells as `Kind` says.
+def coded(column: Column, kind: Kind, *, percent: bool = False) -> Codes:
+    """Code a `plain` column of numbers or truth values without missing cells as `Kind` says.
 
     Raises
     ------
@@ -90,9 +91,7 @@ def coded(column: Column, kind: Kind, symbols: Symbols, *, percent: bool = False
         return _integers(column)
     if kind is Kind.DOUBLE:
         return doubles(numbers(column, percent=percent))
-    if kind is Kind.BOOL:
-        return _booleans(column)
-    return _strings(column, symbols)
+    return _booleans(column)
 
 
 def numbers(column: Column, *, percent: bool = False) -> npt.NDArray[np.float64]:
@@ -164,12 +163,15 @@ def _booleans(column: Column) -> Codes:
     return _mask(true).astype(np.int64)
 
 
-def _strings(column: Column, symbols: Symbols) -> Codes:
+def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
+    """Code text columns; together, for the vertices of two columns are mostly the same ones."""
     import pyarrow as pa
 
-    encoded = column.cast(pa.large_string()).dictionary_encode()
+    texts = [column.cast(pa.large_string()) for column in columns]
+    encoded = pa.concat_arrays(texts).dictionary_encode()
     codes = symbols.encode(encoded.dictionary.to_pylist())
-    return codes[_array(encoded.indices)] if len(codes) else codes
+    ends = np.cumsum([len(text) for text in texts])
+    return np.split(codes[_array(encoded.indices)] if len(codes) else codes, ends[:-1])
 
 
 def _fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:

@@ -23,12 +23,12 @@ def write_csv(path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike]
     names
         One per column.
     columns
-        Arrays of strings, integers, truth values (written true and false) or doubles (written with up to 6 decimals).
+        Arrays of strings, integers, truth values (true and false) or doubles (with up to 6 decimals).
 
     Notes
     -----
-    A text column in memory is one buffer: once the fields of a row are joined with their line end, the buffer is the
-    file.
+    A text column in memory is one buffer: once the fields of a row are joined with their line end, the
+    buffer is the file.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

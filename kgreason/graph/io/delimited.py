@@ -18,8 +18,8 @@ _SAMPLE = 200
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
 _TITLES = frozenset(
-    ["source", "target", "from", "to", "src", "dst", "weight", "share", "percent", "owner", "owned"]
-    + ["company", "id", "name", "node", "label", "value"]
+    {"source", "target", "from", "to", "src", "dst", "weight", "share", "percent"}
+    | {"owner", "owned", "company", "id", "name", "node", "label", "value"}
 )
 
 

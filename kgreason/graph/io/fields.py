@@ -117,3 +117,22 @@ def _split(
         )
     columns = [pc.list_element(fields, position) for position in range(width)]
     return columns if delimiter == " " else [pc.ascii_trim(c, " \t") for c in columns]
+
+
+def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit: int, what: str) -> None:
+    """See that every field is a number from 1 to `limit`, without leading zeros.
+
+    Raises
+    ------
+    DataError
+        At the first that is not.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    digits = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$")
+    index = pc.if_else(digits, column, pa.scalar("0", column.type)).cast(pa.int64()).to_numpy()
+    bad = np.flatnonzero((index < 1) | (index > limit))
+    if len(bad):
+        value = column[int(bad[0])].as_py()
+        raise DataError(file, f"{value!r} is no {what}, expected 1 to {limit}", int(lines[bad[0]]))

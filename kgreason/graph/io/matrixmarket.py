@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError
-from kgreason.graph.io.fields import read_fields
+from kgreason.graph.io.fields import check_indices, read_fields
 from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
 from kgreason.graph.io.source import Options
 
@@ -121,9 +121,6 @@ def _sized(file: str, field: str, symmetry: str, text: str, number: int) -> _Hea
 def _check(
     file: str, head: _Head, columns: tuple[Column, ...], lines: npt.NDArray[np.int64], width: int
 ) -> None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if len(columns) != width:
         raise DataError(
             file,
@@ -137,13 +134,6 @@ def _check(
             head.lines,
             hint="is the file cut off?",
         )
-    for column, limit, name in ((columns[0], head.rows, "row"), (columns[1], head.columns, "column")):
-        whole = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$").to_numpy(zero_copy_only=False)
-        index = pc.if_else(pa.array(whole), pc.cast(column, pa.string()), "0").cast(pa.int64())
-        bad = np.flatnonzero(~whole | (index.to_numpy() > limit))
-        if len(bad):
-            raise DataError(
-                file,
-                f"{column[bad[0]].as_py()!r} is not a {name} index, expected 1 to {limit}",
-                int(lines[bad[0]]),
-            )
+    if len(lines):
+        check_indices(file, columns[0], lines, head.rows, "row index")
+        check_indices(file, columns[1], lines, head.columns, "column index")

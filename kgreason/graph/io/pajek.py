@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.errors import DataError
-from kgreason.graph.io.fields import Fields, split_lines
+from kgreason.graph.io.fields import Fields, check_indices, split_lines
 from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
 from kgreason.graph.io.source import Options
 
@@ -93,8 +93,6 @@ def _vertices(file: str, body: str, first: int, count: int) -> Raw:
 
 
 def _check(file: str, fields: Fields, count: int) -> None:
-    import pyarrow.compute as pc
-
     if fields.columns and len(fields.columns) not in (2, 3):
         raise DataError(
             file,
@@ -102,16 +100,7 @@ def _check(file: str, fields: Fields, count: int) -> None:
             int(fields.lines[0]),
         )
     for column in fields.columns[:2]:
-        ends = column.to_numpy()
-        valid = pc.match_substring_regex(column, r"^[1-9]\d{0,17}$").to_numpy()
-        numbers = np.where(valid, ends, "0").astype(np.int64)
-        bad = np.flatnonzero((numbers < 1) | (numbers > count))
-        if len(bad):
-            raise DataError(
-                file,
-                f"{ends[bad[0]]!r} is no vertex number, expected 1 to {count}",
-                int(fields.lines[bad[0]]),
-            )
+        check_indices(file, column, fields.lines, count, "vertex number")
 
 
 def _joined(file: str, parts: list[tuple[Fields, bool]]) -> Raw:

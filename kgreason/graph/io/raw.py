@@ -1,4 +1,4 @@
-"""A table as its file has it: names and columns of text, not yet typed, and the way back to the line of a row."""
+"""A table as its file has it: names and columns not yet typed, and the way back to the line of a row."""
 
 from __future__ import annotations
 

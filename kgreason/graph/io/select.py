@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import CastError, coded, infer, missing, plain
+from kgreason.graph.io.cast import CastError, coded, infer, missing, plain, strings
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.source import Options
 
@@ -81,7 +81,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
 
 
 def _fitted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[str, ...]]:
-    """Bring source, target[, weight] to the arity: a weight for unweighted files, columns nobody asks for go."""
+    """Bring source, target[, weight] to the arity: add a weight where none is, drop what nobody asks for."""
     import pyarrow as pa
 
     chosen = options.columns is not None or any(c is not None for c in shape.columns)
@@ -213,11 +213,13 @@ def typed(
     DataError
         At the first value that is not of its kind.
     """
-    columns = []
+    columns: dict[int, Codes] = {}
     for position, kind in enumerate(kinds):
+        if kind is Kind.STRING:
+            continue
         share = position in shape.percent or (options.percent and position == shape.arity - 1)
         try:
-            columns.append(coded(table.columns[position], kind, symbols, percent=share))
+            columns[position] = coded(table.columns[position], kind, percent=share)
         except CastError as error:
             row = int(table.rows[error.row])
             hint = error.hint
@@ -225,4 +227,8 @@ def typed(
                 hint = "if the first line holds names, say useHeaders=true"
             message = f"{error.value!r} is not {error.expected}"
             raise table.raw.error(row, message, table.names[position], hint) from error
-    return tuple(columns)
+    texts = [position for position, kind in enumerate(kinds) if kind is Kind.STRING]
+    if texts:
+        codes = strings([table.columns[position] for position in texts], symbols)
+        columns.update(zip(texts, codes, strict=True))
+    return tuple(columns[position] for position in range(shape.arity))

@@ -167,7 +167,7 @@ class Options:
     skip
         Physical lines to pass over at the start.
     columns
-        Columns to take, in order, by name or 1-based number; `None`: as the predicate's ``@mapping`` or position.
+        Columns to take, in order, by name or 1-based number; `None`: as ``@mapping`` or their order says.
     percent
         The last column is in percent: divide it by 100. Values such as ``8.15%`` always are.
     missing

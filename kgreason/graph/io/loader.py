@@ -1,0 +1,257 @@
+"""The tables of one program, each from its sources."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgreason.analysis.checked import Bind, CheckedProgram
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Kind, doubles
+from kgreason.errors import DataError
+from kgreason.graph.interchange import as_raw
+from kgreason.graph.io.edges import Rows, both_ways, first_rows, loopless, scaled
+from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.select import Selected, Shape, kinds, select, typed
+from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file, read_options
+from kgreason.progress import Progress
+
+Data = Mapping[str, Any]
+"""Sources by predicate: one source or a list of them.
+
+A source is a `SourceSpec`, a path, a string ``FILE?option=value`` or a table-like (see
+`kgreason.graph.interchange.as_table`). A list of tuples is one table; a list of strings names files, but
+for a unary predicate it holds its values.
+"""
+
+_KINDS = {
+    "int": Kind.INT,
+    "double": Kind.DOUBLE,
+    "percent": Kind.DOUBLE,
+    "string": Kind.STRING,
+    "boolean": Kind.BOOL,
+}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Typed rows of a predicate, source by source."""
+
+    kinds: tuple[Kind, ...]
+    parts: tuple[Rows, ...]
+    names: tuple[str, ...] | None
+
+    def joined(self) -> tuple[Codes, ...]:
+        """Columns over all sources."""
+        return tuple(np.concatenate(c) for c in zip(*(p.columns for p in self.parts), strict=True))
+
+
+class Loader:
+    """Reads the tables of one program; all share one dictionary of strings."""
+
+    def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
+        self.program, self.progress = program, progress
+        self.symbols = Symbols()
+        for predicate in data:
+            if predicate not in program.arities:
+                raise _unknown(program, predicate)
+        self.data = {p: _listed(given, program.arities[p]) for p, given in data.items()}
+
+    def predicates(self) -> list[str]:
+        """Predicates that have data."""
+        given = [*self.program.inputs, *(b.predicate for b in self.program.binds), *self.data]
+        stated = {fact.predicate for fact in self.program.facts}
+        for predicate in self.program.inputs:
+            free = predicate in stated or predicate in self.program.heads or predicate in self.program.nodes
+            if not self.sources(predicate) and not free:
+                raise no_data(self.program, predicate)
+        return [p for p in dict.fromkeys(given) if self.sources(p)]
+
+    def sources(self, predicate: str) -> list[tuple[object, Options, bool]]:
+        """Sources of a predicate, each with its options and whether ``@mapping`` columns hold for it."""
+        binds = [b for b in self.program.binds if b.predicate == predicate]
+        if predicate not in self.data:
+            specs = [_bound(bind) for bind in binds]
+            return [(s, read_options(s.file, s.options), s.kind() in TABLES) for s in specs]
+        return [self._replacing(source, binds) for source in self.data[predicate]]
+
+    def _replacing(self, source: object, binds: Sequence[Bind]) -> tuple[object, Options, bool]:
+        if not isinstance(source, SourceSpec):
+            return source, Options(), True
+        format = source.kind()
+        like = next((b for b in map(_bound, binds) if b.kind() == format), None)
+        given = {name.lower() for name in source.options}
+        kept = {n: v for n, v in (like.options if like else {}).items() if n.lower() not in given}
+        options = read_options(source.file, {**kept, **source.options})
+        return source, options, format in TABLES and (like is not None or not binds)
+
+    def load(self, predicate: str) -> Loaded | None:
+        """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
+        tables: list[tuple[Selected, Options]] = []
+        shape = self._shape(predicate)
+        for source, options, mapped in self.sources(predicate):
+            raw = self._read(predicate, source, options)
+            fit = _graph_shape(shape) if raw.graph else shape
+            fit = fit if mapped else replace(fit, columns=(None,) * fit.arity)
+            table = select(raw, fit, options)
+            self._tell(table)
+            shape = replace(shape, kinds=_fractional(fit, options).kinds)
+            tables.append((table, options))
+        found = kinds([t for t, _ in tables], shape)
+        known = tuple(k for k in found if k is not None)
+        if len(known) < shape.arity:
+            return None
+        parts = tuple(self._rows(t, o, known, shape) for t, o in tables)
+        for part in parts:
+            self._tell_isolated(predicate, part)
+        names = next((t.names for t, _ in tables if t.raw.named and t.names), None)
+        return Loaded(known, parts, names)
+
+    def _read(self, predicate: str, source: object, options: Options) -> Raw:
+        if not isinstance(source, SourceSpec):
+            return as_raw(source, f"<{predicate}>")
+        self.progress.step(f"read {source.path.name}")
+        return read_table(source, options)
+
+    def _tell(self, table: Selected) -> None:
+        for note in (*table.raw.notes, *table.notes):
+            self.progress.note(note)
+        if table.skipped:
+            rows = "row" if table.skipped == 1 else "rows"
+            self.progress.note(f"{table.raw.file}: {table.skipped} {rows} with an empty cell skipped")
+
+    def _tell_isolated(self, predicate: str, rows: Rows) -> None:
+        """Say how many vertices a file of edges declares in vain."""
+        if predicate not in self.program.edges or rows.raw.vertices is None:
+            return
+        ends = np.count_nonzero(np.bincount(np.concatenate(rows.columns[:2])))
+        alone = len(rows.raw.vertices) - ends
+        if alone > 0 and not any(self.sources(node) for node in self.program.nodes):
+            verb = "vertex is" if alone == 1 else "vertices are"
+            self.progress.note(
+                f"{rows.raw.file}: {alone} declared {verb} on no edge and left out; "
+                "give the file for a @node predicate as well to keep them"
+            )
+
+    def _shape(self, predicate: str) -> Shape:
+        program, arity = self.program, self.program.arities[predicate]
+        mapped = {m.position: m for m in program.mappings if m.predicate == predicate}
+        edge = predicate in program.edges
+        wanted: list[Kind | None] = [
+            _KINDS[mapped[i].type] if i in mapped and mapped[i].type else None for i in range(arity)
+        ]
+        fixed = (Kind.STRING, Kind.STRING, Kind.DOUBLE) if edge else (Kind.STRING,)
+        if edge or predicate in program.nodes:
+            wanted[: len(fixed)] = fixed[:arity]
+        return Shape(
+            predicate,
+            arity,
+            tuple(wanted),
+            tuple(mapped[i].column if i in mapped else None for i in range(arity)),
+            frozenset(i for i, m in mapped.items() if m.type == "percent"),
+            edge,
+        )
+
+    def _rows(self, table: Selected, options: Options, kinds: Sequence[Kind], shape: Shape) -> Rows:
+        if not table.columns:
+            return Rows(tuple(np.empty(0, dtype=np.int64) for _ in kinds), table.raw, table.rows)
+        rows = Rows(typed(table, kinds, shape, options, self.symbols), table.raw, table.rows)
+        if options.scale and shape.arity > 2 and kinds[-1] is Kind.DOUBLE:
+            weights = doubles(scaled(rows.columns[-1].view(np.float64), options.scale))
+            rows = replace(rows, columns=(*rows.columns[:-1], weights))
+        if shape.arity < 2:
+            return rows
+        if options.drop_loops:
+            rows = self._loopless(rows)
+        if options.symmetric or (options.symmetric is None and rows.raw.undirected is not None):
+            rows = self._both_ways(rows, options)
+        return rows
+
+    def _loopless(self, rows: Rows) -> Rows:
+        kept = loopless(rows)
+        self.progress.note(f"{rows.raw.file}: {len(rows) - len(kept)} loops left out")
+        return kept
+
+    def _both_ways(self, rows: Rows, options: Options) -> Rows:
+        once = rows.take(first_rows(rows.columns))
+        self._repeated(rows.raw.file, len(rows) - len(once))
+        both = both_ways(once, options)
+        kept = both.take(first_rows(both.columns))
+        self.progress.note(f"{rows.raw.file}: {len(both) - len(once)} undirected edges read both ways")
+        return kept
+
+    def _repeated(self, name: str, count: int) -> None:
+        if count:
+            self.progress.note(f"{name}: {count} repeated row{'s' * (count != 1)} counted once")
+
+    def unique(self, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Drop repeated rows, and say how many."""
+        keep = first_rows(columns)
+        self._repeated(name, int((~keep).sum()))
+        return columns if keep.all() else tuple(c[keep] for c in columns)
+
+
+def _unknown(program: CheckedProgram, predicate: str) -> DataError:
+    near = difflib.get_close_matches(predicate, list(program.arities), 1)
+    known = f"did you mean {near[0]!r}?" if near else f"they know {', '.join(program.arities)}"
+    return DataError(
+        program.file, f"the rules know no predicate {predicate!r}, but data are given for it", hint=known
+    )
+
+
+def _listed(given: object, arity: int) -> list[object]:
+    """Sources of one predicate, files as `SourceSpec`."""
+    if isinstance(given, (str, Path, SourceSpec)):
+        return [_source(given)]
+    if not isinstance(given, (list, tuple)):
+        return [given]
+    if any(isinstance(g, str) for g in given) and arity == 1:
+        return [given]
+    if all(
+        isinstance(g, (str, Path, SourceSpec)) or hasattr(g, "columns") or hasattr(g, "edges") for g in given
+    ):
+        return [_source(g) for g in given]
+    return [given]
+
+
+def _source(given: object) -> object:
+    if isinstance(given, str):
+        return parse_file(given)
+    return SourceSpec(given) if isinstance(given, Path) else given
+
+
+def _bound(bind: Bind) -> SourceSpec:
+    """Source of an annotation; ``csv`` is also what Vadalog calls a tab-separated file."""
+    path = Path(bind.path)
+    format = bind.source
+    if format == "csv" and path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        format = "tsv"
+    return SourceSpec(path, format, bind.options)
+
+
+def _graph_shape(shape: Shape) -> Shape:
+    """Vertices of graph files are names as written, unless the mapping wants numbers."""
+    ends = tuple(Kind.STRING if k is None else k for k in shape.kinds[:2])
+    return replace(shape, kinds=(*ends, *shape.kinds[2:]))
+
+
+def _fractional(shape: Shape, options: Options) -> Shape:
+    """Percentages and scaled weights are doubles, even if all are written as integers."""
+    if (options.percent or options.scale) and shape.kinds[-1] in (None, Kind.INT):
+        return replace(shape, kinds=(*shape.kinds[:-1], Kind.DOUBLE))
+    return shape
+
+
+def no_data(program: CheckedProgram, predicate: str) -> DataError:
+    """Build the error for a predicate that needs data and has none."""
+    return DataError(
+        program.file,
+        f"the input predicate {predicate!r} has no data",
+        hint=f'say --data {predicate}=FILE, or in the rules @bind("{predicate}","csv","dir","file.csv")',
+    )

@@ -1,0 +1,727 @@
+"""The checker: what a checked program says, and every diagnostic with its full text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import check_file, load_file, load_text
+from kgreason.analysis.checked import Keyed
+from kgreason.analysis.generic import check_generic
+from kgreason.analysis.lift import lift
+from kgreason.errors import ProgramError, render_all
+from kgreason.lang.ast import Program
+from kgreason.resources import resource
+from tests.test_parser import EXAMPLE, PIECES, PROGRAMS
+
+CONTROL = """@edge("own").
+control(X,X) :- company(X).
+control(X,Z) :- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 0.5.
+controlled(Y) :- control(X,Y), X != Y.
+ultimateC(X,Y) :- control(X,Y), X != Y, not controlled(X).
+"""
+
+
+def errors(text: str) -> str:
+    with pytest.raises(ProgramError) as caught:
+        load_text(text)
+    return str(caught.value)
+
+
+def codes(text: str) -> list[str]:
+    with pytest.raises(ProgramError) as caught:
+        load_text(text)
+    return [d.code for d in caught.value.diagnostics if d.severity == "error"]
+
+
+def test_strata_of_control() -> None:
+    program = load_text(CONTROL)
+    assert [(set(s.predicates), s.recursive) for s in program.strata] == [
+        ({"control"}, True),
+        ({"controlled"}, False),
+        ({"ultimateC"}, False),
+    ]
+    assert program.outputs == ("control", "controlled", "ultimateC")
+    assert program.derived == ("control", "ultimateC")
+    assert program.arities == {"control": 2, "company": 1, "own": 3, "controlled": 1, "ultimateC": 2}
+
+
+def test_order_of_a_rule() -> None:
+    program = load_text(
+        "p(X,S) :- T > 1, B = A + 1, e(X,Y), A = Y * 2, X != 0, S = msum(B,<Y>), T = S * 2, not f(X,_)."
+    )
+    (rule,) = program.rules
+    assert [str(s) for s in rule.before] == ["X != 0", "A = Y * 2", "B = A + 1"]
+    assert [str(s) for s in rule.after] == ["T = S * 2", "T > 1"]
+    assert rule.aggregation is not None
+    assert (rule.aggregation.group, rule.aggregation.contributors) == (("X",), ("Y",))
+    assert program.keyed == {"p": Keyed(1, "greatest")}
+
+
+def test_equation_filters_what_is_bound() -> None:
+    (rule,) = load_text("p(X) :- e(X,Y), X = Y, Z = X, Z = 3.").rules
+    assert [str(s) for s in rule.before] == ["X == Y", "Z = X", "Z == 3"]
+
+
+def test_contributors_by_default() -> None:
+    text = "d(X,Y,D) :- e(X,Y,W), D = mmin(W). d(X,Z,D) :- d(X,Y,A), e(Y,Z,W), D = mmin(A+W)."
+    program = load_text(text)
+    found = [r.aggregation.contributors for r in program.rules if r.aggregation]
+    assert found == [("X", "Y", "W"), ("X", "Y", "Z", "W")]
+    assert program.keyed == {"d": Keyed(2, "least")}
+
+
+@pytest.mark.parametrize(
+    ("text", "contributors"),
+    [
+        ("mcount(Y)", ("Y",)),
+        ("count(Y)", ("Y",)),
+        ("mcount()", ("X", "Y", "W")),
+        ("mcount(1)", ("X", "Y", "W")),
+    ],
+)
+def test_counting(text: str, contributors: tuple[str, ...]) -> None:
+    (rule,) = load_text(f"p(X,C) :- e(X,Y,W), C = {text}.").rules
+    assert rule.aggregation is not None
+    assert (rule.aggregation.argument, rule.aggregation.contributors) == (None, contributors)
+
+
+def test_several_heads_share_the_group() -> None:
+    program = load_text("p(X,S), q(Y) :- e(X,Y,W), S = msum(W).")
+    groups = {r.head.predicate: r.aggregation.group for r in program.rules if r.aggregation}
+    assert groups == {"p": ("X", "Y"), "q": ("X", "Y")}
+    assert program.keyed == {"p": Keyed(1, "greatest")}
+
+
+def test_annotations() -> None:
+    program = load_text(
+        """@input("own"). @output("p"). @node("company"). @edge("own"). @incoming_sum("own", 1).
+        @bind("own", "csv useHeaders=true, delimiter=';' quote=\\"'\\"", "data", "a.csv").
+        @bind("own", "pajek", "", "/b.net"). @mapping("own", 2, "share", "float"). @query("q"). @derived("p").
+        p(X,Y) :- own(X,Y,_), company(X). q(X) :- p(X,_)."""
+    )
+    assert program.inputs == ("own",)
+    assert (program.nodes, program.edges, program.queries) == (("company",), ("own",), ("q",))
+    assert (program.outputs, program.derived, program.incoming_sums) == (("p",), ("p",), {"own": 1.0})
+    first, second = program.binds
+    assert (first.source, first.path) == ("csv", "data/a.csv")
+    assert first.options == {"useHeaders": "true", "delimiter": ";", "quote": "'"}
+    assert (second.source, second.path) == ("net", "/b.net")
+    assert [(m.position, m.column, m.type) for m in program.mappings] == [(2, "share", "double")]
+
+
+def test_paths_are_relative_to_the_rule_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.vada"
+    file.write_text('@bind("own","csv","","own.csv"). p(X) :- own(X,_).', encoding="utf-8")
+    assert load_file(file).binds[0].path == str(tmp_path / "own.csv")
+
+
+def test_restricted() -> None:
+    program = load_text(CONTROL + "other(X) :- company(X). company(1).")
+    assert program.restricted(["controlled"]).heads == {"control", "controlled"}
+
+
+@pytest.mark.parametrize("name", ["control", "ultimate_controller", "reachability", "holding"])
+def test_rule_library(name: str) -> None:
+    program = load_file(resource("rules", f"{name}.vada"))
+    assert not program.warnings
+    assert not check_generic(program)
+    assert program.queries
+
+
+def test_functions_may_be_predicates() -> None:
+    assert load_text('@input("contains"). p(X) :- contains(X,Y).').rules
+    assert codes("p(X) :- q(X), contains(X,Y).") == ["E202"]
+
+
+ERRORS = {
+    "E009": ("% nothing\n", "error[E009]: <text> holds no fact, no rule and no annotation"),
+    "E101": (
+        "q(1). p(X) :- q(X), Wieght > 2, r(Weight). r(1).",
+        """\
+<text>:1:21: error[E101]: the variable Wieght is not bound
+  1 | q(1). p(X) :- q(X), Wieght > 2, r(Weight). r(1).
+    |                     ^^^^^^
+  note: a variable of a condition, an assignment or an aggregate needs a value: \
+from a positive atom of the body or an assignment
+  help: did you mean Weight?""",
+    ),
+    "E102": (
+        "p(1). p(X).",
+        """\
+<text>:1:9: error[E102]: the fact holds the variable X
+  1 | p(1). p(X).
+    |         ^
+  note: a fact consists of constants
+  help: write "X" for a string, or give the clause a body""",
+    ),
+    "E103": (
+        "q(1). p(X+1) :- q(X).",
+        """\
+<text>:1:9: error[E103]: `X + 1` cannot be an argument of an atom
+  1 | q(1). p(X+1) :- q(X).
+    |         ^^^
+  note: arguments are variables and constants
+  help: assign it in the body first: `Value = X + 1`""",
+    ),
+    "E104": (
+        "q(1).\nq(1,2).",
+        """\
+<text>:2:1: error[E104]: `q` has 2 arguments here and 1 elsewhere
+  2 | q(1,2).
+    | ^^^^^^
+  <text>:1:1: with 1 argument
+  1 | q(1).
+    | ^^^^
+  note: a predicate has the same number of arguments everywhere""",
+    ),
+    "E105": (
+        "q(1). p(X) :- q(X), A = B + 1, B = A - 1.",
+        """\
+<text>:1:21: error[E105]: assignments need each other: A -> B -> A
+  1 | q(1). p(X) :- q(X), A = B + 1, B = A - 1.
+    |                     ^^^^^^^^^
+  <text>:1:32: `B = A - 1`
+  1 | q(1). p(X) :- q(X), A = B + 1, B = A - 1.
+    |                                ^^^^^^^^^
+  note: an assignment computes the value of a variable from others; it is no equation to solve
+  help: bind one of the variables in an atom""",
+    ),
+    "E106": (
+        "m(1).\np(X) :- m(X), not q(X).\nq(X) :- r(X).\nr(X) :- p(X).",
+        """\
+<text>:2:15: error[E106]: `p` depends on its own negation: p -> q -> r -> p
+  2 | p(X) :- m(X), not q(X).
+    |               ^^^^^^^^
+  <text>:2:15: `p` depends on `q` under `not`
+  2 | p(X) :- m(X), not q(X).
+    |               ^^^^^^^^
+  <text>:3:9: `q` depends on `r`
+  3 | q(X) :- r(X).
+    |         ^^^^
+  <text>:4:9: `r` depends on `p`
+  4 | r(X) :- p(X).
+    |         ^^^^
+  note: all of a predicate must be known before it is negated or aggregated: no cycle may do so
+  help: negate a predicate that does not depend on this one""",
+    ),
+    "E106 aggregate": (
+        "p(1,1). p(X,S) :- p(X,Y), S = avg(Y).",
+        """\
+<text>:1:19: error[E106]: `p` depends on an aggregate of itself: p -> p
+  1 | p(1,1). p(X,S) :- p(X,Y), S = avg(Y).
+    |                   ^^^^^^
+  <text>:1:19: `p` depends on `p` under an aggregate
+  1 | p(1,1). p(X,S) :- p(X,Y), S = avg(Y).
+    |                   ^^^^^^
+  note: all of a predicate must be known before it is negated or aggregated: no cycle may do so
+  help: use a monotonic aggregate (msum, mprod, mcount, mmin, mmax), or aggregate in a later rule""",
+    ),
+    "E107": (
+        "q(1). p(X) :- q(X), X + 1.",
+        """\
+<text>:1:21: error[E107]: `X + 1` is no condition
+  1 | q(1). p(X) :- q(X), X + 1.
+    |                     ^^^^^
+  note: a body consists of atoms, negations, assignments and conditions that are true or false
+  help: compare it, as in `X + 1 > 0`""",
+    ),
+    "E107 operand": (
+        "q(1). p(X) :- q(X), X = 1 || X = 2.".replace("X = 2", "X == 2"),
+        """\
+<text>:1:25: error[E107]: `||` takes a condition, and `1` is none
+  1 | q(1). p(X) :- q(X), X = 1 || X == 2.
+    |                         ^
+  note: conditions are comparisons and booleans, joined by `&&`, `||` and `!`
+  help: inside of an expression, equality is written `==`""",
+    ),
+    "E108": (
+        "q(1). p(Y) :- q(X), Y = absolute(X) + subst(X).",
+        """\
+<text>:1:25: error[E108]: there is no function `absolute`
+  1 | q(1). p(Y) :- q(X), Y = absolute(X) + subst(X).
+    |                         ^^^^^^^^^^^
+  note: a predicate cannot stand inside of an expression
+
+<text>:1:39: error[E108]: there is no function `subst`
+  1 | q(1). p(Y) :- q(X), Y = absolute(X) + subst(X).
+    |                                       ^^^^^^^^
+  note: a predicate cannot stand inside of an expression
+  help: did you mean `substring`?""",
+    ),
+    "E110": (
+        "q(1,2). p(X,S,T) :- q(X,Y), S = msum(Y), T = mmax(Y).",
+        """\
+<text>:1:42: error[E110]: a rule has one aggregate at most
+  1 | q(1,2). p(X,S,T) :- q(X,Y), S = msum(Y), T = mmax(Y).
+    |                                          ^^^^^^^^^^^
+  <text>:1:29: the first one
+  1 | q(1,2). p(X,S,T) :- q(X,Y), S = msum(Y), T = mmax(Y).
+    |                             ^^^^^^^^^^^
+  note: an aggregation groups the matches of the body; a second one would have none to group
+  help: write one rule for each and join their results""",
+    ),
+    "E111": (
+        "q(1,2). p(X) :- q(X,Y), msum(Y,<Y>) > 2.",
+        """\
+<text>:1:25: error[E111]: `msum(Y, <Y>)` must stand alone on the right of an assignment
+  1 | q(1,2). p(X) :- q(X,Y), msum(Y,<Y>) > 2.
+    |                         ^^^^^^^^^^^
+  help: write `Total = msum(Y, <Y>)` and use Total""",
+    ),
+    "E111 bound": (
+        "q(1,2). p(X) :- q(X,Y), Y = msum(X).",
+        """\
+<text>:1:29: error[E111]: `msum(X)` must stand alone on the right of an assignment
+  1 | q(1,2). p(X) :- q(X,Y), Y = msum(X).
+    |                             ^^^^^^^
+  note: Y has a value already, so that `=` compares
+  help: write `Total = msum(X)`, Total == Y""",
+    ),
+    "E112": (
+        "q(1,2). p(X,S) :- q(X,Y), S = msum(<Y>).",
+        """\
+<text>:1:31: error[E112]: `msum` has nothing to aggregate
+  1 | q(1,2). p(X,S) :- q(X,Y), S = msum(<Y>).
+    |                               ^^^^^^^^^
+  help: write `msum(X, <C>)`: the values X, one for each contributor C""",
+    ),
+    "E113": (
+        "q(1,2). p(X) :- q(X,Y), S = msum(Y), S > Y.",
+        """\
+<text>:1:42: error[E113]: the variable Y has no value after the aggregation
+  1 | q(1,2). p(X) :- q(X,Y), S = msum(Y), S > Y.
+    |                                          ^
+  note: after `S = msum(Y)` each group has one result, and the group is the head variables
+  help: put Y into the head, or the condition into another rule""",
+    ),
+    "E114": (
+        "q(1,2). r(3). p(X) :- q(X,Y), S = msum(Y), not r(S).",
+        """\
+<text>:1:48: error[E114]: `not r(S)` uses a value of the aggregation
+  1 | q(1,2). r(3). p(X) :- q(X,Y), S = msum(Y), not r(S).
+    |                                                ^^^^
+  note: negated atoms are tested before the aggregation
+  help: derive the aggregate in one rule and negate in a second one""",
+    ),
+    "E115": (
+        "q(1,2). p(X,S) :- q(X,Y), S = mmin(Y). p(X,S) :- q(X,Y), S = mmax(Y).",
+        """\
+<text>:1:40: error[E115]: `p` has aggregates in more than one way
+  1 | q(1,2). p(X,S) :- q(X,Y), S = mmin(Y). p(X,S) :- q(X,Y), S = mmax(Y).
+    |                                        ^^^^^^
+  note: a predicate with a monotonic aggregate has one value for each key, at one position in all \
+of its rules, and either always the greatest value or always the least
+  help: use a predicate for each""",
+    ),
+    "E116": (
+        "p(1,2). p(X,T) :- p(X,Y), S = msum(Y), T = S * 2.",
+        """\
+<text>:1:9: error[E116]: the head of a recursive rule holds a value computed from the aggregate S
+  1 | p(1,2). p(X,T) :- p(X,Y), S = msum(Y), T = S * 2.
+    |         ^^^^^^
+  note: an aggregate in recursion improves step by step, and only its own value is replaced
+  help: put S into the head, and compute in a rule that reads `p`""",
+    ),
+    "E117": (
+        "q(1,2). p(X,S) :- q(X,Y), S = msum(Y,[Y],[Y]).",
+        """\
+<text>:1:31: error[E117]: the group [Y] differs from the one of the head [X]
+  1 | q(1,2). p(X,S) :- q(X,Y), S = msum(Y,[Y],[Y]).
+    |                               ^^^^^^^^^^^^^^^
+  note: the group of an aggregate is the other variables of the head
+  help: write `msum(Y, <Y>)`""",
+    ),
+    "E201": (
+        "q(1). manager(X,Y) :- q(X).",
+        """\
+<text>:1:17: error[E201]: the head variable Y is not bound in the body: existential variables \
+are not supported by this version
+  1 | q(1). manager(X,Y) :- q(X).
+    |                 ^
+  note: each head variable needs a value from a positive atom or an assignment of the body
+  help: bind Y in the body""",
+    ),
+    "E202": (
+        "q(1). p(Y) :- q(X), Y = abs(X), Z = llm:ask(X).",
+        """\
+<text>:1:25: error[E202]: the function `abs` is not supported by this version
+  1 | q(1). p(Y) :- q(X), Y = abs(X), Z = llm:ask(X).
+    |                         ^^^^^^
+
+<text>:1:37: error[E202]: library functions (`llm:`) are not supported by this version
+  1 | q(1). p(Y) :- q(X), Y = abs(X), Z = llm:ask(X).
+    |                                     ^^^^^^^^^^""",
+    ),
+    "E203": (
+        "p(2024-01-15). q(X) :- p(X), X in {1,2}.",
+        """\
+<text>:1:3: error[E203]: date: `2024-01-15` is not supported by this version
+  1 | p(2024-01-15). q(X) :- p(X), X in {1,2}.
+    |   ^^^^^^^^^^
+  note: terms are integers, doubles, strings, booleans and variables
+
+<text>:1:30: error[E203]: the operator `in` is not supported by this version
+  1 | p(2024-01-15). q(X) :- p(X), X in {1,2}.
+    |                              ^^^^^^^^^^
+  help: make the values facts, `allowed(1). allowed(2).`, and test `allowed(X)`
+
+<text>:1:35: error[E203]: set: `{1,2}` is not supported by this version
+  1 | p(2024-01-15). q(X) :- p(X), X in {1,2}.
+    |                                   ^^^^^
+  note: terms are integers, doubles, strings, booleans and variables""",
+    ),
+    "E204": (
+        "q(1,2). p(X,S) :- q(X,Y), S = munion(Y).",
+        """\
+<text>:1:31: error[E204]: the aggregate `munion` is not supported by this version
+  1 | q(1,2). p(X,S) :- q(X,Y), S = munion(Y).
+    |                               ^^^^^^^^^""",
+    ),
+    "E205": (
+        "q(1,2). X = Y :- q(X,Y).",
+        """\
+<text>:1:9: error[E205]: equality-generating dependency `X = Y :- ...`: not supported by this version
+  1 | q(1,2). X = Y :- q(X,Y).
+    |         ^^^^^^^^^^^^^^^^""",
+    ),
+    "E206": (
+        '@post("p","unique"). p(1).',
+        """\
+<text>:1:1: error[E206]: the annotation @post is not supported by this version
+  1 | @post("p","unique"). p(1).
+    | ^^^^^^^^^^^^^^^^^^^""",
+    ),
+    "E207": (
+        '@bind("p","postgresql","db","t"). q(X) :- p(X).',
+        """\
+<text>:1:11: error[E207]: the source 'postgresql' is not supported by this version
+  1 | @bind("p","postgresql","db","t"). q(X) :- p(X).
+    |           ^^^^^^^^^^^^""",
+    ),
+    "E207 output": (
+        '@output("p"). @bind("p","csv","","out.csv"). p(X) :- q(X). q(1).',
+        """\
+<text>:1:15: error[E207]: @bind of the output `p`: writing is not supported by this version
+  1 | @output("p"). @bind("p","csv","","out.csv"). p(X) :- q(X). q(1).
+    |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  help: use --out of the command line""",
+    ),
+    "E301": (
+        '@ouput("p"). p(1).',
+        """\
+<text>:1:1: error[E301]: there is no annotation @ouput
+  1 | @ouput("p"). p(1).
+    | ^^^^^^^^^^^
+  note: the annotations are @input @output @bind @mapping @param @node @edge @derived @query @incoming_sum
+  help: did you mean @output?""",
+    ),
+    "E302": (
+        '@bind("p","csv","p.csv"). q(X) :- p(X).',
+        """\
+<text>:1:1: error[E302]: wrong arguments of @bind
+  1 | @bind("p","csv","p.csv"). q(X) :- p(X).
+    | ^^^^^^^^^^^^^^^^^^^^^^^^
+  help: write @bind("predicate", "csv useHeaders=true", "folder", "file.csv")""",
+    ),
+    "E303": (
+        '@edge("own"). p(X) :- own(X).',
+        """\
+<text>:1:1: error[E303]: @edge: `own` has 1 argument
+  1 | @edge("own"). p(X) :- own(X).
+    | ^^^^^^^^^^^^
+  note: an edge predicate has a source, a target and perhaps a weight""",
+    ),
+    "E304": (
+        '@query("holdng"). holding(X) :- q(X). q(1).',
+        """\
+<text>:1:1: error[E304]: @query: no rule derives `holdng`
+  1 | @query("holdng"). holding(X) :- q(X). q(1).
+    | ^^^^^^^^^^^^^^^^
+  help: did you mean 'holding'?""",
+    ),
+    "E305": (
+        '@param("a",1). @param("a",2). q(1).',
+        """\
+<text>:1:16: error[E305]: the parameter 'a' has two values
+  1 | @param("a",1). @param("a",2). q(1).
+    |                ^^^^^^^^^^^^^
+  <text>:1:1: the first one
+  1 | @param("a",1). @param("a",2). q(1).
+    | ^^^^^^^^^^^^^
+  help: keep one of them""",
+    ),
+    "E307": (
+        '@bind("p","cvs","","p.csv"). q(X) :- p(X).',
+        """\
+<text>:1:11: error[E307]: there is no source 'cvs'
+  1 | @bind("p","cvs","","p.csv"). q(X) :- p(X).
+    |           ^^^^^
+  note: the sources are csv, edges, gml, graphml, konect, mtx, net, pajek, parquet, tsv
+  help: did you mean 'csv'?""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_error(name: str) -> None:
+    text, expected = ERRORS[name]
+    assert errors(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("q(1,2). p(X,C) :- q(X,Y), C = mcount(Y+1).", "E112"),
+        ("q(1,2). p(X,C) :- q(X,Y), C = msum(X,Y,<Y>).", "E012"),
+        ("q(1). p(X) :- q(_), Y = X.", "E201"),
+        ("q(1). p(_) :- q(_).", "E201"),
+        ("q(1). p(X) :- q(X), r(f(X)).", "E108"),
+        ("q(1). p(X) :- q(X), msum(X,<X>).", "E107"),
+        ("q(1). p(X) :- q(X), [-] r(X).", "E203"),
+        ("q(1). p(X) :- q(X), Y = #f(X).", "E203"),
+        ("q(1). #F :- q(X).", "E205"),
+        ("p(X) <- SELECT * FROM q.", "E205"),
+        ('@mapping("p",5,"c","int"). p(1).', "E303"),
+        ('@mapping("p",-1,"c","int"). p(1).', "E302"),
+        ('@mapping("p",0,"c","integr"). p(1).', "E302"),
+        ('@mapping("p",0,"c","date"). p(1).', "E203"),
+        ('@mapping("p",0,"c","int"). @mapping("p",0,"d","int"). p(1).', "E305"),
+        ('@incoming_sum("own",1.0). p(X) :- own(X,_,_).', "E304"),
+        ('@edge("own"). @incoming_sum("own",-1). p(X) :- own(X,_,_).', "E302"),
+        ('@bind("p","csv delimiter","","f"). q(X) :- p(X).', "E302"),
+        ('@output("Not a name"). p(1).', "E302"),
+        ('@derived("d"). d(X) :- q(X). q(1).', "E303"),
+        ("p(1,1). p(X,S) :- p(X,Y), S = msum(Y), not p(X,3).", "E106"),
+    ],
+)
+def test_code(text: str, code: str) -> None:
+    assert code in codes(text)
+
+
+def test_variable_of_a_negation_is_existential_there() -> None:
+    program = load_text("n(1). e(1,2). sink(X) :- n(X), not e(X,Y).")
+    assert program.rules[0].negatives[0].variables == ("X", "Y")
+
+
+def test_all_errors_of_a_file_in_the_order_of_the_text() -> None:
+    text = "p(X) :- q(Y).\nr(a).\ns(X) :- p(X,X), t(X) .\n@foo(1).\nu(X) :- v(X), not w(X).\nw(X) :- u(X)."
+    assert codes(text) == ["E201", "E010", "E104", "E301", "E106"]
+
+
+def test_warnings_do_not_stop() -> None:
+    text = "company(1). p(X,S) :- compny(X), p(X,Y), S = sum(Y)."
+    program = load_text(text)
+    assert (
+        render_all(program.warnings, text)
+        == """\
+<text>:1:23: warning[W501]: `compny` has no facts, no rules and no source in this file
+  1 | company(1). p(X,S) :- compny(X), p(X,Y), S = sum(Y).
+    |                       ^^^^^^^^^
+  help: did you mean 'company'?
+
+<text>:1:46: warning[W502]: `sum` in recursion is read as `msum`
+  1 | company(1). p(X,S) :- compny(X), p(X,Y), S = sum(Y).
+    |                                              ^^^^^^
+  note: only a monotonic aggregate has a meaning in recursion
+  help: write `msum`"""
+    )
+    (rule,) = program.rules
+    assert rule.aggregation is not None
+    assert (rule.aggregation.function, rule.aggregation.monotonic) == ("msum", True)
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    latin = tmp_path / "latin.vada"
+    latin.write_bytes(b'p(1).\np("\xe9").')
+    missing = tmp_path / "missing.vada"
+    assert [d.render() for d in check_file(latin)] == [
+        f"error[E008]: {latin}: line 2 is not UTF-8 text (byte 0xe9)\n"
+        "  note: rule files are UTF-8\n  help: save the file as UTF-8"
+    ]
+    assert [d.render() for d in check_file(missing)] == [
+        f"error[E007]: cannot read {missing}: No such file or directory"
+    ]
+    assert [d.code for d in check_file(tmp_path)] == ["E007"]
+    for path in (latin, missing, tmp_path):
+        with pytest.raises(ProgramError):
+            load_file(path)
+
+
+def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    file = tmp_path / "windows.vada"
+    file.write_bytes(b"\xef\xbb\xbf% text\r\np(1).\r\nq(X) :- p(X).\r\n")
+    assert load_file(file).outputs == ("q",)
+
+
+def test_many_rules_in_a_chain() -> None:
+    text = "p0(1). " + " ".join(f"p{i + 1}(X) :- p{i}(X)." for i in range(3000))
+    assert len(load_text(text).strata) == 3000
+
+
+@settings(deadline=None)
+@given(PROGRAMS)
+def test_any_tree_is_checked_or_diagnosed(program: Program) -> None:
+    check_all(str(program))
+
+
+@settings(deadline=None)
+@given(st.integers(0, len(EXAMPLE)), st.integers(0, 8), st.lists(PIECES, max_size=4).map("".join))
+def test_any_mutation_is_checked_or_diagnosed(start: int, length: int, patch: str) -> None:
+    check_all(EXAMPLE[:start] + patch + EXAMPLE[start + length :])
+
+
+def check_all(text: str) -> None:
+    """Take a text through the whole front end."""
+    try:
+        program = load_text(text)
+    except ProgramError as error:
+        render_all(error.diagnostics, text)
+        return
+    render_all((*program.warnings, *check_generic(program)), text)
+    lift(program.restricted(program.outputs), "its_own_part")
+
+
+# Rules for anonymization
+
+
+def generic(text: str) -> str:
+    program = load_text(text)
+    return render_all(check_generic(program), program.text)
+
+
+NOTE = "  note: an anonymized graph has new vertex names, so that rules must treat all vertices alike\n"
+HINT = "  help: compare vertices with vertices only, by `==` and `!=`"
+GENERIC = {
+    "E401": (
+        "reach(X,Y) :- own(X,Y).",
+        """\
+error[E401]: no @edge says which predicate holds the edges of the graph
+  help: add @edge("own") with the name of your predicate
+
+<text>:1:1: error[E406]: `reach` is no derived edge: not both of its arguments are vertices
+  1 | reach(X,Y) :- own(X,Y).
+    | ^^^^^^^^^^
+  note: without any @derived, every binary output counts as derived edges
+  help: name the derived edges of your rules: @derived("...")""",
+    ),
+    "E402": (
+        '@edge("own"). @node("company"). @node("bank"). p(X,Y) :- company(X,"IT"), own(X,Y), bank(Y).',
+        """\
+error[E402]: there are several @node predicates: company, bank
+  note: (k,x)-isomorphism does not protect what distinguishes kinds of vertices
+  help: keep one of them
+
+<text>:1:58: error[E402]: the @node predicate `company` has attributes
+  1 | @edge("own"). @node("company"). @node("bank"). p(X,Y) :- company(X,"IT"), own(X,Y), bank(Y).
+    |                                                          ^^^^^^^^^^^^^^^
+  note: attributes of vertices are not protected by (k,x)-isomorphism
+  help: use a predicate of the vertex alone: company(X)""",
+    ),
+    "E403": (
+        '@edge("own"). p(X) :- own("Acme", X).',
+        """\
+<text>:1:27: error[E403]: the constant "Acme" stands where `own` has a vertex
+  1 | @edge("own"). p(X) :- own("Acme", X).
+    |                           ^^^^^^
+"""
+        + NOTE
+        + HINT,
+    ),
+    "E403 fact": (
+        '@edge("own"). own("a","b"). p(X) :- own(X,Y).',
+        """\
+<text>:1:19: error[E403]: the fact names the vertex "a"
+  1 | @edge("own"). own("a","b"). p(X) :- own(X,Y).
+    |                   ^^^
+"""
+        + NOTE
+        + "  help: put the graph into a file: rules and data are published apart",
+    ),
+    "E404": (
+        '@edge("own"). p(X) :- own(X,Y), Y != "Acme".',
+        """\
+<text>:1:33: error[E404]: the vertex Y is compared with the constant "Acme"
+  1 | @edge("own"). p(X) :- own(X,Y), Y != "Acme".
+    |                                 ^^^^^^^^^^^
+"""
+        + NOTE
+        + HINT,
+    ),
+    "E404 join": (
+        '@edge("own"). listed("Acme"). p(X) :- own(X,Y), listed(X).',
+        """\
+<text>:1:56: error[E404]: the vertex X meets argument 1 of `listed`, which is no vertex of the graph
+  1 | @edge("own"). listed("Acme"). p(X) :- own(X,Y), listed(X).
+    |                                                        ^
+"""
+        + NOTE
+        + HINT,
+    ),
+    "E405": (
+        '@edge("own"). p(X) :- own(X,Y), X < Y.',
+        """\
+<text>:1:33: error[E405]: `X < Y` compares vertices by their names
+  1 | @edge("own"). p(X) :- own(X,Y), X < Y.
+    |                                 ^^^^^
+"""
+        + NOTE
+        + HINT,
+    ),
+    "E405 aggregate": (
+        '@edge("own"). p(X) :- own(X,Y), M = mmax(Y), M > 3.',
+        """\
+<text>:1:42: error[E405]: `mmax` aggregates vertices
+  1 | @edge("own"). p(X) :- own(X,Y), M = mmax(Y), M > 3.
+    |                                          ^
+"""
+        + NOTE
+        + "  help: count them (mcount), or use them as contributors: <X>",
+    ),
+    "E406": (
+        '@edge("own"). @derived("p"). p(X,W) :- own(X,_,W).',
+        """\
+<text>:1:30: error[E406]: `p` is no derived edge: not both of its arguments are vertices
+  1 | @edge("own"). @derived("p"). p(X,W) :- own(X,_,W).
+    |                              ^^^^^^
+  note: without any @derived, every binary output counts as derived edges
+  help: name the derived edges of your rules: @derived("...")""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GENERIC)
+def test_not_generic(name: str) -> None:
+    text, expected = GENERIC[name]
+    assert generic(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("p(X) :- own(X,Y,W), Z = X, Z + 1 > 2.", "E405"),
+        ("p(X) :- q(X), X > 3. q(Y) :- own(_,Y,_).", "E405"),
+        ('p(X) :- own(X,Y,W). p("Acme") :- own(X,Y,W).', "E403"),
+        ('p(X) :- own(X,Y,W), not own("Acme",X,W).', "E403"),
+        ("p(X) :- own(X,Y,W). p(W) :- own(X,Y,W).", "E404"),
+        ("p(X) :- own(X,Y,W), X == W.", "E404"),
+    ],
+)
+def test_not_generic_by_flow(text: str, found: str) -> None:
+    assert found in generic(f'@edge("own"). {text}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p(X) :- own(X,Y,W), X != Y, W > 0.5.",
+        "p(X) :- own(X,Y,W), not own(Y,X,_), C = mcount(Y), C > 1.",
+        "p(X) :- own(X,Y,W), Z = X, Z == Y, V = msum(W,<Y>), V * 2 > 1.",
+        "p(X) :- own(X,Y,W), limit(W). limit(0.5).",
+    ],
+)
+def test_generic(text: str) -> None:
+    assert generic(f'@edge("own"). {text}') == ""
