@@ -65,13 +65,14 @@ class Reasoned:
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
         """Facts of a predicate as an Arrow table with columns ``c1, c2, ...``."""
-        from kgreason.tables import to_arrow
+        from kgreason.graph.interchange import facts_to_arrow
 
-        return to_arrow(self.facts, predicate)
+        return facts_to_arrow(self.facts, predicate)
 
     def to_pandas(self, predicate: str) -> pandas.DataFrame:
         """Facts of a predicate as a pandas frame (needs pandas)."""
-        return self.to_arrow(predicate).to_pandas()
+        frame: pandas.DataFrame = self.to_arrow(predicate).to_pandas()
+        return frame
 
 
 @dataclass(frozen=True)

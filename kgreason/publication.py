@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymize.base import Release
@@ -25,8 +26,7 @@ from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.io.load import load_graph
 from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.tables import value_columns
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 
 MARKS = {"release": ("README.txt", "rules.vada", "nodes.csv"), "private": ("mapping.csv", "report.json")}
 
@@ -128,10 +128,7 @@ def write_release(folder: Path, release: Release, program: CheckedProgram) -> No
     node = program.nodes[0] if program.nodes else "node"
     write_csv(folder / "nodes.csv", (node,), (graph.labels,))
     for name, relation in graph.relations.items():
-        columns = [graph.labels[relation.source], graph.labels[relation.target]]
-        if relation.weight is not None:
-            columns.append(relation.weight)
-        write_csv(folder / f"{name}.csv", relation.columns, columns)
+        write_csv(folder / f"{name}.csv", relation.columns, _columns(graph, relation))
     (folder / "rules.vada").write_text(public_rules(program), encoding="utf-8")
 
 
@@ -283,21 +280,30 @@ def resolve_mapping(
 
 def write_facts(folder: Path, facts: Facts) -> None:
     """Write ``<predicate>.csv`` for every predicate; files are replaced one by one, each of them whole."""
+    from pyarrow.csv import WriteOptions
+    from pyarrow.csv import write_csv as write_table
+
+    from kgreason.graph.interchange import facts_to_arrow
+
     folder.mkdir(parents=True, exist_ok=True)
-    for predicate in facts.tables:
-        columns = value_columns(facts, predicate)
+    for predicate, table in facts.tables.items():
         with replacing(folder / f"{predicate}.csv") as path:
-            write_csv(path, tuple(columns), tuple(columns.values()))
+            if table.arity:
+                write_table(facts_to_arrow(facts, predicate), path, WriteOptions(quoting_style="needed"))
+            else:  # a table has columns: of a proposition, whether it holds
+                write_csv(path, ("holds",), ([table.length > 0],))
 
 
 def write_graph(path: Path, graph: KnowledgeGraph) -> None:
     """Write the one relation of a graph as a table."""
     (relation,) = graph.relations.values()
-    columns = [graph.labels[relation.source], graph.labels[relation.target]]
-    if relation.weight is not None:
-        columns.append(relation.weight)
     with replacing(path) as temporary:
-        write_csv(temporary, relation.columns, columns)
+        write_csv(temporary, relation.columns, _columns(graph, relation))
+
+
+def _columns(graph: KnowledgeGraph, relation: Relation) -> list[npt.NDArray[Any]]:
+    ends: list[npt.NDArray[Any]] = [graph.labels[relation.source], graph.labels[relation.target]]
+    return ends if relation.weight is None else [*ends, relation.weight]
 
 
 @contextmanager

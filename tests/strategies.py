@@ -5,7 +5,7 @@ of monotonic aggregates) are used in their own stratum only in ways that a bette
 that the answer would depend on the order of evaluation, and there would be nothing to compare.
 
 Positions have one of six kinds: ``n`` integer >= 0, ``i`` integer, ``w`` double >= 0, ``d`` double, ``s``
-string, ``b`` boolean. Doubles are multiples of 1/8, so that sums and small products of them are exact.
+string, ``b`` boolean. Doubles of the data are multiples of 1/8.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ class _Scope:
     values: dict[str, str] = field(default_factory=dict)
     """Values under a key of this very stratum, with what is kept of them."""
     assigned: set[str] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)
+    """Variables that hold values of the data."""
     fallible: bool = False
     """Whether a division by zero may happen: only where no condition could come before or after it."""
     fresh: int = 0
@@ -145,6 +147,7 @@ def _argument(scope: _Scope, kind: str) -> Term:
 
 
 def _positive(scope: _Scope, signature: Signature, same_stratum: bool) -> None:
+    before = set(scope.kinds)
     terms: list[Term] = []
     for i, kind in enumerate(signature.kinds):
         if same_stratum and i == signature.position:
@@ -154,6 +157,8 @@ def _positive(scope: _Scope, signature: Signature, same_stratum: bool) -> None:
         else:
             terms.append(_argument(scope, kind))
     scope.body.append(Atom(signature.name, tuple(terms)))
+    if signature.name.startswith("e"):
+        scope.given |= scope.kinds.keys() - before
 
 
 def _negative(scope: _Scope, signature: Signature) -> None:
@@ -264,8 +269,22 @@ def _contributors(scope: _Scope) -> tuple[Variable, ...] | None:
     return tuple(map(Variable, names))
 
 
+def _product(scope: _Scope, function: str, recursive: bool) -> Aggregate:
+    """A product that is exact in any order: powers of two, or at most eight short factors."""
+    factors = [n for n in sorted(scope.given) if scope.kinds[n] in ("nw" if recursive else "nwid")]
+    few = [n for n in sorted(scope.given) if scope.kinds[n] in "nisb"]
+    if not factors or not few or chance(scope.draw, 30):
+        return Aggregate(function, Constant(2), _contributors(scope))
+    factor: Expression = Variable(scope.draw(st.sampled_from(factors)))
+    if recursive:
+        factor = Binary("+", factor, Constant(1))
+    return Aggregate(function, factor, (Variable(scope.draw(st.sampled_from(few))),))
+
+
 def _aggregate(scope: _Scope, function: str, recursive: bool) -> Aggregate:
     draw = scope.draw
+    if function.endswith("prod"):
+        return _product(scope, function, recursive)
     if function.endswith("count"):
         form = draw(st.integers(0, 3))
         if form == 0:
@@ -281,8 +300,6 @@ def _aggregate(scope: _Scope, function: str, recursive: bool) -> Aggregate:
             argument = Binary("+", argument, _operand(scope, "w", "n"))
     elif recursive:
         argument = _operand(scope, "w", "n") if chance(draw, 50) else _operand(scope, "n")
-        if function == "mprod":
-            argument = Binary("+", argument, Constant(1))
     elif chance(draw, 30):
         argument = _expression(scope, draw(st.sampled_from(["in", "dwin"])))
     else:

@@ -2,7 +2,7 @@
 
 Numbers are compared as Python compares them, 1 equal to 1.0: which positions hold doubles shows where it
 matters, in quotients. Booleans are kept apart from numbers. Values must agree to the last bit, sums included;
-only products of doubles depend on the order of their factors, and those of the random doubles are exact.
+only products of doubles depend on the order of their factors, and those of the random programs are exact.
 """
 
 from __future__ import annotations

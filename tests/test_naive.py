@@ -175,9 +175,7 @@ def test_division_by_zero_names_rule_and_binding():
 
 def test_negative_contribution_to_recursive_msum():
     text = "c(X,X) :- v(X). c(X,Z) :- c(X,Y), own(Y,Z,W), S = msum(W,<Y>), S > 0.5."
-    with pytest.raises(
-        EvaluationError, match=r"contribution -0.25 to msum in recursion.*Z = 2"
-    ) as error:
+    with pytest.raises(EvaluationError, match=r"contribution -0.25 to msum in recursion.*Z = 2") as error:
         run(text, v=[(1,)], own=[(1, 2, -0.25)])
     assert "rule: c(X, Z)" in str(error.value)
 

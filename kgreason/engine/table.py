@@ -18,8 +18,8 @@ Codes = npt.NDArray[np.int64]
 class Kind(IntEnum):
     """Type of a column. The data of every kind is an int64 array, so that kernels see one type.
 
-    INT holds the integer, DOUBLE the bit pattern of the double (never that of -0.0 or NaN), STRING the code of
-    the string in the table's `Symbols`, BOOL 0 or 1.
+    INT holds the integer, DOUBLE the bit pattern of the double (never that of -0.0 or NaN), STRING the code
+    of the string in the table's `Symbols`, BOOL 0 or 1.
     """
 
     INT = 0

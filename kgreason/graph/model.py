@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.graph.distinct import first_rows
+
 Vertices = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
 
@@ -162,11 +164,8 @@ def _distinct(relation: Relation) -> Relation:
     columns = [relation.source, relation.target]
     if relation.weight is not None:
         columns.append((relation.weight + 0.0).view(np.int64))
-    if not len(relation):
+    keep = first_rows(columns)
+    if keep.all():
         return relation
-    _, first = np.unique(np.stack(columns), axis=1, return_index=True)
-    if len(first) == len(relation):
-        return relation
-    keep = np.sort(first)
     weight = None if relation.weight is None else relation.weight[keep]
     return replace(relation, source=relation.source[keep], target=relation.target[keep], weight=weight)

@@ -11,7 +11,8 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
-from kgreason.graph.io.edges import Rows, first_rows
+from kgreason.graph.distinct import first_rows
+from kgreason.graph.io.edges import Rows
 from kgreason.graph.io.loader import Data, Loader, no_data
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.lang.ast import Constant

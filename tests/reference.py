@@ -1,0 +1,49 @@
+"""Plain twins of the engine's kernels: the same results, by sets and dictionaries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+Row = tuple[int, ...]
+
+
+def insert(batch: Iterable[Row], old: Sequence[Row]) -> list[Row]:
+    return list(dict.fromkeys([*old, *batch]))
+
+
+def improve(
+    batch: Iterable[Row], old: dict[Row, float], position: int, greatest: bool
+) -> tuple[dict[Row, float], set[Row]]:
+    """Values by key, and the keys whose value changed."""
+    values = dict(old)
+    for row in batch:
+        key, value = row[:position] + row[position + 1 :], row[position]
+        values.setdefault(key, value)
+        values[key] = max(values[key], value) if greatest else min(values[key], value)
+    return values, {key for key, value in values.items() if old.get(key) != value}
+
+
+def join(
+    left: Iterable[Row], left_key: Sequence[int], right: Sequence[Row], right_key: Sequence[int]
+) -> list[Row]:
+    return sorted(a + b for a in left for b in right if [a[i] for i in left_key] == [b[i] for i in right_key])
+
+
+def matches(
+    left: Iterable[Row], left_key: Sequence[int], right: Sequence[Row], right_key: Sequence[int]
+) -> list[bool]:
+    keys = {tuple(b[i] for i in right_key) for b in right}
+    return [tuple(a[i] for i in left_key) in keys for a in left]
+
+
+def totals(batch: Iterable[Row], width: int, function: str) -> dict[Row, float]:
+    """Total by group of rows (group, contributor, value), each contributor with its best value."""
+    best: dict[Row, dict[Row, float]] = {}
+    keep = min if function == "min" else max
+    for row in batch:
+        group, contributor, value = row[:width], row[:-1], row[-1]
+        known = best.setdefault(group, {})
+        known[contributor] = keep(known.get(contributor, value), value)
+    combine = {"sum": math.fsum, "count": len, "min": min, "max": max, "prod": math.prod}[function]
+    return {group: combine(known.values()) for group, known in best.items()}

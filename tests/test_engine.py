@@ -1,0 +1,354 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_text
+from kgreason.analysis.checked import Aggregation, Keyed
+from kgreason.engine import kernels, naive
+from kgreason.engine.aggregate import Groups
+from kgreason.engine.limits import Limits
+from kgreason.engine.operators import Joining, Matching, Probe
+from kgreason.engine.relation import CHUNK, KeyedRelation, Relation
+from kgreason.engine.seminaive import evaluate
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Facts, Kind, doubles
+from kgreason.errors import EvaluationError, ProgramError
+from kgreason.lang.ast import NOWHERE
+from kgreason.plan.ir import Part
+from tests import reference
+
+quick = settings(max_examples=60, deadline=None)
+small = st.integers(-3, 3)
+
+
+def derive(text, goal, **rows):
+    """Rows of the goal, after a look at what the naive evaluator says."""
+    program = load_text(text)
+    given = {p: list(dict.fromkeys(r)) for p, r in rows.items()}
+    found = sorted(evaluate(program, Facts.from_rows(given), goals=[goal]).facts.rows(goal))
+    assert found == sorted(naive.evaluate(program, given)[goal])
+    return found
+
+
+# --- one feature each ------------------------------------------------------------------------------------------
+
+OWN = [("a", "d", 0.8), ("d", "e", 0.6), ("e", "b", 0.35), ("a", "b", 0.3), ("b", "c", 0.1)]
+CONTROL = """
+    control(X, X) :- company(X).
+    control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5.
+"""
+
+CASES = {
+    "closure": (
+        "t(X,Y) :- e(X,Y). t(X,Z) :- t(X,Y), e(Y,Z).",
+        {"e": [(1, 2), (2, 3), (3, 1)]},
+        [(a, b) for a in (1, 2, 3) for b in (1, 2, 3)],
+    ),
+    "doubly recursive": (
+        "t(X,Y) :- e(X,Y). t(X,Z) :- t(X,Y), t(Y,Z).",
+        {"e": [(i, i + 1) for i in range(9)]},
+        [(a, b) for a in range(9) for b in range(a + 1, 10)],
+    ),
+    "mutual recursion": (
+        "t(0). t(Y) :- s(X), Y = X + 1. s(Y) :- t(X), n(X), Y = X + 1.",
+        {"n": [(0,), (2,), (4,)]},
+        [(0,), (2,), (4,), (6,)],
+    ),
+    "constants and repeated variables": (
+        't(X) :- e(X,X,"k"), f(Y,Y,X), g(X,Y,1).',
+        {
+            "e": [(1, 1, "k"), (2, 2, "k"), (3, 3, "j"), (1, 2, "k")],
+            "f": [(5, 5, 1), (5, 6, 2)],
+            "g": [(1, 5, 1)],
+        },
+        [(1,)],
+    ),
+    "product": ("t(X,Y) :- a(X), b(Y).", {"a": [(1,), (2,)], "b": [(3,), (4,)]}, [(1, 3), (1, 4), (2, 3), (2, 4)]),
+    "no arguments": ("t(X) :- a(X), on. on :- b(_).", {"a": [(1,)], "b": [(2,), (3,)]}, [(1,)]),
+    "switched off": ("t(X) :- a(X), on. on :- b(9).", {"a": [(1,)], "b": [(2,)]}, []),
+    "several heads": ("t(X), u(Y) :- e(X,Y). t(Z) :- u(Z).", {"e": [(1, 2)]}, [(1,), (2,)]),
+    "negation": (
+        "t(X) :- n(X), not e(X,_). ",
+        {"n": [(1,), (2,)], "e": [(1, 5)]},
+        [(2,)],
+    ),
+    "negation of a repeated existential": (
+        "t(X) :- n(X), not e(Y,Y), not f(X,Z,Z).",
+        {"n": [(1,), (2,)], "e": [(1, 5)], "f": [(1, 2, 2), (2, 1, 2)]},
+        [(2,)],
+    ),
+    "negation of an assigned variable": (
+        "t(Y) :- n(X), Y = X + 1, not n(Y).",
+        {"n": [(1,), (2,), (5,)]},
+        [(3,), (6,)],
+    ),
+    "no data": ("t(X) :- e(X), f(X). ", {"e": [(1,)]}, []),
+    "facts": ('t("x"). t(X) :- e(X).', {"e": [("y",)]}, [("x",), ("y",)]),
+    "text": (
+        't(Z) :- e(X), e(Y), X < Y, Z = X + Y, Z != "bc".',
+        {"e": [("c",), ("a",), ("b",)]},
+        [("ab",), ("ac",)],
+    ),
+    "booleans": ("t(X,B) :- e(X), B = X > 1, !(X == 3).", {"e": [(1,), (2,), (3,)]}, [(1, False), (2, True)]),
+    "integers": (
+        "t(A,B,C) :- e(X,Y), A = X / Y, B = X % Y, C = -X.",
+        {"e": [(7, 2), (-7, 2), (7, -2)]},
+        [(-3, -1, 7), (-3, 1, -7), (3, 1, -7)],
+    ),
+    "integers meet doubles": ("t(Z) :- e(X), f(X), Z = X / 2.", {"e": [(1,), (2,)], "f": [(1.0,), (3.5,)]}, [(0.5,)]),
+    "decided on the left": ("t(X) :- e(X), X == 0 || 6 / X > 2.", {"e": [(2,), (5,)]}, [(2,)]),
+    "control": (
+        CONTROL,
+        {"own": OWN, "company": [(c,) for c in "abcde"]},
+        [("a", "a"), ("a", "b"), ("a", "d"), ("a", "e"), ("b", "b"), ("c", "c"), ("d", "d"), ("d", "e"), ("e", "e")],
+    ),
+    "best contribution counts": (
+        "t(X,S) :- e(X,Y,V), S = msum(V,<Y>).",
+        {"e": [(1, "a", 3), (1, "b", 7), (1, "a", 5)]},
+        [(1, 12)],
+    ),
+    "shortest paths": (
+        "t(X,0.0) :- s(X). t(Y,D) :- t(X,C), e(X,Y,W), B = C + W, D = mmin(B).",
+        {"s": [(0,)], "e": [(0, 1, 9.0), (0, 2, 1.0), (2, 1, 2.0), (1, 3, 1.0), (3, 0, 1.0)]},
+        [(0, 0.0), (1, 3.0), (2, 1.0), (3, 4.0)],
+    ),
+    "aggregates": (
+        "t(A,B,C,D,E,F) :- s(A), c(B), m(C), n(D), v(E), w(F). s(X) :- e(_,Y), X = sum(Y). c(X) :- e(_,Y), X = count(Y)."
+        "m(X) :- e(_,Y), X = min(Y). n(X) :- e(_,Y), X = prod(Y). v(X) :- e(_,Y), X = avg(Y). w(X) :- e(_,Y), X = median(Y).",
+        {"e": [(1, 2), (2, 2), (3, 5), (4, 10)]},
+        [(19, 3, 2, 200, 4.75, 3.5)],
+    ),
+    "extremes of text": (
+        "t(A,B) :- l(A), g(B). l(X) :- e(Y), X = min(Y). g(X) :- e(Y), X = mmax(Y).",
+        {"e": [("c",), ("a",), ("b",)]},
+        [("a", "c")],
+    ),
+    "cycle of keyed values": (
+        "t(X,M) :- e(X,_), M = mmin(X). t(Y,M) :- t(X,L), e(X,Y), M = mmin(L).",
+        {"e": [(3, 2), (2, 1), (1, 3), (5, 4), (4, 5)]},
+        [(1, 1), (2, 1), (3, 1), (4, 4), (5, 4)],
+    ),
+    "keyed value as a condition": (
+        "t(X,M) :- e(X,M). t(Y,M) :- t(X,L), e(X,_), f(X,Y,L), N = L + 1, M = mmax(N).",
+        {"e": [(1, 1), (2, 0)], "f": [(1, 2, 1), (2, 1, 5)]},
+        [(1, 1), (2, 2)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_feature(name):
+    text, rows, expected = CASES[name]
+    assert derive(text, "t" if name != "control" else "control", **rows) == expected
+
+
+def test_keyed_value_in_a_join_inside_recursion():
+    text = "t(X,M) :- e(X,M). t(Y,M) :- s(X), t(X,L), t(Y,L), f(X,Y), M = mmax(9). s(X) :- e(X,_), t(X,_)."
+    assert derive(text, "t", e=[(1, 4), (2, 4), (3, 5)], f=[(1, 2), (1, 3)]) == [(1, 4), (2, 9), (3, 5)]
+
+
+def test_goals_leave_the_rest_alone_and_statistics_count():
+    program = load_text("t(X) :- e(X). u(Y) :- e(X), Y = 1 / (X - X). t(X) :- t(X), e(X).")
+    result = evaluate(program, Facts.from_rows({"e": [(1,), (2,)], "unrelated": [("x",)]}), goals=["t"])
+    assert list(result.facts.tables) == ["t"]
+    assert result.stats.facts == 2
+    assert [(s.predicates, s.rounds) for s in result.stats.strata] == [(("t",), 2)]
+    assert [r.facts for r in result.stats.strata[0].rules] == [2, 0]
+
+
+def test_results_larger_than_a_chunk():
+    n = 3 * CHUNK
+    rows = [(i % 7, i) for i in range(n)]
+    facts = Facts.from_rows({"e": rows, "f": [(i,) for i in range(7)]})
+    result = evaluate(load_text("t(Y,X) :- f(X), e(X,Y), Y >= 0. n(N) :- t(Y,_), N = count(Y)."), facts)
+    assert result.facts.count("t") == n
+    assert list(result.facts.rows("n")) == [(n,)]
+
+
+def test_sums_do_not_depend_on_order():
+    rng = np.random.default_rng(1)
+    values = (rng.random(500) * 10.0 ** rng.integers(-12, 12, 500)).tolist()
+    for order in (values, values[::-1], sorted(values)):
+        rows = [(i, v) for i, v in zip(rng.permutation(500).tolist(), order, strict=True)]
+        assert derive("t(S) :- e(X,V), S = msum(V,<X>).", "t", e=rows) == [(math.fsum(values),)]
+
+
+# --- errors ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("t(Y) :- e(X), Y = 6 / (X - 2).", "division by zero in 6 / (X - 2), with X = 2"),
+        ("t(Y) :- e(X), Y = 6 % (X - X).", "division by zero in 6 % (X - X), with X = 1"),
+        ("t(Y) :- e(X), Y = X * 9223372036854775807.", "integer overflow"),
+        ("t(Y) :- e(X), B = X * 4611686018427387904, Y = sum(B).", "integer overflow"),
+        ("t(X, 0) :- e(X). t(X, S) :- t(X, V), f(V, W), S = msum(W, <V>).", "negative contribution to msum"),
+        (
+            "t(X, 1) :- e(X). t(X, S) :- t(X, V), N = V + 1, S = mmax(N).",
+            "after 40 rounds, for instance X = ",
+        ),
+        ("t(1). t(Y) :- t(X), Y = X + 1.", "values still change after 40 rounds"),
+    ],
+)
+def test_evaluation_error(text, words):
+    facts = Facts.from_rows({"e": [(1,), (2,)], "f": [(0, -1)]})
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(load_text(text), facts, limits=Limits(rounds=40))
+    assert words in str(caught.value)
+    assert "rule: t(" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ("t(X) :- e(X), s(X).", "E501", "X is an integer, but argument 1 of s is a string (from the data)"),
+        ("t(X) :- e(X). t(X) :- s(X).", "E501", "argument 1 of t is an integer in rule t(X) :- e(X). and a string"),
+        ('t(X) :- e("a"), s(X).', "E501", '"a" is a string, but argument 1 of e is an integer'),
+        ('t(X) :- e(X), X < "a".', "E503", '< does not apply to X, an integer, and "a", a string'),
+        ("t(X) :- e(X), s(Y), X == Y.", "E503", "== does not apply"),
+        ("t(Z) :- e(X), s(Y), Z = X + Y.", "E502", "+ does not apply"),
+        ("t(Z) :- s(Y), Z = sum(Y).", "E502", "sum takes numbers, but Y is a string"),
+    ],
+)  # fmt: skip
+def test_clash_of_kinds(text, code, words):
+    with pytest.raises(ProgramError) as caught:
+        evaluate(load_text(text), Facts.from_rows({"e": [(1,)], "s": [("a",)]}))
+    assert [d.code for d in caught.value.diagnostics] == [code]
+    assert words in str(caught.value)
+
+
+def test_arity_of_the_data_must_fit():
+    with pytest.raises(EvaluationError, match="e has 2 arguments in the rules, but 1 columns in the data"):
+        evaluate(load_text("t(X) :- e(X,_)."), Facts.from_rows({"e": [(1,)]}))
+
+
+def test_slow_growth_stops():
+    text = "t(X, 1.0) :- e(X). t(X, S) :- t(X, V), W = 1.0 + V / 2.0, S = mmax(W)."
+    [(_, value)] = evaluate(load_text(text), Facts.from_rows({"e": [(1,)]})).facts.rows("t")
+    assert value == pytest.approx(2.0, abs=1e-11)
+
+
+# --- kernels against their twins -------------------------------------------------------------------------------
+
+
+def rows_of(width, **kwargs):
+    return st.lists(st.tuples(*[small] * width), max_size=40, **kwargs)
+
+
+def array(rows, width):
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
+
+
+def as_rows(data):
+    return [tuple(row) for row in data.tolist()]
+
+
+@quick
+@given(old=rows_of(2), batch=rows_of(2))
+def test_insert(old, batch):
+    relation = Relation(2)
+    relation.insert(array(old, 2))
+    before = relation.count
+    assert relation.insert(array(batch, 2)) == relation.count - before
+    assert as_rows(relation.buffer[: relation.count]) == reference.insert(batch, reference.insert(old, []))
+
+
+@quick
+@given(old=rows_of(3), batch=rows_of(3), greatest=st.booleans(), real=st.booleans())
+def test_improve(old, batch, greatest, real):
+    kind = Kind.DOUBLE if real else Kind.INT
+    keyed = Keyed(1, "greatest" if greatest else "least")
+    relation = KeyedRelation(3, keyed, kind, Symbols(), 0.0)
+    for rows in (old, batch):
+        relation.turn()
+        data = array(rows, 3)
+        if real:
+            data[:, 1] = doubles(data[:, 1] / 4)
+        relation.insert(data)
+    relation.turn()
+
+    def values(data):
+        shown = data[:, 1].view(np.float64) * 4 if real else data[:, 1]
+        return {
+            (a, c): v
+            for a, c, v in zip(data[:, 0].tolist(), data[:, 2].tolist(), shown.tolist(), strict=True)
+        }
+
+    known, _ = reference.improve(old, {}, 1, greatest)
+    expected, changed = reference.improve(batch, known, 1, greatest)
+    assert values(np.ascontiguousarray(relation.buffer[: relation.count])) == expected
+    assert values(relation.rows(Part.RECENT)).keys() == changed
+
+
+@quick
+@given(
+    left=rows_of(2),
+    right=rows_of(3, unique=True),
+    key=st.sampled_from([(), (0,), (1, 2)]),
+    cut=st.integers(0, 40),
+)
+def test_join_and_matches(left, right, key, cut):
+    relation = Relation(3)
+    relation.insert(array(right[:cut], 3))
+    relation.turn()
+    index = relation.index(key)
+    relation.insert(array(right[cut:], 3))
+    relation.turn()  # the index grows
+    left_key = list(range(len(key)))
+    probe = Probe(index, np.array(left_key, dtype=np.int64), np.empty(0, dtype=np.int64), ())
+    for part, seen in ((Part.ALL, right), (Part.STABLE, right[:cut])):
+        joining = Joining(probe, part, [0, 1, -1, -2, -3])
+        joining.out = np.empty((3, 5), dtype=np.int64)  # the kernel must stop and go on
+        found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
+        assert sorted(found) == reference.join(left, left_key, seen, key)
+        kept = [
+            row for batch in Matching(probe, part, True)(iter([array(left, 2)])) for row in as_rows(batch)
+        ]
+        wanted = reference.matches(left, left_key, seen, key)
+        assert kept == [row for row, yes in zip(left, wanted, strict=True) if yes]
+
+
+@quick
+@given(
+    batches=st.lists(
+        st.lists(st.tuples(small, small, st.integers(1, 5)), max_size=30), min_size=1, max_size=3
+    ),
+    function=st.sampled_from(["sum", "count", "min", "max", "prod"]),
+    tracked=st.booleans(),
+    real=st.booleans(),
+)
+def test_totals(batches, function, tracked, real):
+    aggregation = Aggregation("V", function, None, (), (), False, NOWHERE)
+    contributors = 0 if function in ("min", "max") else 1
+    groups = Groups(aggregation, 1, contributors, Kind.DOUBLE if real else Kind.INT, Symbols())
+    current = {}
+
+    def note(keys, totals):
+        shown = totals.view(np.float64) if real and function != "count" else totals
+        current.update(zip(as_rows(keys), shown.tolist(), strict=True))
+
+    for batch in batches:
+        data = array(batch, 3)
+        if real:
+            data[:, 2] = doubles(data[:, 2].astype(np.float64))
+        if not contributors:
+            data = np.ascontiguousarray(data[:, [0, 2]])
+        changes = groups.add(data)
+        if tracked:
+            groups.track(changes)
+            note(*groups.changes())
+    if not tracked:
+        note(*groups.totals())
+    everything = [row for batch in batches for row in batch]
+    assert current == reference.totals(everything, 1, function)
+
+
+@quick
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2))
+def test_order_of_doubles(pair):
+    a, b = doubles(np.array(pair)).tolist()
+    assert kernels._before(a, b, kernels.DOUBLE, np.empty(0, dtype=np.int64)) == (pair[0] < pair[1])
