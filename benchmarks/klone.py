@@ -41,7 +41,6 @@ def main() -> None:
     rng = np.random.default_rng(0)
     rules = {name: load_file(str(resource("rules", f"{name}.vada"))) for name in ("control", "reachability")}
     run("scale-free, alpha 5, control", scale_free(n, 5.0, rng, economic=True), rules["control"], rng)
-    run("Erdos-Renyi, control", erdos_renyi(n, None, rng), rules["control"], rng)
     run("Erdos-Renyi, reachability", erdos_renyi(n, None, rng), rules["reachability"], rng)
 
 

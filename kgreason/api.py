@@ -118,6 +118,7 @@ class Anonymization:
             "format": 1,
             "kgreason": version(),
             "guarantee": str(self.release.guarantee),
+            "original": {"vertices": self.original.n, "edges": self.original.m},
             "verdict": self.verdict.as_dict(),
             "utility": self.score.utility.as_dict(),
             "fidelity": self.score.fidelity.as_dict(),

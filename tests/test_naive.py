@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from kgreason.analysis.check import load_text
 
+from kgreason.analysis.check import load_text
 from kgreason.engine.naive import evaluate
 from kgreason.errors import EvaluationError
 
