@@ -33,7 +33,7 @@ def derive(text, goal, **rows):
     return found
 
 
-# --- one feature each --------------------------------------------------------------
+# --- one feature each ------------------------------------------------------------
 
 OWN = [("a", "d", 0.8), ("d", "e", 0.6), ("e", "b", 0.35), ("a", "b", 0.3), ("b", "c", 0.1)]
 CONTROL = """
@@ -66,7 +66,7 @@ CASES = {
         },
         [(1,)],
     ),
-    "product": ("t(X,Y) :- a(X), b(Y).", {"a": [(1,), (2,)], "b": [(3,), (4,)]}, [(1, 3), (1, 4), (2, 3), (2, 4)]),
+    "product": ("t(X,Y) :- a(X), b(Y).", {"a": [(1,), (2,)], "b": [(3,)]}, [(1, 3), (2, 3)]),
     "no arguments": ("t(X) :- a(X), on. on :- b(_).", {"a": [(1,)], "b": [(2,), (3,)]}, [(1,)]),
     "switched off": ("t(X) :- a(X), on. on :- b(9).", {"a": [(1,)], "b": [(2,)]}, []),
     "several heads": ("t(X), u(Y) :- e(X,Y). t(Z) :- u(Z).", {"e": [(1, 2)]}, [(1,), (2,)]),
@@ -98,12 +98,16 @@ CASES = {
         {"e": [(7, 2), (-7, 2), (7, -2)]},
         [(-3, -1, 7), (-3, 1, -7), (3, 1, -7)],
     ),
-    "integers meet doubles": ("t(Z) :- e(X), f(X), Z = X / 2.", {"e": [(1,), (2,)], "f": [(1.0,), (3.5,)]}, [(0.5,)]),
+    "integers meet doubles": (
+        "t(Z) :- e(X), f(X), Z = X / 2.",
+        {"e": [(1,), (2,)], "f": [(1.0,), (3.5,)]},
+        [(0.5,)],
+    ),
     "decided on the left": ("t(X) :- e(X), X == 0 || 6 / X > 2.", {"e": [(2,), (5,)]}, [(2,)]),
     "control": (
         CONTROL,
         {"own": OWN, "company": [(c,) for c in "abcde"]},
-        [("a", "a"), ("a", "b"), ("a", "d"), ("a", "e"), ("b", "b"), ("c", "c"), ("d", "d"), ("d", "e"), ("e", "e")],
+        sorted([*zip("abcde", "abcde", strict=True), *[("a", "b"), ("a", "d"), ("a", "e"), ("d", "e")]]),
     ),
     "best contribution counts": (
         "t(X,S) :- e(X,Y,V), S = msum(V,<Y>).",
@@ -116,8 +120,9 @@ CASES = {
         [(0, 0.0), (1, 3.0), (2, 1.0), (3, 4.0)],
     ),
     "aggregates": (
-        "t(A,B,C,D,E,F) :- s(A), c(B), m(C), n(D), v(E), w(F). s(X) :- e(_,Y), X = sum(Y). c(X) :- e(_,Y), X = count(Y)."
-        "m(X) :- e(_,Y), X = min(Y). n(X) :- e(_,Y), X = prod(Y). v(X) :- e(_,Y), X = avg(Y). w(X) :- e(_,Y), X = median(Y).",
+        "t(A,B,C,D,E,F) :- s(A), c(B), m(C), n(D), v(E), w(F)."
+        "s(X) :- e(_,Y), X = sum(Y). c(X) :- e(_,Y), X = count(Y). m(X) :- e(_,Y), X = min(Y)."
+        "n(X) :- e(_,Y), X = prod(Y). v(X) :- e(_,Y), X = avg(Y). w(X) :- e(_,Y), X = median(Y).",
         {"e": [(1, 2), (2, 2), (3, 5), (4, 10)]},
         [(19, 3, 2, 200, 4.75, 3.5)],
     ),
@@ -176,7 +181,7 @@ def test_sums_do_not_depend_on_order():
         assert derive("t(S) :- e(X,V), S = msum(V,<X>).", "t", e=rows) == [(math.fsum(values),)]
 
 
-# --- errors ----------------------------------------------------------------------------------------------------
+# --- errors ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -206,7 +211,7 @@ def test_evaluation_error(text, words):
     ("text", "code", "words"),
     [
         ("t(X) :- e(X), s(X).", "E501", "X is an integer, but argument 1 of s is a string (from the data)"),
-        ("t(X) :- e(X). t(X) :- s(X).", "E501", "argument 1 of t is an integer in rule t(X) :- e(X). and a string"),
+        ("t(X) :- e(X). t(X) :- s(X).", "E501", "argument 1 of t is an integer in rule t(X) :- e(X). and"),
         ('t(X) :- e("a"), s(X).', "E501", '"a" is a string, but argument 1 of e is an integer'),
         ('t(X) :- e(X), X < "a".', "E503", '< does not apply to X, an integer, and "a", a string'),
         ("t(X) :- e(X), s(Y), X == Y.", "E503", "== does not apply"),
@@ -232,7 +237,7 @@ def test_slow_growth_stops():
     assert value == pytest.approx(2.0, abs=1e-11)
 
 
-# --- kernels against their twins -------------------------------------------------------------------------------
+# --- kernels against their twins ------------------------------------------------------------
 
 
 def rows_of(width, **kwargs):
@@ -255,6 +260,28 @@ def test_insert(old, batch):
     before = relation.count
     assert relation.insert(array(batch, 2)) == relation.count - before
     assert as_rows(relation.buffer[: relation.count]) == reference.insert(batch, reference.insert(old, []))
+
+
+@quick
+@given(
+    batches=st.lists(
+        st.lists(st.tuples(*[st.integers(0, 2) | st.integers(0, 2**40) | st.integers(-2, 2**63 - 1)] * 3)),
+        min_size=2,
+        max_size=4,
+    ),
+    loaded=st.booleans(),
+)
+def test_rows_that_outgrow_their_packing(batches, loaded):
+    relation = Relation(3)
+    known = []
+    for i, batch in enumerate(batches):
+        if i == 0 and loaded:
+            known = reference.insert(batch, [])
+            relation.load(array(known, 3), distinct=True)
+        else:
+            known = reference.insert(batch, known)
+            relation.insert(array(batch, 3))
+    assert as_rows(relation.buffer[: relation.count]) == known
 
 
 @quick

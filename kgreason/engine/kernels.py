@@ -79,13 +79,19 @@ def _before(a: int, b: int, kind: int, ranks: Array) -> bool:
 
 
 @kernel
-def rehash(old: Array, new: Array) -> None:
+def _mix(packed: int) -> int:
+    h = packed * GOLDEN
+    return h ^ (h >> 32)
+
+
+@kernel
+def rehash(old: Array, new: Array, packed: bool) -> None:
     """Move all entries of a hash table into a larger, empty one."""
     mask = len(new) - 1
     for i in range(len(old)):
         entry = old[i]
         if entry >= 0:
-            s = (entry >> 32) & mask
+            s = (_mix(entry) if packed else entry >> 32) & mask
             while new[s] >= 0:
                 s = (s + 1) & mask
             new[s] = entry
@@ -104,6 +110,37 @@ def insert(batch: Array, buffer: Array, slots: Array, key: Array, count: int) ->
                 buffer[count, j] = batch[i, j]
             count += 1
     return count
+
+
+@kernel
+def insert_packed(
+    batch: Array, buffer: Array, slots: Array, bits: Array, i: int, count: int
+) -> tuple[int, int]:
+    """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
+
+    Here `slots` holds whole rows, packed into one number by giving `bits[j]` bits to column j: a look-up
+    touches one place of memory. Stops at a row that does not fit; returns its number and the new count.
+    """
+    width = batch.shape[1]
+    mask = len(slots) - 1
+    while i < len(batch):
+        packed = 0
+        excess = 0
+        for j in range(width):
+            excess |= batch[i, j] >> bits[j]  # not 0 for negative values too
+            packed = packed << bits[j] | batch[i, j]
+        if excess != 0:
+            return i, count
+        s = _mix(packed) & mask
+        while slots[s] >= 0 and slots[s] != packed:
+            s = (s + 1) & mask
+        if slots[s] < 0:
+            slots[s] = packed
+            for j in range(width):
+                buffer[count, j] = batch[i, j]
+            count += 1
+        i += 1
+    return i, count
 
 
 @kernel

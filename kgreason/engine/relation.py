@@ -47,8 +47,9 @@ def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> n
 class Slots:
     """An open-addressing hash table that is at most two thirds full (layout: `kgreason.engine.kernels`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, packed: bool = False) -> None:
         self.array: npt.NDArray[np.int64] = np.full(64, -1, dtype=np.int64)
+        self.packed = packed
 
     def reserve(self, keys: int) -> None:
         """Make room for `keys` keys in all."""
@@ -58,7 +59,7 @@ class Slots:
         while keys * 3 > size * 2:
             size *= 2
         new = np.full(size, -1, dtype=np.int64)
-        kernels.rehash(self.array, new)
+        kernels.rehash(self.array, new, self.packed)
         self.array = new
 
 
@@ -100,7 +101,8 @@ class Relation:
         self.stable = self.seen = self.count = 0
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.key = np.arange(arity, dtype=np.int64)
-        self._slots = Slots()
+        self._bits: npt.NDArray[np.int64] | None = _share(np.zeros(arity, dtype=np.int64))
+        self._slots = Slots(packed=self._bits is not None)
         self._hashed = 0
 
     @property
@@ -120,9 +122,43 @@ class Relation:
         """Add rows, a chunk at most; returns how many were new."""
         before = self.count
         self._reserve(len(batch))
-        self.count = kernels.insert(batch, self.buffer, self._slots.array, self.key, before)
+        self._add(batch)
         self._hashed = self.count
         return self.count - before
+
+    def _add(self, batch: Rows) -> None:
+        done = 0
+        while self._bits is not None:
+            done, self.count = kernels.insert_packed(
+                batch, self.buffer, self._slots.array, self._bits, done, self.count
+            )
+            if done == len(batch):
+                return
+            self._repack(batch)
+        self.count = kernels.insert(batch[done:], self.buffer, self._slots.array, self.key, self.count)
+
+    def _repack(self, batch: Rows) -> None:
+        """Share out the bits of a packed row anew, or give up packing, so that `batch` fits."""
+        held = self.buffer[: self.count]
+        ends = [rows for rows in (held, batch) if len(rows)]
+        least = np.min([rows.min(axis=0) for rows in ends], axis=0)
+        needs = [int(most).bit_length() for most in np.max([rows.max(axis=0) for rows in ends], axis=0)]
+        self._bits: npt.NDArray[np.int64] | None = (
+            _share(np.array(needs, dtype=np.int64)) if least.min() >= 0 else None
+        )
+        self._slots = Slots(packed=self._bits is not None)
+        self._slots.reserve(self.count + len(batch))
+        self._refill()
+
+    def _refill(self) -> None:
+        """Put all rows into an empty hash table; each lands where it is."""
+        held = self.buffer[: self.count]
+        if self._bits is None:
+            kernels.insert(held, self.buffer, self._slots.array, self.key, 0)
+        else:
+            done, _ = kernels.insert_packed(held, self.buffer, self._slots.array, self._bits, 0, 0)
+            if done < self.count:
+                self._repack(held)
 
     def _reserve(self, rows: int) -> None:
         need = self.count + rows
@@ -130,7 +166,8 @@ class Relation:
             self.buffer = grown(self.buffer[: self.count], max(need, 2 * len(self.buffer)))
         if self._hashed < self.count:  # loaded rows enter the hash table when the first others come
             self._slots.reserve(self.count)
-            kernels.insert(self.buffer[: self.count], self.buffer, self._slots.array, self.key, 0)
+            self._refill()
+            self._hashed = self.count
         self._slots.reserve(need)
 
     def turn(self) -> bool:
@@ -165,11 +202,19 @@ class Relation:
         return found
 
 
+def _share(needs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+    """Bits for each column of a packed row, 62 in all; `None` if that is too few."""
+    spare = 62 - int(needs.sum())
+    return needs + spare // max(len(needs), 1) if spare >= 0 and len(needs) <= 62 else None
+
+
 class KeyedRelation(Relation):
     """One row per key: a better value replaces the old one in place, and the row is recent again."""
 
     def __init__(self, arity: int, keyed: Keyed, kind: Kind, symbols: Symbols, growth: float) -> None:
         super().__init__(arity)
+        self._bits = None
+        self._slots = Slots()
         self.keyed = keyed
         self.kind = kind
         self.symbols = symbols
