@@ -2,8 +2,8 @@
 
     python benchmarks/real_graphs.py ../shared/data [name ...]
 
-Each run is a process of its own, reading and verification included; the seconds are wall-clock. The paper's graphs of the same name
-are samples or read with other directions, so its figures are a yardstick, not a target to the digit.
+Each run is a process of its own, reading and verification included; the seconds are wall-clock. The paper's graphs
+of the same name are samples or read with other directions: its figures are a yardstick, not targets to the digit.
 """
 
 from __future__ import annotations
@@ -63,7 +63,18 @@ def command(case: Case, data: Path, method: str, x: int, out: Path) -> list[str]
     rules = str(ROOT / "rules" / f"{case.rules}.vada")
     places = ["--release", str(out / "release"), "--private", str(out / "private")]
     size = ["--method", method, "-k", "3", "-x", str(x)]
-    return [sys.executable, "-m", "kgreason", "anonymize", "--rules", rules, *sources, *size, *places, "--json"]
+    return [
+        sys.executable,
+        "-m",
+        "kgreason",
+        "anonymize",
+        "--rules",
+        rules,
+        *sources,
+        *size,
+        *places,
+        "--json",
+    ]
 
 
 def measure(name: str, case: Case, data: Path, method: str, x: int) -> tuple[str, ...]:
@@ -102,7 +113,7 @@ def main() -> None:
     if len(sys.argv) < 2 or not Path(sys.argv[1]).is_dir():
         raise SystemExit(__doc__)
     data, names = Path(sys.argv[1]), sys.argv[2:] or list(CASES)
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; k = 3")
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; k = 3")
     print("| " + " | ".join(HEADER) + " |\n|" + "---|" * len(HEADER))
     for name in names:
         case = CASES[name]

@@ -252,7 +252,9 @@ def anonymize(
         pair = read_release(program, graph, public, private / "mapping.csv")
         result = _assess(pair, program, release, k, x, clock, progress)
         write_readme(public, program, release, holds=result.holds, seeded=seed is not None)
-        write_json(private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed})
+        write_json(
+            private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
+        )
     return result
 
 
@@ -381,4 +383,3 @@ def _graph(
     from kgreason.graph.model import KnowledgeGraph
 
     return data if isinstance(data, KnowledgeGraph) else load_graph(program, data or {}, progress)
-

@@ -56,7 +56,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Repeatable randomness: for experiments only.")]
 OriginalFiles = Annotated[
     list[str],
-    typer.Option("--original", metavar="[PRED=]FILE", help="Original edges; repeatable, PRED= if there are several."),
+    typer.Option(
+        "--original", metavar="[PRED=]FILE", help="Original edges; repeatable, PRED= if there are several."
+    ),
 ]
 ReleasedFiles = Annotated[list[str], typer.Option("--release", metavar="[PRED=]FILE", help="Released edges.")]
 MappingFile = Annotated[
@@ -122,7 +124,8 @@ def reason(
     rules: RulesFile,
     data: DataFiles = None,
     output: Annotated[
-        list[str] | None, typer.Option("--output", metavar="PRED", help="Derive PRED; default: every @output.")
+        list[str] | None,
+        typer.Option("--output", metavar="PRED", help="Derive PRED; default: every @output."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write PRED.csv files into DIR.")
@@ -166,15 +169,15 @@ def anonymize(
     mode: Annotated[Mode, typer.Option(help="Of kguard; this version has only published.")] = "published",
     k: K = 3,
     x: X = 4,
-    trials: Annotated[int, typer.Option(min=1, help="Draws of random weights; the most useful is kept.")] = 10,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Draws of random weights; the most useful is kept.")
+    ] = 10,
     seed: Seed = None,
-    release: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder to publish.")
-    ] = Path("release"),
-    private: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder to keep secret.")
-    ] = Path("private"),
-    force: Annotated[bool, typer.Option("--force", help="Replace earlier releases in these folders.")] = False,
+    release: Annotated[Path, typer.Option(metavar="DIR", help="Folder to publish.")] = Path("release"),
+    private: Annotated[Path, typer.Option(metavar="DIR", help="Folder to keep secret.")] = Path("private"),
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace earlier releases in these folders.")
+    ] = False,
     max_subgraphs: Annotated[
         int, typer.Option(min=1, help="Refuse graphs with more connected subgraphs of x vertices.")
     ] = MAX_SUBGRAPHS,
@@ -347,7 +350,9 @@ def _only_edge(program: CheckedProgram, file: str) -> str:
     if len(program.edges) == 1:
         return program.edges[0]
     names = ", ".join(program.edges) or "none"
-    raise DataError(file, f"which edge predicate is this a table of? The rules have: {names}", hint="write PRED=FILE")
+    raise DataError(
+        file, f"which edge predicate is this a table of? The rules have: {names}", hint="write PRED=FILE"
+    )
 
 
 def _count(number: int, singular: str, plural: str | None = None) -> str:

@@ -222,7 +222,9 @@ def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGrap
     """Add the vertices that `graph` lacks, isolated."""
     known = set(graph.labels.tolist())
     new = [label for label in labels if label not in known]
-    return replace(graph, labels=np.concatenate([graph.labels, np.array(new, dtype=object)])) if new else graph
+    return (
+        replace(graph, labels=np.concatenate([graph.labels, np.array(new, dtype=object)])) if new else graph
+    )
 
 
 def read_mapping(path: Path) -> dict[str, str]:
@@ -330,7 +332,9 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_readme(folder: Path, program: CheckedProgram, release: Release, *, holds: bool, seeded: bool) -> None:
+def write_readme(
+    folder: Path, program: CheckedProgram, release: Release, *, holds: bool, seeded: bool
+) -> None:
     """Write README.txt: what was promised, and whether the check confirmed it."""
     parts = []
     if not holds:
@@ -340,7 +344,9 @@ def write_readme(folder: Path, program: CheckedProgram, release: Release, *, hol
         )
         (folder / "UNVERIFIED").touch()
     if seeded:
-        parts.append("EXPERIMENT\n\nMade with a fixed random seed, so it can be computed again. Do not publish it.\n")
+        parts.append(
+            "EXPERIMENT\n\nMade with a fixed random seed, so it can be computed again. Do not publish it.\n"
+        )
     tables = "".join(f"  {f'{p}.csv':<12} edges of the relation {p}\n" for p in program.edges)
     parts.append(
         f"""Anonymized knowledge graph

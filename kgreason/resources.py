@@ -32,4 +32,6 @@ def resource(folder: str, name: str) -> Path:
     path = root / folder / name
     if path.is_file():
         return path
-    raise FileNotFoundError(f"{folder}/{name} is missing from this installation of kgreason; install it again")
+    raise FileNotFoundError(
+        f"{folder}/{name} is missing from this installation of kgreason; install it again"
+    )

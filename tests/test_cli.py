@@ -33,7 +33,18 @@ def anywhere(ownership: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def anonymize(folder: Path, *more: str) -> Result:
-    return run("anonymize", "--rules", folder / "control.vada", "--method", "klone", "-x", "3", "--trials", "2", *more)
+    return run(
+        "anonymize",
+        "--rules",
+        folder / "control.vada",
+        "--method",
+        "klone",
+        "-x",
+        "3",
+        "--trials",
+        "2",
+        *more,
+    )
 
 
 def test_check_accepts_the_rule_library() -> None:
@@ -160,7 +171,10 @@ def test_private_inside_release_is_refused(ownership: Path, anywhere: Path) -> N
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError("disk full")])
 def test_nothing_half_written(
-    ownership: Path, anywhere: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException | type[BaseException]
+    ownership: Path,
+    anywhere: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException | type[BaseException],
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
@@ -184,7 +198,12 @@ def test_seeded_run_repeats_and_says_that_it_is_no_release(ownership: Path, anyw
 def test_verify_and_score_agree_with_anonymize(ownership: Path, anywhere: Path) -> None:
     done = json.loads(anonymize(ownership, "--json").stdout)
     files = ["--rules", ownership / "control.vada", "--original", ownership / "own.csv"]
-    files += ["--release", anywhere / "release" / "own.csv", "--mapping", anywhere / "private" / "mapping.csv"]
+    files += [
+        "--release",
+        anywhere / "release" / "own.csv",
+        "--mapping",
+        anywhere / "private" / "mapping.csv",
+    ]
     verdict = run("verify", *files, "-x", "3", "--json")
     assert verdict.exit_code == 0, verdict.output
     assert json.loads(verdict.stdout)["items"] == done["verdict"]["items"]
@@ -201,7 +220,15 @@ def test_verify_finds_a_tampered_release(ownership: Path, anywhere: Path) -> Non
     tampered.write_text("".join([header, *rows]))
     results = [
         run(
-            *("verify", "--rules", ownership / "control.vada", "--original", ownership / "own.csv", "--release", file),
+            *(
+                "verify",
+                "--rules",
+                ownership / "control.vada",
+                "--original",
+                ownership / "own.csv",
+                "--release",
+                file,
+            ),
             *("--mapping", anywhere / "private" / "mapping.csv", "-x", "3"),
         )
         for file in (table, tampered)

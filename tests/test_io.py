@@ -16,9 +16,9 @@ from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
+from kgreason.graph.distinct import first_rows
 from kgreason.graph.io.cast import numbers, plain
 from kgreason.graph.io.csv_writer import write_csv
-from kgreason.graph.distinct import first_rows
 from kgreason.graph.io.load import load_facts, load_graph
 from kgreason.graph.io.source import SourceSpec, parse_source, read_options
 

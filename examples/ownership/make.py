@@ -11,10 +11,72 @@ from kgreason.graph.generators import ownership
 from kgreason.graph.model import KnowledgeGraph
 
 SEED = 20
-ROOTS = "Alder Birch Cedar Drift Ember Fjord Garnet Heron Iris Juniper Kestrel Larch Maple Nettle Osprey Pine Quartz".split()
-FIELDS = "Bank Capital Energy Foods Holding Logistics Media Mining Motors Paper Ports Properties Steel Telecom Textiles".split()
-FIRST = "Ada Bruno Carla Dario Elsa Fabio Greta Hugo Ines Jonas Karin Luca Mara Nils Olga Paolo".split()
-LAST = "Amsel Brandt Conti Dahl Egger Ferri Grau Holm Ivers Jansen".split()
+ROOTS = [
+    "Alder",
+    "Birch",
+    "Cedar",
+    "Drift",
+    "Ember",
+    "Fjord",
+    "Garnet",
+    "Heron",
+    "Iris",
+    "Juniper",
+    "Kestrel",
+    "Larch",
+    "Maple",
+    "Nettle",
+    "Osprey",
+    "Pine",
+    "Quartz",
+]
+FIELDS = [
+    "Bank",
+    "Capital",
+    "Energy",
+    "Foods",
+    "Holding",
+    "Logistics",
+    "Media",
+    "Mining",
+    "Motors",
+    "Paper",
+    "Ports",
+    "Properties",
+    "Steel",
+    "Telecom",
+    "Textiles",
+]
+FIRST = [
+    "Ada",
+    "Bruno",
+    "Carla",
+    "Dario",
+    "Elsa",
+    "Fabio",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jonas",
+    "Karin",
+    "Luca",
+    "Mara",
+    "Nils",
+    "Olga",
+    "Paolo",
+]
+LAST = (
+    "Amsel",
+    "Brandt",
+    "Conti",
+    "Dahl",
+    "Egger",
+    "Ferri",
+    "Grau",
+    "Holm",
+    "Ivers",
+    "Jansen",
+)
 
 
 def named(graph: KnowledgeGraph, rng: np.random.Generator) -> list[str]:
@@ -32,7 +94,8 @@ def main() -> None:
     names, own = named(graph, rng), graph.relations["own"]
     assert own.weight is not None
     rows = [
-        f"{names[s]},{names[t]},{100 * w:.2f}%\n" for s, t, w in zip(own.source, own.target, own.weight, strict=True)
+        f"{names[s]},{names[t]},{100 * w:.2f}%\n"
+        for s, t, w in zip(own.source, own.target, own.weight, strict=True)
     ]
     header = "owner,company,share\n"
     (Path(__file__).parent / "own.csv").write_text(header + "".join(sorted(rows)), encoding="utf-8")

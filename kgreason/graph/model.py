@@ -39,7 +39,9 @@ class Relation:
     columns: tuple[str, ...] = ("source", "target", "weight")
 
     def __post_init__(self) -> None:
-        lengths = {len(self.source), len(self.target)} | ({len(self.weight)} if self.weight is not None else set())
+        lengths = {len(self.source), len(self.target)} | (
+            {len(self.weight)} if self.weight is not None else set()
+        )
         if len(lengths) != 1:
             raise ValueError(f"columns of a relation differ in length: {sorted(lengths)}")
         _frozen(self.source)
@@ -84,7 +86,7 @@ class KnowledgeGraph:
     def __post_init__(self) -> None:
         for name, relation in self.relations.items():
             for ends in (relation.source, relation.target):
-                if len(ends) and not (0 <= ends.min() and ends.max() < self.n):
+                if len(ends) and not (ends.min() >= 0 and ends.max() < self.n):
                     raise ValueError(f"relation {name!r} names a vertex outside 0..{self.n - 1}")
 
     @classmethod
@@ -155,7 +157,8 @@ class KnowledgeGraph:
     def with_weights(self, weights: Mapping[str, Weights]) -> KnowledgeGraph:
         """Replace the weights of the named relations."""
         changed = {
-            name: replace(r, weight=weights[name]) if name in weights else r for name, r in self.relations.items()
+            name: replace(r, weight=weights[name]) if name in weights else r
+            for name, r in self.relations.items()
         }
         return replace(self, relations=changed)
 

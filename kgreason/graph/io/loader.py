@@ -14,8 +14,8 @@ from kgreason.analysis.checked import Bind, CheckedProgram
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError
-from kgreason.graph.interchange import as_raw
 from kgreason.graph.distinct import first_rows
+from kgreason.graph.interchange import as_raw
 from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import Raw
