@@ -9,7 +9,7 @@ import numpy as np
 
 from kgreason.analysis.check import load_file
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymize.klone import Klone
+from kgreason.anonymizers.klone import Klone
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.resources import resource

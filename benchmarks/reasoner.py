@@ -1,13 +1,14 @@
 """Time the reasoner beside other engines on the same input, in one run: ``python benchmarks/reasoner.py``.
 
-Transitive closure of an Erdős–Rényi graph and company control, each run in this process, warm (the first run of
-ours, which compiles or loads kernels, is shown apart). All engines get the input as Python or NumPy objects and
-their results are compared for equality. Times are wall-clock medians; compare only figures of one run.
+Transitive closure of an Erdős–Rényi graph and company control, each run in this process, warm (the first run
+of ours, which compiles or loads kernels, is shown apart). All engines get the input as Python or NumPy objects,
+and their results are compared for equality. Times are wall-clock medians; compare only figures of one run.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import statistics
 from collections.abc import Callable
@@ -39,8 +40,8 @@ def erdos_renyi(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
 def ownership(n: int, rng: np.random.Generator) -> np.ndarray:
     """Shareholdings as (owner, company, share of UNIT), shape (rows, 3); shares of a company sum to UNIT at most.
 
-    Every company has one to five owners, half of the companies a majority owner; owners are mostly companies
-    numbered a little lower, so that chains of control arise.
+    Every company has one to five owners, some of them large; owners are companies numbered a little lower, so
+    that chains of control arise.
     """
     owners = 1 + rng.integers(0, 5, n)
     company = np.repeat(np.arange(n), owners)
@@ -186,9 +187,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    print(
-        f"{platform.machine()} {platform.system()}, Python {platform.python_version()}, NumPy {np.__version__}"
-    )
+    machine = f"{os.cpu_count()} x {platform.machine()} {platform.system()}"
+    print(f"{machine}, Python {platform.python_version()}, NumPy {np.__version__}")
 
     for n, m in [
         (options.nodes, options.edges),

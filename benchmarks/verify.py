@@ -8,8 +8,8 @@ import time
 import numpy as np
 
 from kgreason.analysis.check import load_text
-from kgreason.anonymize.klone import Klone
-from kgreason.anonymize.publish import publish
+from kgreason.anonymizers.klone import Klone
+from kgreason.anonymizers.publish import publish
 from kgreason.assess.verify import verify
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT

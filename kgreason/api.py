@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-    from kgreason.anonymize.base import Anonymizer, Release
+    from kgreason.anonymizers.base import Anonymizer, Release
     from kgreason.assess.fidelity import Fidelity
     from kgreason.assess.utility import Utility
     from kgreason.assess.verify import Verdict
@@ -231,7 +231,7 @@ def anonymize(
     AnonymizationError
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
-    from kgreason.anonymize.publish import publish
+    from kgreason.anonymizers.publish import publish
 
     if folders is not None:
         folders.check()
@@ -340,8 +340,8 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
 
 def anonymizer(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraphs: int) -> Anonymizer:
     """Choose the algorithm by its name."""
-    from kgreason.anonymize.kguard import Kguard
-    from kgreason.anonymize.klone import Klone
+    from kgreason.anonymizers.kguard import Kguard
+    from kgreason.anonymizers.klone import Klone
 
     if method == "klone":
         return Klone(k, trials)

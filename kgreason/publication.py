@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymize.base import Release
+from kgreason.anonymizers.base import Release
 from kgreason.engine.table import Facts
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv

@@ -49,7 +49,7 @@ def offences(where: tuple[str, ...], forbidden: tuple[str, ...]) -> list[str]:
 
 TERMINAL = {"kgreason.cli", "kgreason.terminal"}
 REASONER = ("kgreason.lang", "kgreason.analysis", "kgreason.plan", "kgreason.engine")
-ANONYMIZER = ("kgreason.anonymize", "kgreason.subgraphs")
+ANONYMIZER = ("kgreason.anonymizers", "kgreason.subgraphs")
 
 
 @pytest.mark.parametrize(

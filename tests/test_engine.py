@@ -231,10 +231,14 @@ def test_arity_of_the_data_must_fit():
         evaluate(load_text("t(X) :- e(X,_)."), Facts.from_rows({"e": [(1,)]}))
 
 
-def test_slow_growth_stops():
+def test_small_improvements_count_until_patience_ends():
     text = "t(X, 1.0) :- e(X). t(X, S) :- t(X, V), W = 1.0 + V / 2.0, S = mmax(W)."
-    [(_, value)] = evaluate(load_text(text), Facts.from_rows({"e": [(1,)]})).facts.rows("t")
-    assert value == pytest.approx(2.0, abs=1e-11)
+    program, facts = load_text(text), Facts.from_rows({"e": [(1,)]})
+    for limits, least in ((Limits(), 2.0), (Limits(patience=0), 2 - 1e-11), (Limits(0, 0.1, 0), 1.5)):
+        result = evaluate(program, facts, limits=Limits(100, limits.growth, limits.patience))
+        [(_, value)] = result.facts.rows("t")
+        assert least <= value <= 2.0
+        assert (value == 2.0) == (limits.patience > 0)
 
 
 # --- kernels against their twins ------------------------------------------------------------
@@ -289,7 +293,7 @@ def test_rows_that_outgrow_their_packing(batches, loaded):
 def test_improve(old, batch, greatest, real):
     kind = Kind.DOUBLE if real else Kind.INT
     keyed = Keyed(1, "greatest" if greatest else "least")
-    relation = KeyedRelation(3, keyed, kind, Symbols(), 0.0)
+    relation = KeyedRelation(3, keyed, kind, Symbols(), Limits())
     for rows in (old, batch):
         relation.turn()
         data = array(rows, 3)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.anonymize.base import Augmented, Guarantee
-from kgreason.anonymize.diversify import ball
-from kgreason.anonymize.kguard import Kguard
-from kgreason.anonymize.select import choose_disjoint
+from kgreason.anonymizers.base import Augmented, Guarantee
+from kgreason.anonymizers.diversify import ball
+from kgreason.anonymizers.kguard import Kguard
+from kgreason.anonymizers.select import choose_disjoint
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_within
 from kgreason.graph.model import KnowledgeGraph, Relation

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.anonymize.base import Augmented, Guarantee
-from kgreason.anonymize.degrees import DegreeDistribution, choose_across, choose_apart
-from kgreason.anonymize.klone import Klone, tie_pieces
-from kgreason.anonymize.matching import between_copies, match_between
-from kgreason.anonymize.publish import fresh_labels, publish
+from kgreason.anonymizers.base import Augmented, Guarantee
+from kgreason.anonymizers.degrees import DegreeDistribution, choose_across, choose_apart
+from kgreason.anonymizers.klone import Klone, tie_pieces
+from kgreason.anonymizers.matching import between_copies, match_between
+from kgreason.anonymizers.publish import fresh_labels, publish
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.model import KnowledgeGraph, Relation

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.anonymize.density import GRID, WeightDensity
-from kgreason.anonymize.loss import query_answers, symmetric_loss
-from kgreason.anonymize.noise import WeightNoising, _told_apart
+from kgreason.anonymizers.density import GRID, WeightDensity
+from kgreason.anonymizers.loss import query_answers, symmetric_loss
+from kgreason.anonymizers.noise import WeightNoising, _told_apart
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import SILENT

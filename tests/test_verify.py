@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymize.klone import Klone
-from kgreason.anonymize.publish import publish
+from kgreason.anonymizers.klone import Klone
+from kgreason.anonymizers.publish import publish
 from kgreason.assess import images, kernels
 from kgreason.assess.subgraphs import Classes, Interner, Pairs, connected_subsets
 from kgreason.assess.verdict import Delta, Verdict

@@ -15,8 +15,9 @@ class Limits:
         Most rounds of a stratum that makes new values (by arithmetic or aggregation) in recursion. Strata
         that only move values around end by themselves and have no bound.
     growth
-        A double of a keyed predicate that improves by at most this fraction is stored but not propagated
-        again.
+        A double of a keyed predicate that improves by at most this fraction is stored but not propagated again.
+    patience
+        Rounds before `growth` comes into force: what ends by itself keeps its last bit.
 
     Examples
     --------
@@ -26,3 +27,4 @@ class Limits:
 
     rounds: int = 100_000
     growth: float = 1e-12
+    patience: int = 1000

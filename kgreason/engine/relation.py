@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import Keyed
 from kgreason.engine import kernels
+from kgreason.engine.limits import Limits
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind
 from kgreason.plan.ir import Part
@@ -143,9 +144,7 @@ class Relation:
         ends = [rows for rows in (held, batch) if len(rows)]
         least = np.min([rows.min(axis=0) for rows in ends], axis=0)
         needs = [int(most).bit_length() for most in np.max([rows.max(axis=0) for rows in ends], axis=0)]
-        self._bits: npt.NDArray[np.int64] | None = (
-            _share(np.array(needs, dtype=np.int64)) if least.min() >= 0 else None
-        )
+        self._bits = _share(np.array(needs, dtype=np.int64)) if least.min() >= 0 else None
         self._slots = Slots(packed=self._bits is not None)
         self._slots.reserve(self.count + len(batch))
         self._refill()
@@ -211,14 +210,14 @@ def _share(needs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
 class KeyedRelation(Relation):
     """One row per key: a better value replaces the old one in place, and the row is recent again."""
 
-    def __init__(self, arity: int, keyed: Keyed, kind: Kind, symbols: Symbols, growth: float) -> None:
+    def __init__(self, arity: int, keyed: Keyed, kind: Kind, symbols: Symbols, limits: Limits) -> None:
         super().__init__(arity)
         self._bits = None
         self._slots = Slots()
         self.keyed = keyed
         self.kind = kind
         self.symbols = symbols
-        self.growth = growth
+        self.limits = limits
         self.key = np.array([i for i in range(arity) if i != keyed.position], dtype=np.int64)
         self.told: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
         self.stamps: npt.NDArray[np.int64] = np.full(16, -1, dtype=np.int64)
@@ -252,7 +251,7 @@ class KeyedRelation(Relation):
             int(self.kind),
             ranks,
             self.told,
-            self.growth,
+            self.limits.growth if self.now > self.limits.patience else 0.0,
             self.stamps,
             self.now,
             self.changed,

@@ -153,7 +153,7 @@ def _load(
         relation = relations[predicate] = (
             Relation(arity)
             if keyed is None
-            else KeyedRelation(arity, keyed, kinds[predicate][keyed.position], facts.symbols, limits.growth)
+            else KeyedRelation(arity, keyed, kinds[predicate][keyed.position], facts.symbols, limits)
         )
         table = facts.tables.get(predicate)
         if table is not None and table.length:

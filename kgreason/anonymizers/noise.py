@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymize.density import GRID, Units, WeightDensity
-from kgreason.anonymize.loss import query_answers, symmetric_loss
+from kgreason.anonymizers.density import GRID, Units, WeightDensity
+from kgreason.anonymizers.loss import query_answers, symmetric_loss
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.progress import Progress

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymize.degrees import DegreeDistribution, Degrees, choose_apart
+from kgreason.anonymizers.degrees import DegreeDistribution, Degrees, choose_apart
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
 from kgreason.subgraphs.enumerate import undirected

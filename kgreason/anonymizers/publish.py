@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymize.base import Augmented, Release
+from kgreason.anonymizers.base import Augmented, Release
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 
 _LETTERS = np.array(list("abcdefghjkmnpqrstuvwxyz"))
@@ -30,7 +30,7 @@ def publish(augmented: Augmented, rng: np.random.Generator, avoid_labels: Collec
 
     Examples
     --------
-    >>> from kgreason.anonymize.base import Guarantee
+    >>> from kgreason.anonymizers.base import Guarantee
     >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.5), ("b", "c", 0.25)])
     >>> augmented = Augmented(graph, Guarantee(1, None), originals=2)
     >>> release = publish(augmented, np.random.default_rng(0), ["a", "b", "c"])

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymize.assemble import Edges, assemble
-from kgreason.anonymize.base import Augmented, Guarantee
-from kgreason.anonymize.degrees import DegreeDistribution, Degrees, choose_across
-from kgreason.anonymize.matching import match_between
-from kgreason.anonymize.noise import WeightNoising
+from kgreason.anonymizers.assemble import Edges, assemble
+from kgreason.anonymizers.base import Augmented, Guarantee
+from kgreason.anonymizers.degrees import DegreeDistribution, Degrees, choose_across
+from kgreason.anonymizers.matching import match_between
+from kgreason.anonymizers.noise import WeightNoising
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymize.assemble import Edges, assemble
-from kgreason.anonymize.base import Augmented, Guarantee
-from kgreason.anonymize.diversify import Diversifier
-from kgreason.anonymize.klone import check_k
-from kgreason.anonymize.noise import WeightNoising
-from kgreason.anonymize.select import choose_disjoint
+from kgreason.anonymizers.assemble import Edges, assemble
+from kgreason.anonymizers.base import Augmented, Guarantee
+from kgreason.anonymizers.diversify import Diversifier
+from kgreason.anonymizers.klone import check_k
+from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.select import choose_disjoint
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.progress import Progress

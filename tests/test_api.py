@@ -1,0 +1,181 @@
+"""The same product from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import kgreason
+from kgreason import api
+from kgreason.publication import Folders, read_mapping, resolve_mapping, with_vertices
+from tests.conftest import CONTROL, OWNERSHIP, ROOT
+
+RULES = "\n".join(line for line in CONTROL.splitlines() if not line.startswith("@bind"))
+CONTROLLED = {
+    ("Adler", "Dachs"),
+    ("Adler", "Elster"),
+    ("Adler", "Biber"),
+    ("Dachs", "Elster"),
+    ("Falke", "Gams"),
+}
+
+
+def graph() -> nx.DiGraph[str]:
+    made: nx.DiGraph[str] = nx.DiGraph()
+    made.add_weighted_edges_from(OWNERSHIP)
+    return made
+
+
+TABLES: dict[str, Any] = {
+    "rows": OWNERSHIP,
+    "pandas": pd.DataFrame(OWNERSHIP, columns=["owner", "company", "share"]),
+    "arrow": pa.table(dict(zip(("o", "c", "w"), map(list, zip(*OWNERSHIP, strict=True)), strict=True))),
+    "networkx": graph(),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_reason_on_tables_in_memory(kind: str) -> None:
+    result = kgreason.reason(RULES, {"own": TABLES[kind]})
+    assert {row for row in result.rows("control") if row[0] != row[1]} == CONTROLLED
+    assert set(result.predicates) == {"control"}
+
+
+def test_facts_go_out_as_pandas_and_arrow() -> None:
+    result = kgreason.reason(RULES, {"own": OWNERSHIP})
+    frame = result.to_pandas("control")
+    assert {(a, b) for a, b in frame.itertuples(index=False) if a != b} == CONTROLLED
+    assert result.to_arrow("control").num_rows == len(frame)
+
+
+def test_rules_from_path_text_or_program(ownership: Path) -> None:
+    file = ownership / "control.vada"
+    program = kgreason.load(file)
+    assert kgreason.load(str(file)) == program
+    assert kgreason.load(program) is program
+    assert kgreason.load(RULES).rules == program.rules
+
+
+def test_missing_rule_file_is_not_taken_for_text() -> None:
+    with pytest.raises(kgreason.KgreasonError, match=r"nowhere\.vada"):
+        kgreason.load("nowhere.vada")
+
+
+def test_anonymize_in_memory() -> None:
+    result = kgreason.anonymize(RULES, {"own": graph()}, method="klone", k=2, x=3, trials=1)
+    assert result.holds
+    released, mapping = result.release.graph, result.release.mapping
+    assert len(set(mapping.tolist())) == result.original.n
+    assert not set(released.labels) & set(result.original.labels)
+    verdict = kgreason.verify(result.original, released, mapping, RULES, k=2, x=2)
+    assert verdict.holds
+    assert kgreason.score(result.original, released, mapping, RULES) == result.score
+
+
+def test_anonymize_takes_a_graph() -> None:
+    knowledge = api.read_graph(RULES, {"own": OWNERSHIP})
+    assert kgreason.anonymize(RULES, knowledge, method="klone", x=2, trials=1).holds
+
+
+def test_written_release_is_the_one_returned(tmp_path: Path) -> None:
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    result = kgreason.anonymize(RULES, {"own": OWNERSHIP}, method="klone", x=3, trials=1, folders=folders)
+    pairs = read_mapping(folders.private / "mapping.csv")
+    released = result.release.graph.labels
+    assert pairs == dict(
+        zip(result.original.labels.tolist(), released[result.release.mapping].tolist(), strict=True)
+    )
+
+
+def test_without_seed_two_runs_differ() -> None:
+    first, second = (
+        kgreason.anonymize(RULES, {"own": OWNERSHIP}, method="klone", x=2, trials=1) for _ in range(2)
+    )
+    assert set(first.release.graph.labels) != set(second.release.graph.labels)
+
+
+def test_rules_that_name_a_vertex_are_refused() -> None:
+    rules = RULES + '\nspecial(X) :- own("Adler", X, W).\n@query("special").'
+    with pytest.raises(kgreason.ProgramError, match="Adler"):
+        kgreason.anonymize(rules, {"own": OWNERSHIP})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "header must be original,released"),
+        ("a,b\nx,y\n", "header must be original,released"),
+        ("original,released\nx\n", ":2: a row needs two fields"),
+        ("original,released\nx,y\nx,z\n", ":3: the original vertex 'x' stands twice"),
+    ],
+)
+def test_bad_mapping_is_named(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mapping.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(kgreason.ReleaseError) as caught:
+        read_mapping(file)
+    assert message in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+def test_mapping_must_fit_the_graphs() -> None:
+    original = kgreason.KnowledgeGraph.from_edges([("a", "b")])
+    released = kgreason.KnowledgeGraph.from_edges([("p", "q")])
+    assert resolve_mapping({"a": "q", "b": "p"}, original, released, "m.csv").tolist() == [1, 0]
+    with pytest.raises(kgreason.ReleaseError, match="the original vertex 'b' has no row"):
+        resolve_mapping({"a": "q"}, original, released, "m.csv")
+    with pytest.raises(
+        kgreason.ReleaseError, match="'b' is mapped to 'z', which the release does not contain"
+    ):
+        resolve_mapping({"a": "q", "b": "z"}, original, released, "m.csv")
+    assert with_vertices(original, ["a", "c"]).labels.tolist() == ["a", "b", "c"]
+
+
+def test_readme_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    _, *rest = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")
+    assert rest
+    for block in rest:
+        names: dict[str, Any] = {}
+        exec(compile(block.split("```")[0], "README.md", "exec"), names)
+        assert names["result"].holds
+        assert ("A", "B") in names["derived"].rows("control")
+
+
+def test_public_names() -> None:
+    for name in kgreason.__all__:
+        assert getattr(kgreason, name).__doc__
+    assert "anonymize" in dir(kgreason)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        kgreason.nothing  # noqa: B018
+
+
+def test_kernels_compile_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    from kgreason import jit
+
+    compile_ = numba.njit
+
+    def refuse(**options: Any) -> Any:
+        if options.get("cache"):
+
+            def decorator(_: Any) -> Any:
+                raise RuntimeError("cannot cache function: no locator available")
+
+            return decorator
+        return compile_(**options)
+
+    monkeypatch.setattr(numba, "njit", refuse)
+
+    @jit.kernel
+    def double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return values * 2
+
+    assert double(np.array([1, 2])).tolist() == [2, 4]
