@@ -310,7 +310,7 @@ def score(
     from kgreason.assess.fidelity import fidelity
     from kgreason.assess.utility import utility
 
-    progress.step("Scoring the release")
+    progress.step("Scoring")
     program = load(rules)
     return Score(utility(original, released, mapping, program), fidelity(original, released))
 

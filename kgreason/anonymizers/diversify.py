@@ -114,7 +114,7 @@ class Diversifier:
         """Add the edges."""
         for phi in (IN, OUT):
             needing = self._rng.permutation(np.flatnonzero(self._missing[phi]))
-            progress.step(f"diversify {'in' if phi == IN else 'out'}-degrees", len(needing))
+            progress.step(f"Diversifying {'in' if phi == IN else 'out'}-degrees", len(needing))
             for v in needing.tolist():
                 self._complete(v, phi)
                 progress.advance()

@@ -52,7 +52,7 @@ class Klone:
         check_k(self.k)
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)
-        progress.step("tie the copies together")
+        progress.step("Tying the copies together")
         source, target, new = self._synthetic_edges(graph, rng)
         copies = {name: _copies(noised, name, self.k) for name in graph.relations}
         n = self.k * graph.n + new

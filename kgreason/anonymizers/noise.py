@@ -67,7 +67,7 @@ class WeightNoising:
                 {n: self._original_weights(n, rng) for n in self.densities if len(self.graph.relations[n])}
             )
 
-        return self._best(drawn, "noise weights", progress)
+        return self._best(drawn, "Drawing weights", progress)
 
     def synthetic(
         self,
@@ -89,7 +89,7 @@ class WeightNoising:
                 {n: self._synthetic_weights(n, augmented.relations[n], fixed[n], rng) for n in self.densities}
             )
 
-        return self._best(drawn, "weigh synthetic edges", progress)
+        return self._best(drawn, "Drawing weights of synthetic edges", progress)
 
     def _best(self, drawn: Callable[[], KnowledgeGraph], title: str, progress: Progress) -> KnowledgeGraph:
         if not (self.densities and self.program.queries):

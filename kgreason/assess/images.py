@@ -161,7 +161,7 @@ class _Search:
 
     def collect(self, subsets: Iterable[Ints]) -> None:
         """Classify the attacked subgraphs."""
-        self.progress.step(f"attacked subgraphs of {self.size} vertices")
+        self.progress.step(f"Listing the attacked subgraphs of {self.size} vertices")
         found: list[tuple[Ints, Ints]] = []
         for members in subsets:
             ground = self.space.pairs.of(members)
@@ -180,7 +180,7 @@ class _Search:
     def try_each_other(self) -> None:
         """Look for images among the attacked subgraphs themselves."""
         t = self.targets
-        self.progress.step(f"images among the attacked subgraphs of {self.size} vertices", len(t.classes))
+        self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", len(t.classes))
         order = np.argsort(t.classes, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(t.classes[order])) + 1):
             if len(rows):
@@ -231,7 +231,7 @@ class _Search:
 
     def stream(self, subsets: Iterable[Ints], wanted: Ints) -> None:
         """List subgraphs of the release, keep those of wanted classes, and try again as they grow."""
-        self.progress.step(f"subgraphs of the release of {self.size} vertices")
+        self.progress.step(f"Searching the release for images of {self.size} vertices")
         pool = _Pool(self.size)
         tried = 0
         for members in subsets:

@@ -117,7 +117,7 @@ class Loader:
     def _read(self, predicate: str, source: object, options: Options) -> Raw:
         if not isinstance(source, SourceSpec):
             return as_raw(source, f"<{predicate}>")
-        self.progress.step(f"read {source.path.name}")
+        self.progress.step(f"Reading {source.path.name}")
         return read_table(source, options)
 
     def _tell(self, table: Selected) -> None:
