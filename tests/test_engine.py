@@ -383,3 +383,9 @@ def test_totals(batches, function, tracked, real):
 def test_order_of_doubles(pair):
     a, b = doubles(np.array(pair)).tolist()
     assert kernels._before(a, b, kernels.DOUBLE, np.empty(0, dtype=np.int64)) == (pair[0] < pair[1])
+
+
+def test_a_mean_of_nothing_is_still_a_double():
+    text = "p(A) :- nothing(X), A = avg(X). p(X) :- e(X). q(Y) :- p(X), Y = X / 2."
+    program = load_text(text)
+    assert set(evaluate(program, Facts.from_rows({"e": [(1,)]})).facts.rows("q")) == {(0.5,)}

@@ -10,6 +10,7 @@ import math
 import operator
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from kgreason.analysis.checked import (
@@ -59,7 +60,7 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
     "sum": lambda values: math.fsum(values) if isinstance(values[0], float) else sum(values),
-    "prod": math.prod,
+    "prod": lambda values: _exact_product(values) if isinstance(values[0], float) else math.prod(values),
     "count": len,
     "min": min,
     "max": max,
@@ -115,6 +116,16 @@ def evaluate(
     for stratum in program.strata:
         _fixpoint(stratum, database, rounds)
     return {p: set(relation.values()) for p, relation in database.relations.items()}
+
+
+def _exact_product(values: list[float]) -> float:
+    """Round once, so that the order of the factors does not matter."""
+    if not all(map(math.isfinite, values)):
+        return math.prod(values)
+    try:
+        return float(math.prod(map(Fraction, values)))
+    except OverflowError:
+        return math.prod(values)
 
 
 class _Database:

@@ -199,12 +199,13 @@ class _Flow:
         if name == "count" or aggregation.argument is None:
             return Kind.INT
         kind = self.expression(aggregation.argument, aggregation.span)
-        if name in ("min", "max") or kind is None:
+        if name in ("min", "max"):
             return kind
-        if kind not in NUMBERS:
+        if kind is not None and kind not in NUMBERS:
             what = f"{aggregation.function} takes numbers, but {aggregation.argument} is {NAMES[kind]}"
             self.clash("E502", what, aggregation.span)
             return None
+        # a mean is a double even where nothing is known of what it is taken of
         return Kind.DOUBLE if name in ("avg", "median") else kind
 
     def expression(self, expression: Expression, span: Span) -> Kind | None:
