@@ -16,6 +16,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,11 +109,32 @@ def measure(name: str, case: Case, data: Path, method: str, x: int) -> tuple[str
     )
 
 
+def reasoning(data: Path, runs: int = 5) -> str:
+    """Wall-clock seconds of company control on the largest real register, after a first run."""
+    source = f"own={data / 'ownership/sgx_top20_shares.csv.gz'}?percent=true"
+    rules = str(ROOT / "rules" / "control.vada")
+    words = ["reason", "--rules", rules, "--data", source, "--output", "control", "--json"]
+    seconds = []
+    for _ in range(runs + 1):
+        start = perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-m", "kgreason", *words], capture_output=True, text=True, check=True
+        )
+        seconds.append(perf_counter() - start)
+    facts = json.loads(done.stdout)["counts"]["control"]
+    return (
+        f"reason, control on sgx_top20: {facts:,} facts, first run {seconds[0]:.2f} s,"
+        f" then median of {runs} {median(seconds[1:]):.2f} s (to meet: under 2 s)"
+    )
+
+
 def main() -> None:
     """Print the table."""
     if len(sys.argv) < 2 or not Path(sys.argv[1]).is_dir():
         raise SystemExit(__doc__)
     data, names = Path(sys.argv[1]), sys.argv[2:] or list(CASES)
+    if unknown := set(names) - set(CASES):
+        raise SystemExit(f"no such graph: {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; k = 3")
     print("| " + " | ".join(HEADER) + " |\n|" + "---|" * len(HEADER))
     for name in names:
@@ -123,6 +145,7 @@ def main() -> None:
         for method, (u, degree, added) in case.paper.items():
             empty = ("", "", "1.000", "0", f"{u:.3f}", f"{degree:.3f}", "", f"{added:.1f}", "")
             print("| " + " | ".join((f"paper: {name}", method, "4", *empty)) + " |")
+    print(f"\n{reasoning(data)}")
 
 
 if __name__ == "__main__":
