@@ -236,8 +236,9 @@ def anonymize(
     if folders is not None:
         folders.check()
     clock = Clock()
-    program = anonymizable(load(rules))
-    graph = _graph(program, data, progress)
+    written = load(rules)
+    program = anonymizable(written)
+    graph = _graph(written, data, progress)
     clock.lap("read")
     rng = np.random.default_rng(seed)
     augmented = anonymizer(method, mode, k, x, trials, max_subgraphs).augment(graph, program, rng, progress)
@@ -311,7 +312,7 @@ def score(
     from kgreason.assess.utility import utility
 
     progress.step("Scoring")
-    program = load(rules)
+    program = load(rules).without_graph()
     return Score(utility(original, released, mapping, program), fidelity(original, released))
 
 
@@ -323,7 +324,7 @@ def read_graph(
 
 
 def anonymizable(program: CheckedProgram) -> CheckedProgram:
-    """Return `program` if anonymization is meaningful under it.
+    """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
 
     Raises
     ------
@@ -332,10 +333,11 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
     """
     from kgreason.analysis.generic import check_generic
 
-    diagnostics = check_generic(program)
+    rules = program.without_graph()
+    diagnostics = check_generic(rules)
     if diagnostics:
         raise ProgramError(diagnostics, program.text)
-    return program
+    return rules
 
 
 def anonymizer(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraphs: int) -> Anonymizer:

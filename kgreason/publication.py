@@ -137,7 +137,6 @@ def public_rules(program: CheckedProgram) -> str:
 
     Binds point to the tables of the release, so that the file runs in its folder.
     """
-    ground = {*program.nodes, *program.edges}
     lines = [f'@node("{p}").' for p in program.nodes] + [f'@edge("{p}").' for p in program.edges]
     lines += [f'@incoming_sum("{p}", {bound}).' for p, bound in program.incoming_sums.items()]
     lines += [f'@bind("{p}", "csv useHeaders=true", "", "nodes.csv").' for p in program.nodes]
@@ -145,7 +144,7 @@ def public_rules(program: CheckedProgram) -> str:
     lines += [f'@output("{p}").' for p in program.outputs]
     lines += [f'@derived("{p}").' for p in program.derived]
     lines += [f'@query("{p}").' for p in program.queries]
-    lines += [f"{atom}." for atom in program.facts if atom.predicate not in ground]
+    lines += [f"{atom}." for atom in program.without_graph().facts]
     lines += dict.fromkeys(rule.text for rule in program.rules)
     return "\n".join(lines) + "\n"
 

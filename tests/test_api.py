@@ -100,6 +100,15 @@ def test_without_seed_two_runs_differ() -> None:
     assert set(first.release.graph.labels) != set(second.release.graph.labels)
 
 
+def test_a_graph_written_in_the_rule_file(tmp_path: Path) -> None:
+    facts = "".join(f'own("{a}", "{b}", {w}).\n' for a, b, w in OWNERSHIP)
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    result = kgreason.anonymize(RULES + "\n" + facts, method="klone", x=3, trials=1, folders=folders)
+    assert result.holds
+    assert result.original.m == len(OWNERSHIP)
+    assert "Adler" not in (folders.release / "rules.vada").read_text()
+
+
 def test_rules_that_name_a_vertex_are_refused() -> None:
     rules = RULES + '\nspecial(X) :- own("Adler", X, W).\n@query("special").'
     with pytest.raises(kgreason.ProgramError, match="Adler"):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.vertices import vertex_positions
+from kgreason.analysis.generic import is_generic
 from kgreason.analysis.weights import Use, monotone_outcome, weight_uses
 from kgreason.engine import naive
 from kgreason.errors import EvaluationError
@@ -306,7 +306,7 @@ def test_ends_of_cells_may_fail_where_weights_do_not() -> None:
 
 
 def test_generic_programs(programs: dict[str, CheckedProgram]) -> None:
-    generic = {name for name, program in programs.items() if vertex_positions(program).generic}
+    generic = {name for name, program in programs.items() if is_generic(program)}
     assert set(programs) - generic == {"ordered"}
 
 
@@ -322,7 +322,7 @@ def test_generic_programs(programs: dict[str, CheckedProgram]) -> None:
     ],
 )
 def test_not_generic(rule: str) -> None:
-    assert not vertex_positions(load_text(f'@edge("e"). {rule}')).generic
+    assert not is_generic(load_text(f'@edge("e"). {rule}'))
 
 
 @given(graph=graphs(), seed=st.integers(0, 1000), constants=st.lists(st.sampled_from(WEIGHTS), unique=True))

@@ -211,6 +211,11 @@ class CheckedProgram:
         """Predicates that some rule derives."""
         return frozenset(rule.head.predicate for rule in self.rules)
 
+    def without_graph(self) -> CheckedProgram:
+        """Leave out the vertices and edges that are written in the file: the rules, apart from the data."""
+        ground = {*self.nodes, *self.edges}
+        return replace(self, facts=tuple(a for a in self.facts if a.predicate not in ground))
+
     def restricted(self, goals: Iterable[str]) -> CheckedProgram:
         """Keep only what the `goals` depend on; the goals become the outputs.
 

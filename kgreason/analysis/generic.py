@@ -39,7 +39,7 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
     """
     findings = Findings()
     _check_declarations(program, findings)
-    positions = _vertex_positions(program)
+    positions = vertex_positions(program)
     for fact in program.facts:
         _check_fact(fact, positions, findings)
     for rule in program.rules:
@@ -87,8 +87,21 @@ def _first_use(program: CheckedProgram, predicate: str) -> Span | None:
     return min(spans, key=lambda s: (s.line, s.column), default=None)
 
 
-def _vertex_positions(program: CheckedProgram) -> frozenset[Position]:
-    """Positions that vertices reach from the graph through the rules."""
+def is_generic(program: CheckedProgram) -> bool:
+    """Whether renaming the vertices of the input renames the answers and changes nothing else."""
+    return not check_generic(program)
+
+
+def vertex_positions(program: CheckedProgram) -> frozenset[Position]:
+    """Find the positions (predicate, 0-based argument) that vertices reach from the graph through the rules.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> text = '@edge("own"). n(X,C) :- own(X,Y,_), C = mcount(Y).'
+    >>> sorted(vertex_positions(load_text(text)))
+    [('n', 0), ('own', 0), ('own', 1)]
+    """
     positions = {(p, 0) for p in (*program.nodes, *program.edges)} | {(p, 1) for p in program.edges}
     size = 0
     while size < len(positions):
@@ -101,6 +114,11 @@ def _vertex_positions(program: CheckedProgram) -> frozenset[Position]:
                 if isinstance(term, Variable) and term.name in vertices
             }
     return frozenset(positions)
+
+
+def holds_edges(predicate: str, positions: frozenset[Position]) -> bool:
+    """Whether the first two arguments of a predicate are vertices."""
+    return {(predicate, 0), (predicate, 1)} <= positions
 
 
 def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position]) -> set[str]:
@@ -137,7 +155,7 @@ def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Fin
 def _check_derived(
     predicate: str, program: CheckedProgram, positions: frozenset[Position], findings: Findings
 ) -> None:
-    if {(predicate, 0), (predicate, 1)} <= positions:
+    if holds_edges(predicate, positions):
         return
     heads = [rule.head for rule in program.rules if rule.head.predicate == predicate]
     findings.add(

@@ -117,9 +117,9 @@ def utility(
 
 def _renamed(rows: Vertices, mapping: Vertices, name: str, rules: CheckedProgram) -> Vertices:
     """Answers of G in the vertices of A; other columns stay."""
-    from kgreason.analysis.vertices import vertex_positions
+    from kgreason.analysis.generic import vertex_positions
 
-    positions = vertex_positions(rules).positions
+    positions = vertex_positions(rules)
     renamed = rows.copy()
     for i in range(rows.shape[1]):
         if (name, i) in positions:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.vertices import vertex_positions
+from kgreason.analysis.generic import holds_edges, vertex_positions
 from kgreason.engine.table import Facts, Kind, Table, doubles
 from kgreason.graph.induced import InducedReasoner, derived_within
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
@@ -68,7 +68,7 @@ def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, t
     edges = {}
     for predicate in program.derived:
         rows = _rows(found, predicate, 2)
-        if not positions.binary(predicate, program.arities.get(predicate, 0)):
+        if not holds_edges(predicate, positions):
             rows = rows[:0]
         elif predicate in given.tables:
             old = _rows(given, predicate, 2)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.vertices import vertex_positions
+from kgreason.analysis.generic import holds_edges, is_generic, vertex_positions
 from kgreason.analysis.weights import Use, WeightUse, monotone_outcome, weight_uses
 from kgreason.engine.table import Facts, Kind, Table, doubles
 from kgreason.errors import EvaluationError
@@ -138,8 +138,8 @@ class _View:
         positions = vertex_positions(program)
         self._program = program
         self._lifted = lift(program, PART)
-        self._generic = positions.generic
-        self._holds_edges = [positions.binary(p, program.arities.get(p, 0)) for p in program.derived]
+        self._generic = is_generic(program)
+        self._holds_edges = [holds_edges(p, positions) for p in program.derived]
         self._outcome = outcome
         seen = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}
         self._relations = {p: graph.relations[p] for p in program.edges if p in graph.relations and p in seen}
