@@ -18,11 +18,10 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
 from kgreason.errors import AnonymizationError, ProgramError
+from kgreason.pairs import Pair, read_release
 from kgreason.progress import SILENT, Progress
 from kgreason.publication import (
     Folders,
-    Pair,
-    read_release,
     staged,
     write_json,
     write_mapping,

@@ -232,7 +232,7 @@ def verify(
 ) -> int:
     """Decide exactly whether a release is a (k,x)-isomorphism anonymization."""
     from kgreason import api
-    from kgreason.publication import read_pair
+    from kgreason.pairs import read_pair
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     program = _load(rules)
@@ -258,7 +258,7 @@ def score(
 ) -> int:
     """Measure what a release is still worth: utility U and U△, and fidelity."""
     from kgreason import api
-    from kgreason.publication import read_pair
+    from kgreason.pairs import read_pair
     from kgreason.terminal import print_score, progress
 
     program = _load(rules)

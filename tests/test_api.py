@@ -13,7 +13,8 @@ import pytest
 
 import kgreason
 from kgreason import api
-from kgreason.publication import Folders, read_mapping, resolve_mapping, with_vertices
+from kgreason.pairs import read_mapping, resolve_mapping, with_vertices
+from kgreason.publication import Folders
 from tests.conftest import CONTROL, OWNERSHIP, ROOT
 
 RULES = "\n".join(line for line in CONTROL.splitlines() if not line.startswith("@bind"))

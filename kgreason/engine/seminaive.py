@@ -8,6 +8,7 @@ F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query proc
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -252,7 +253,7 @@ class Fixpoint:
         )
 
 
-class _Rule:
+class _Rule(ABC):
     """A rule at work: its lines of stages, and what became of them."""
 
     def __init__(
@@ -273,8 +274,9 @@ class _Rule:
             self.build(line, pipeline)
             self.lines.append((relations[line.recent] if line.recent else None, pipeline))
 
+    @abstractmethod
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
-        raise NotImplementedError
+        """Add the stages of a line to its pipeline."""
 
     def apply(self) -> int:
         """Carry the rule out on recent facts, or on all if it is not recursive; returns how many are new."""
@@ -287,8 +289,9 @@ class _Rule:
         self.seconds += perf_counter() - start
         return self.changed
 
+    @abstractmethod
     def derived(self) -> Batches:
-        raise NotImplementedError
+        """Rows of the head from what is recent, known ones among them."""
 
     def bindings(self) -> Iterator[tuple[Pipeline, Rows]]:
         """What leaves the lines that have anything to read."""

@@ -1,0 +1,139 @@
+"""An original graph and its release, read from files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.errors import ReleaseError
+from kgreason.graph.io.load import load_graph
+from kgreason.graph.io.source import SourceSpec
+from kgreason.graph.model import KnowledgeGraph, Vertices
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An original graph, its release, and the vertex map between them (int64, shape (n,))."""
+
+    original: KnowledgeGraph
+    released: KnowledgeGraph
+    mapping: Vertices
+
+
+def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
+    """Read a release folder back."""
+    tables = {p: [SourceSpec(folder / f"{p}.csv")] for p in program.edges}
+    return _pair(original, _released(program, tables, folder / "nodes.csv"), read_mapping(mapping), mapping)
+
+
+def read_pair(
+    program: CheckedProgram,
+    original: Mapping[str, Sequence[SourceSpec]],
+    released: Mapping[str, Sequence[SourceSpec]],
+    mapping: Path,
+) -> Pair:
+    """Read an original graph and a release of it.
+
+    Parameters
+    ----------
+    original, released
+        Sources of each edge predicate. A ``nodes.csv`` beside the released table is read too.
+    mapping
+        CSV file with the header ``original,released`` and a row for each original vertex.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        If a file is at fault or the mapping does not fit the graphs.
+    """
+    pairs = read_mapping(mapping)
+    graph = with_vertices(load_graph(program, original), pairs)
+    beside = [source.path.parent / "nodes.csv" for sources in released.values() for source in sources]
+    nodes = next((path for path in beside if path.is_file()), None)
+    return _pair(graph, _released(program, released, nodes), pairs, mapping)
+
+
+def _released(
+    program: CheckedProgram, tables: Mapping[str, Sequence[SourceSpec]], nodes: Path | None
+) -> KnowledgeGraph:
+    # Binds and mappings describe the input (its units, its columns), not the release.
+    bare = replace(program, binds=(), mappings=(), facts=())
+    sources = {predicate: [_with_header(source) for source in given] for predicate, given in tables.items()}
+    if nodes is not None and program.nodes:
+        sources[program.nodes[0]] = [_with_header(SourceSpec(nodes))]
+    return load_graph(bare, sources)
+
+
+def _with_header(source: SourceSpec) -> SourceSpec:
+    return replace(source, options={"useHeaders": "true", **source.options})
+
+
+def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str, str], file: Path) -> Pair:
+    return Pair(original, released, resolve_mapping(pairs, original, released, str(file)))
+
+
+def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGraph:
+    """Add the vertices that `graph` lacks, isolated."""
+    known = set(graph.labels.tolist())
+    new = [label for label in labels if label not in known]
+    return (
+        replace(graph, labels=np.concatenate([graph.labels, np.array(new, dtype=object)])) if new else graph
+    )
+
+
+def read_mapping(path: Path) -> dict[str, str]:
+    """Read ``original,released`` rows.
+
+    Raises
+    ------
+    ReleaseError
+        If the header differs, a row has not two fields, or an original vertex stands twice.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReleaseError(f"{path}: cannot be read: {error}") from error
+    if not rows or rows[0] != ["original", "released"]:
+        raise ReleaseError(f"{path}:1: the header must be original,released", hint="is this a mapping.csv?")
+    pairs: dict[str, str] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != 2:
+            raise ReleaseError(f"{path}:{number}: a row needs two fields original,released, not {len(row)}")
+        if row[0] in pairs:
+            raise ReleaseError(f"{path}:{number}: the original vertex {row[0]!r} stands twice")
+        pairs[row[0]] = row[1]
+    return pairs
+
+
+def resolve_mapping(
+    pairs: Mapping[str, str], original: KnowledgeGraph, released: KnowledgeGraph, file: str
+) -> Vertices:
+    """Vertex numbers in `released` of the vertices of `original`, shape (n,).
+
+    Raises
+    ------
+    ReleaseError
+        If an original vertex has no row, or a row names a vertex that the release does not have.
+    """
+    number = {label: i for i, label in enumerate(released.labels.tolist())}
+    mapping = np.empty(original.n, dtype=np.int64)
+    for i, label in enumerate(original.labels.tolist()):
+        target = pairs.get(label)
+        if target is None:
+            raise ReleaseError(
+                f"{file}: the original vertex {label!r} has no row",
+                hint="the mapping must have a row original,released for every vertex of the original graph",
+            )
+        if target not in number:
+            raise ReleaseError(
+                f"{file}: {label!r} is mapped to {target!r}, which the release does not contain",
+                hint="is this the mapping of another release?",
+            )
+        mapping[i] = number[target]
+    return mapping
