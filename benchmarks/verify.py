@@ -32,7 +32,7 @@ def erdos_renyi(n: int, m: int, rng: np.random.Generator) -> KnowledgeGraph:
 def main(n: int = 1_000, m: int = 3_453, *sizes: int) -> None:
     rng = np.random.default_rng(7)
     rules, graph = load_text(REACH), erdos_renyi(n, m, rng)
-    release = publish(Klone(k=3, trials=1).augment(graph, rules, rng, SILENT), rng, set(graph.labels))
+    release = publish(Klone(k=3, trials=1).augment(graph, rules, rng, SILENT), set(graph.labels), rng)
     print(f"n = {n:,}, m = {m:,}; released n = {release.graph.n:,}, m = {release.graph.m:,}")
     for x in (2, *(sizes or (2, 3, 4))):  # the first run also compiles
         start = time.perf_counter()

@@ -8,7 +8,7 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from kgreason.pairs import Pair, read_release
 from kgreason.progress import SILENT, Progress
 from kgreason.publication import (
     Folders,
+    check_constants,
     staged,
     write_json,
     write_mapping,
@@ -124,6 +125,12 @@ class Anonymization:
             "figures": dict(self.release.figures),
             "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},
         }
+
+    def summary(self) -> dict[str, Any]:
+        """`as_dict` without witnesses, which name original vertices: for terminals and logs."""
+        whole = self.as_dict()
+        items = [{k: v for k, v in item.items() if k != "witnesses"} for item in whole["verdict"]["items"]]
+        return whole | {"verdict": whole["verdict"] | {"items": items}}
 
 
 def load(rules: Rules) -> CheckedProgram:
@@ -231,6 +238,7 @@ def anonymize(
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
     from kgreason.anonymizers.publish import publish
+    from kgreason.assess.verify import check_size
 
     if folders is not None:
         folders.check()
@@ -238,10 +246,13 @@ def anonymize(
     written = load(rules)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
+    check_constants(program, graph.labels.tolist())
+    progress.note(f"{check_size(graph, x, max_subgraphs):,} connected subgraphs of {x} vertices to protect")
     clock.lap("read")
     rng = np.random.default_rng(seed)
     augmented = anonymizer(method, mode, k, x, trials, max_subgraphs).augment(graph, program, rng, progress)
-    release = publish(augmented, rng, frozenset(graph.labels.tolist()))
+    labels = frozenset(graph.labels.tolist())
+    release = publish(augmented, labels, None if seed is None else rng)
     clock.lap("anonymize")
     if folders is None:
         return _assess(Pair(graph, release.graph, release.mapping), program, release, k, x, clock, progress)
@@ -332,7 +343,10 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
     """
     from kgreason.analysis.generic import check_generic
 
-    rules = program.without_graph()
+    rules = replace(
+        program.without_graph().restricted((*program.outputs, *program.derived, *program.queries)),
+        outputs=program.outputs,
+    )
     diagnostics = check_generic(rules)
     if diagnostics:
         raise ProgramError(diagnostics, program.text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -70,6 +71,9 @@ Vertices = Annotated[int, typer.Option("-n", min=1, help="Number of vertices.")]
 
 def main() -> None:
     """Run the command line."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # a signal ends the work as Ctrl-C does: nothing is left behind
+            signal.signal(getattr(signal, name), signal.default_int_handler)
     app()
 
 
@@ -186,7 +190,7 @@ def anonymize(
     """Make an anonymous version of a graph, and prove that it is."""
     from kgreason import api
     from kgreason.publication import Folders
-    from kgreason.terminal import print_anonymization, print_witnesses, progress
+    from kgreason.terminal import print_anonymization, progress
 
     folders = Folders(release, private, force)
     folders.check()
@@ -206,14 +210,13 @@ def anonymize(
             progress=shown,
         )
     if as_json:
-        _print_json(result.as_dict() | {"release": str(release), "private": str(private)})
+        _print_json(result.summary() | {"release": str(release), "private": str(private)})
     else:
         print_anonymization(result, release, private)
     if seed is not None:
         print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)
     if not result.holds:
-        if not as_json:
-            print_witnesses(result.verdict)
+        print(f"{private / 'report.json'} tells which subgraphs are not protected, and why.", file=sys.stderr)
         if method == "kguard":
             print(PUBLISHED_MAY_FAIL, file=sys.stderr)
     return int(not result.holds)

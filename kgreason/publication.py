@@ -6,10 +6,12 @@ Both are written whole or not at all: files go to a temporary folder beside the 
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Release
 from kgreason.engine.table import Facts
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.lang.ast import Constant
 
 MARKS = {"release": ("README.txt", "rules.vada", "nodes.csv"), "private": ("mapping.csv", "report.json")}
 
@@ -88,45 +92,98 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
     """Temporary release and private folders, renamed to their places if the block ends well.
 
     An error or an interruption inside the block leaves the old state untouched.
+
+    Raises
+    ------
+    ReleaseError
+        As `Folders.check`, or if a file cannot be written.
     """
     folders.check()
-    release = Path(tempfile.mkdtemp(prefix=f".{folders.release.name}-", dir=folders.release.parent))
     try:
-        private = Path(tempfile.mkdtemp(prefix=f".{folders.private.name}-", dir=folders.private.parent))
-        try:
+        with _beside(folders.release) as release, _beside(folders.private) as private:
             yield release, private
-            release.chmod(0o755)
-            _replace(private, folders.private)  # first: a release without its secret would be lost
-            _replace(release, folders.release)
-        finally:
-            shutil.rmtree(private, ignore_errors=True)
-    finally:
-        shutil.rmtree(release, ignore_errors=True)
+            _seal(private, folder_mode=0o700, file_mode=0o600)
+            _seal(release, folder_mode=0o755, file_mode=0o644)
+            with _aside(folders.private), _aside(folders.release):
+                private.rename(folders.private)
+                release.rename(folders.release)
+    except OSError as error:
+        place = error.filename or folders.release
+        raise ReleaseError(f"{place}: cannot be written: {error.strerror or error}") from error
 
 
-def _replace(new: Path, place: Path) -> None:
-    if not place.exists():
-        new.rename(place)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{place.name}-old-", dir=place.parent))
-    place.rename(old / place.name)
+@contextmanager
+def _beside(place: Path) -> Iterator[Path]:
+    """A temporary folder in the parent of `place`, mode 0700, gone at the end unless renamed."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
     try:
-        new.rename(place)
-    except OSError:
-        (old / place.name).rename(place)
-        raise
+        yield folder
     finally:
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:
+    """Set modes whatever the umask, and one time for all files: when each was written is nobody's business."""
+    now = time.time_ns()
+    for file in folder.iterdir():
+        file.chmod(file_mode)
+        os.utime(file, ns=(now, now))
+    folder.chmod(folder_mode)
+
+
+@contextmanager
+def _aside(place: Path) -> Iterator[None]:
+    """Move what stands at `place` away, for good if the block ends well, else back."""
+    with _beside(place) as old:
+        kept, replaced = old / place.name, False
+        if place.exists():
+            place.rename(kept)
+        try:
+            yield
+            replaced = True
+        finally:
+            if not replaced:
+                shutil.rmtree(place, ignore_errors=True)
+                if kept.exists():
+                    kept.rename(place)
 
 
 def write_release(folder: Path, release: Release, program: CheckedProgram) -> None:
     """Write ``<edge predicate>.csv``, ``nodes.csv`` and ``rules.vada`` into an existing folder."""
     graph = release.graph
     node = program.nodes[0] if program.nodes else "node"
-    write_csv(folder / "nodes.csv", (node,), (graph.labels,))
+    write_csv(folder / "nodes.csv", (node,), (np.sort(graph.labels),))
     for name, relation in graph.relations.items():
         write_csv(folder / f"{name}.csv", relation.columns, _columns(graph, relation))
     (folder / "rules.vada").write_text(public_rules(program), encoding="utf-8")
+
+
+def check_constants(program: CheckedProgram, labels: Iterable[str]) -> None:
+    """Refuse rules whose text would publish the name of a vertex.
+
+    Raises
+    ------
+    ReleaseError
+        If a string constant of the rules is a label of the graph, or contains one of at least four letters.
+    """
+    constants = [c.value for c in _constants(program) if isinstance(c.value, str)]
+    for label in labels if constants else ():
+        for constant in constants:
+            if label == constant or (len(label) >= 4 and label in constant):
+                raise ReleaseError(
+                    f"the rules hold the string {constant!r}, which names the vertex {label!r}, and would be published",
+                    hint="take the name out of the rules",
+                )
+
+
+def _constants(program: CheckedProgram) -> Iterator[Constant]:
+    for atom in program.facts:
+        yield from (term for term in atom.terms if isinstance(term, Constant))
+    for rule in program.rules:
+        for atom in (rule.head, *rule.positives, *rule.negatives):
+            yield from (term for term in atom.terms if isinstance(term, Constant))
+        for step in (*rule.before, *rule.after):
+            yield from (part for part in walk(step.expression) if isinstance(part, Constant))
 
 
 def public_rules(program: CheckedProgram) -> str:
@@ -141,7 +198,7 @@ def public_rules(program: CheckedProgram) -> str:
     lines += [f'@output("{p}").' for p in program.outputs]
     lines += [f'@derived("{p}").' for p in program.derived]
     lines += [f'@query("{p}").' for p in program.queries]
-    lines += [f"{atom}." for atom in program.without_graph().facts]
+    lines += [f"{atom}." for atom in program.facts]
     lines += dict.fromkeys(rule.text for rule in program.rules)
     return "\n".join(lines) + "\n"
 

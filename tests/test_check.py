@@ -693,6 +693,20 @@ error[E402]: there are several @node predicates: company, bank
 }
 
 
+def test_a_side_table_is_not_published() -> None:
+    text = '@edge("own"). p(X,Y) :- own(X,Y,W), limit(L), W > L.'
+    assert (
+        generic(text)
+        == """\
+<text>:1:37: error[E407]: `limit` is neither derived nor part of the graph
+  1 | @edge("own"). p(X,Y) :- own(X,Y,W), limit(L), W > L.
+    |                                     ^^^^^^^^
+  note: an anonymized graph is its vertices and edges; a table beside it is not published with it
+  help: write the facts of `limit` into the rule file, or annotate it with @edge or @node"""
+    )
+    assert generic(text + " limit(0.5).") == ""
+
+
 @pytest.mark.parametrize("name", GENERIC)
 def test_not_generic(name: str) -> None:
     text, expected = GENERIC[name]

@@ -207,7 +207,7 @@ def test_drawn_degrees_have_the_fitted_moments(mean: float, variance: float) -> 
 def test_publication_hides_order_and_names() -> None:
     graph = build(30, [(i, i + 1, 0.5) for i in range(29)])
     augmented = klone(graph)
-    release = publish(augmented, np.random.default_rng(7), set(graph.labels))
+    release = publish(augmented, set(graph.labels), np.random.default_rng(7))
     assert not set(release.graph.labels) & set(graph.labels)
     assert len(set(release.graph.labels)) == release.graph.n
     assert len(release.mapping) == graph.n == len(set(release.mapping.tolist()))

@@ -464,7 +464,7 @@ def test_too_large_subgraphs_are_refused() -> None:
     with pytest.raises(AnonymizationError) as caught:
         verify(path, released, np.arange(10), CONTROL, 2, 9)
     assert str(caught.value) == (
-        "subgraphs of 9 vertices cannot be decided\n  help: verify with x of at most 8"
+        "subgraphs of 9 vertices cannot be decided\n  help: choose an x of at most 8"
     )
 
 
@@ -494,7 +494,7 @@ def klone_release(rules: CheckedProgram, seed: int):
             {"own": original.relations["own"].weight / np.maximum(1, total)[target]}
         )
     augmented = Klone(k=3, trials=1).augment(original, rules, rng, SILENT)
-    return original, publish(augmented, rng, set(original.labels))
+    return original, publish(augmented, set(original.labels), rng)
 
 
 OWN_REACH = load_text("""
@@ -520,7 +520,7 @@ def test_klone_on_face_to_face_contacts(real_data: Path, x: int) -> None:
     original = KnowledgeGraph.from_edges([tuple(line.split()[:2]) for line in lines], relation="own")
     rng = np.random.default_rng(x)
     augmented = Klone(k=3, trials=1).augment(original, OWN_REACH, rng, SILENT)
-    release = publish(augmented, rng, set(original.labels))
+    release = publish(augmented, set(original.labels), rng)
     verdict = verify(original, release.graph, release.mapping, OWN_REACH, 3, x)
     assert verdict.holds
     assert verdict.delta.total == {2: 2_765, 3: 34_756, 4: 535_413}[x]

@@ -39,6 +39,8 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
     """
     findings = Findings()
     _check_declarations(program, findings)
+    if program.edges:
+        _check_side_tables(program, findings)
     positions = vertex_positions(program)
     for fact in program.facts:
         _check_fact(fact, positions, findings)
@@ -75,6 +77,18 @@ def _check_declarations(program: CheckedProgram, findings: Findings) -> None:
                 note="attributes of vertices are not protected by (k,x)-isomorphism",
                 hint=f"use a predicate of the vertex alone: {predicate}(X)",
             )
+
+
+def _check_side_tables(program: CheckedProgram, findings: Findings) -> None:
+    known = {*program.nodes, *program.edges, *program.heads, *(fact.predicate for fact in program.facts)}
+    for predicate in dict.fromkeys(a.predicate for a in _atoms(program) if a.predicate not in known):
+        findings.add(
+            "E407",
+            f"`{predicate}` is neither derived nor part of the graph",
+            _first_use(program, predicate),
+            note="an anonymized graph is its vertices and edges; a table beside it is not published with it",
+            hint=f"write the facts of `{predicate}` into the rule file, or annotate it with @edge or @node",
+        )
 
 
 def _atoms(program: CheckedProgram) -> Iterator[CheckedAtom]:

@@ -78,12 +78,10 @@ class Klone:
         missing = self._missing_degrees(graph, tied, rng)
         barred = tied[0] * n * k + tied[1]
         source, target, sources_left, targets_left = match_between(*missing, barred, rng)
-        outgoing, incoming, new = to_new_vertices(sources_left, targets_left, n * k, graph.m / max(n, 1))
-        return (
-            np.concatenate([tied[0], source, outgoing[0], incoming[0]]),
-            np.concatenate([tied[1], target, outgoing[1], incoming[1]]),
-            new,
-        )
+        outgoing, incoming, new = to_new_vertices(sources_left, targets_left, n * k, graph.m / max(n, 1), rng)
+        sources = np.concatenate([tied[0], source, outgoing[0], incoming[0]])
+        targets = np.concatenate([tied[1], target, outgoing[1], incoming[1]])
+        return *exchanged((sources, targets), n, k, rng), new
 
     def _missing_degrees(
         self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
@@ -132,6 +130,25 @@ def tie_pieces(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs
     return np.where(forth, a, b).astype(np.int64), np.where(forth, b, a).astype(np.int64)
 
 
+def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
+    """Permute the copies at random in synthetic edges; vertices from n k on keep their numbers.
+
+    The copies are alike but for these edges, and the ways to choose them favour copies by number. Without
+    the exchange the true copy would be the one that they favour least.
+
+    Examples
+    --------
+    >>> sources, targets = exchanged(
+    ...     (np.array([0, 3, 4]), np.array([3, 0, 1])), 2, 2, np.random.default_rng(1)
+    ... )
+    >>> sources.tolist(), targets.tolist()
+    ([2, 1, 4], [1, 2, 3])
+    """
+    shift = np.append((rng.permutation(k) - np.arange(k)) * n, 0)
+    source, target = (ends + shift[np.minimum(ends // max(n, 1), k)] for ends in edges)
+    return source, target
+
+
 def raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.random.Generator) -> None:
     """Raise degrees by `surplus` in all: evenly, and what remains at the greatest of random rows.
 
@@ -150,7 +167,7 @@ def raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.rand
 
 
 def to_new_vertices(
-    sources: Vertices, targets: Vertices, first: int, degree: float
+    sources: Vertices, targets: Vertices, first: int, degree: float, rng: np.random.Generator
 ) -> tuple[Pairs, Pairs, int]:
     """Tie open ends to as few new vertices as avoid parallel edges and give them about the usual degree."""
     most = max((int(np.bincount(e).max()) for e in (sources, targets) if len(e)), default=0)
@@ -160,7 +177,8 @@ def to_new_vertices(
         empty = np.empty(0, dtype=np.int64)
         return (empty, empty), (empty, empty), 0
     # ends of one vertex follow one another, so they meet different new vertices
-    sources, targets = np.sort(sources), np.sort(targets)
+    rank = rng.permutation(first)
+    sources, targets = (ends[np.argsort(rank[ends])] for ends in (sources, targets))
     outgoing = (sources, first + np.arange(len(sources)) % new)
     incoming = (first + np.arange(len(targets)) % new, targets)
     return outgoing, incoming, new

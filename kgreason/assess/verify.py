@@ -22,7 +22,7 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 
-__all__ = ["Verdict", "verify"]
+__all__ = ["Verdict", "check_size", "verify"]
 
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
 TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
@@ -80,6 +80,49 @@ def verify(
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     images, delta = _images(original, released, mapping, rules, k, x, progress)
     return Verdict(k, x, (*items, images), delta)
+
+
+def check_size(original: KnowledgeGraph, x: int, limit: int) -> int:
+    """Count the attacked subgraphs, before any work, and refuse what could not be verified after it.
+
+    Returns
+    -------
+    int
+        Number of attacked subgraphs.
+
+    Raises
+    ------
+    AnonymizationError
+        If x is out of range, attacked subgraphs have more than 8 vertices, or there are more than `limit`.
+
+    Examples
+    --------
+    >>> check_size(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
+    2
+    """
+    if original.n and not 1 <= x <= original.n:
+        raise AnonymizationError(
+            f"x = {x}, but the graph has {original.n:,} vertices", hint="choose x from 1 to that number"
+        )
+    total = 0
+    for size, subsets in attacked_subsets(original, x):
+        _check_largest(size)
+        for part in subsets:
+            total += len(part)
+            if total > limit:
+                raise AnonymizationError(
+                    f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
+                    hint=f"choose an x smaller than {x}, or allow more with --max-subgraphs, "
+                    "which takes time and memory",
+                )
+    return total
+
+
+def _check_largest(size: int) -> None:
+    if size > LARGEST:
+        raise AnonymizationError(
+            f"subgraphs of {size} vertices cannot be decided", hint=f"choose an x of at most {LARGEST}"
+        )
 
 
 def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
@@ -204,10 +247,7 @@ def _images(
     satisfied = total = undecided = 0
     words: list[str] = []
     for size, subsets in attacked_subsets(original, x):
-        if size > LARGEST:
-            raise AnonymizationError(
-                f"subgraphs of {size} vertices cannot be decided", hint=f"verify with x of at most {LARGEST}"
-            )
+        _check_largest(size)
         found = decide(space, size, _mapped(subsets, mapping), k, progress)
         satisfied += int((found.status == 1).sum())
         undecided += int((found.status == -1).sum())
