@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         ProgramError,
         ReleaseError,
     )
+    from kgreason.graph.interchange import from_networkx, to_arrow, to_networkx, to_pandas
     from kgreason.graph.model import KnowledgeGraph, Relation
+    from kgreason.publication import Folders
 
 __version__ = "0.1.0"
 
@@ -38,6 +40,7 @@ __all__ = [
     "DataError",
     "Diagnostic",
     "EvaluationError",
+    "Folders",
     "KgreasonError",
     "KnowledgeGraph",
     "ProgramError",
@@ -46,9 +49,13 @@ __all__ = [
     "ReleaseError",
     "Score",
     "anonymize",
+    "from_networkx",
     "load",
     "reason",
     "score",
+    "to_arrow",
+    "to_networkx",
+    "to_pandas",
     "verify",
 ]
 
@@ -63,7 +70,9 @@ _HOMES = {
         "ProgramError",
         "ReleaseError",
     ),
+    "kgreason.graph.interchange": ("from_networkx", "to_arrow", "to_networkx", "to_pandas"),
     "kgreason.graph.model": ("KnowledgeGraph", "Relation"),
+    "kgreason.publication": ("Folders",),
 }
 
 

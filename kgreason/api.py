@@ -60,7 +60,13 @@ class Reasoned:
         return tuple(self.facts.tables)
 
     def rows(self, predicate: str) -> list[tuple[Value, ...]]:
-        """Facts of a predicate as Python tuples."""
+        """Facts of a predicate as Python tuples.
+
+        Raises
+        ------
+        KeyError
+            If it is not among `predicates`.
+        """
         return list(self.facts.rows(predicate))
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
@@ -107,10 +113,20 @@ class Anonymization:
     score: Score
     seconds: Mapping[str, float]
 
+    def __repr__(self) -> str:
+        found = "holds" if self.holds else "DOES NOT HOLD"
+        return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
+
     @property
     def holds(self) -> bool:
         """Whether the guarantee was confirmed for every subgraph."""
         return self.verdict.holds
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Released label of each original label: the secret."""
+        labels = self.release.graph.labels[self.release.mapping]
+        return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
@@ -159,7 +175,7 @@ def reason(
     rules: Rules,
     data: Mapping[str, Any] | None = None,
     *,
-    outputs: Sequence[str] | None = None,
+    outputs: str | Sequence[str] | None = None,
     limits: Limits | None = None,
     progress: Progress = SILENT,
 ) -> Reasoned:
@@ -189,7 +205,8 @@ def reason(
 
     program = load(rules)
     facts = load_facts(program, data or {}, progress)
-    result = evaluate(program, facts, goals=outputs, limits=limits or Limits(), progress=progress)
+    goals = [outputs] if isinstance(outputs, str) else outputs
+    result = evaluate(program, facts, goals=goals, limits=limits or Limits(), progress=progress)
     return Reasoned(result.facts, result.stats)
 
 
@@ -247,7 +264,9 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_constants(program, graph.labels.tolist())
-    progress.note(f"{check_size(graph, x, max_subgraphs):,} connected subgraphs of {x} vertices to protect")
+    progress.note(
+        f"{check_size(graph, k, x, max_subgraphs):,} connected subgraphs of {x} vertices to protect"
+    )
     clock.lap("read")
     rng = np.random.default_rng(seed)
     augmented = anonymizer(method, mode, k, x, trials, max_subgraphs).augment(graph, program, rng, progress)
@@ -300,7 +319,7 @@ def verify(
     Parameters
     ----------
     original, released
-        Graphs, for instance from `read_pair`.
+        Graphs, for instance from `kgreason.pairs.read_pair`.
     mapping
         Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
     """
@@ -317,7 +336,7 @@ def score(
     *,
     progress: Progress = SILENT,
 ) -> Score:
-    """Utility U and U△ of the ``@query`` predicates, and fidelity (ANONYMIZATION.md §2)."""
+    """Utility U and U△ of the ``@query`` predicates, and fidelity (docs/anonymization.md, Utility and fidelity)."""
     from kgreason.assess.fidelity import fidelity
     from kgreason.assess.utility import utility
 

@@ -51,8 +51,10 @@ DataFiles = Annotated[
         "'own=shares.csv?percent=true&columns=owner,company,share'.",
     ),
 ]
-K = Annotated[int, typer.Option("-k", help="Number of places that look the same.")]
-X = Annotated[int, typer.Option("-x", help="Vertices of the subgraph that an attacker knows.")]
+K = Annotated[int, typer.Option("-k", help="Number of places that look the same, 2 or more.")]
+X = Annotated[
+    int, typer.Option("-x", help="Vertices of the part that an attacker knows; kguard 1 to 6, klone 1 to 8.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Repeatable randomness: for experiments only.")]
 OriginalFiles = Annotated[
@@ -87,11 +89,13 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         except KgreasonError as error:
             text = str(error)
             _stop(text if ": error[" in text or text.startswith("error") else f"error: {text}", 2)
-        except KeyboardInterrupt:
-            _stop("interrupted; nothing was written", 130)
         except BrokenPipeError:  # whoever read our output has gone
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
+        except OSError as error:
+            _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", 2)
+        except KeyboardInterrupt:
+            _stop("interrupted; nothing was written", 130)
         raise typer.Exit(code)
 
     return run
@@ -100,6 +104,23 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
 def _stop(message: str, code: int) -> NoReturn:
     print(message, file=sys.stderr)
     raise typer.Exit(code)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from kgreason import __version__
+
+        print(f"kgreason {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""
 
 
 @app.command()
@@ -212,7 +233,7 @@ def anonymize(
     if as_json:
         _print_json(result.summary() | {"release": str(release), "private": str(private)})
     else:
-        print_anonymization(result, release, private)
+        print_anonymization(result, release, private, seeded=seed is not None)
     if seed is not None:
         print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)
     if not result.holds:

@@ -42,15 +42,18 @@ def read_pair(
     Parameters
     ----------
     original, released
-        Sources of each edge predicate. A ``nodes.csv`` beside the released table is read too.
+        Sources of each edge predicate; a release folder stands for its table. A ``nodes.csv`` beside the released
+        table is read too.
     mapping
-        CSV file with the header ``original,released`` and a row for each original vertex.
+        The private folder, or a CSV file with the header ``original,released`` and a row for each original vertex.
 
     Raises
     ------
     DataError, ReleaseError
         If a file is at fault or the mapping does not fit the graphs.
     """
+    mapping = mapping / "mapping.csv" if mapping.is_dir() else mapping
+    released = {predicate: [_table(s, predicate) for s in given] for predicate, given in released.items()}
     pairs = read_mapping(mapping)
     graph = with_vertices(load_graph(program, original), pairs)
     beside = [source.path.parent / "nodes.csv" for sources in released.values() for source in sources]
@@ -67,6 +70,11 @@ def _released(
     if nodes is not None and program.nodes:
         sources[program.nodes[0]] = [_with_header(SourceSpec(nodes))]
     return load_graph(bare, sources)
+
+
+def _table(source: SourceSpec, predicate: str) -> SourceSpec:
+    """The table meant by a release folder."""
+    return replace(source, path=source.path / f"{predicate}.csv") if source.path.is_dir() else source
 
 
 def _with_header(source: SourceSpec) -> SourceSpec:

@@ -1,4 +1,4 @@
-"""A release on disk: one folder to publish, one to keep secret (ANONYMIZATION.md §10).
+"""A release on disk: one folder to publish, one to keep secret (docs/anonymization.md, Form).
 
 Both are written whole or not at all: files go to a temporary folder beside the target, which is renamed at the end.
 """
@@ -69,8 +69,6 @@ class Folders:
             self._check_replaceable(folder, kind)
 
     def _check_replaceable(self, folder: Path, kind: str) -> None:
-        if not folder.parent.is_dir():
-            raise ReleaseError(f"the folder {folder.parent} does not exist", hint="make it first")
         if not folder.exists() and not folder.is_symlink():
             return
         if not self.force:
@@ -100,6 +98,8 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
     """
     folders.check()
     try:
+        for place in (folders.release, folders.private):
+            place.parent.mkdir(parents=True, exist_ok=True)
         with _beside(folders.release) as release, _beside(folders.private) as private:
             yield release, private
             _seal(private, folder_mode=0o700, file_mode=0o600)

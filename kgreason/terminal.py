@@ -125,26 +125,41 @@ def print_stats(stats: Stats) -> None:
     print(f"total: {stats.seconds:.3f} s", file=sys.stderr)
 
 
-def print_anonymization(result: Anonymization, release: Path, private: Path) -> None:
+def print_anonymization(result: Anonymization, release: Path, private: Path, *, seeded: bool) -> None:
     """Print the one table of an anonymization."""
     seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
     graph, published = result.original, result.release.graph
     table(
         [
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
-            ("guarantee", f"{result.release.guarantee} {'holds' if result.holds else 'DOES NOT HOLD'}"),
+            ("guarantee", f"{result.release.guarantee}"),
+            ("verified", f"{'holds' if result.holds else 'DOES NOT HOLD'} for x = {result.verdict.x}"),
             *verdict_rows(result.verdict),
             *score_rows(result.score),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
-            ("to publish", f"{release}/" if result.holds else f"nothing; {release}/ is marked UNVERIFIED"),
+            ("to publish", _publishable(result, release, seeded)),
             ("to keep secret", f"{private}/"),
         ]
     )
 
 
+def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:
+    if not result.holds:
+        return f"nothing; {release}/ is marked UNVERIFIED"
+    return f"nothing; {release}/ was made with a seed" if seeded else f"{release}/"
+
+
 def print_verdict(verdict: Verdict) -> None:
     """Print each item of the definition and δ-anonymity."""
-    table([*verdict_rows(verdict), ("verdict", "holds" if verdict.holds else "DOES NOT HOLD")])
+    table(
+        [
+            *verdict_rows(verdict),
+            (
+                "verdict",
+                f"{'holds' if verdict.holds else 'DOES NOT HOLD'} for k = {verdict.k}, x = {verdict.x}",
+            ),
+        ]
+    )
 
 
 def print_score(score: Score) -> None:
@@ -166,7 +181,7 @@ def verdict_rows(verdict: Verdict) -> list[Row]:
     kept = ", ".join(item.name for item in verdict.items if item.holds)
     rows = [("violated", f"{item.name}: {item.detail}") for item in verdict.items if not item.holds]
     delta = "not decided" if verdict.delta is None else str(verdict.delta)
-    return [*rows, ("checked and kept", kept or "nothing"), ("δ-anonymity", f"{delta}, x = {verdict.x}")]
+    return [*rows, ("checked and kept", kept or "nothing"), ("δ-anonymity", delta)]
 
 
 def score_rows(score: Score) -> list[Row]:

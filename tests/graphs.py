@@ -36,3 +36,12 @@ def graphs(draw: Any, least: int = 1, most: int = 7, edges: int = 14, second: bo
     own = draw(st.lists(st.tuples(vertex, vertex, WEIGHTS), max_size=edges))
     knows = draw(st.none() | st.lists(st.tuples(vertex, vertex), max_size=edges // 2)) if second else None
     return build(n, own, knows)
+
+
+def mirrored(graph: KnowledgeGraph) -> KnowledgeGraph:
+    """The graph with the reverse of every edge."""
+    relations = {}
+    for name, r in graph.relations.items():
+        ends = np.concatenate([r.source, r.target]), np.concatenate([r.target, r.source])
+        relations[name] = Relation(*ends, None if r.weight is None else np.tile(r.weight, 2))
+    return KnowledgeGraph(graph.labels, relations).distinct()

@@ -9,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
+from kgreason.anonymizers.assemble import is_symmetric
 from kgreason.anonymizers.base import Augmented, Guarantee
+from kgreason.anonymizers.copies import copied_edges, reweighed
 from kgreason.anonymizers.diversify import ball
 from kgreason.anonymizers.kguard import Kguard
+from kgreason.anonymizers.noise import WeightNoising
 from kgreason.anonymizers.select import choose_disjoint
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_within
@@ -19,7 +22,7 @@ from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
 from kgreason.subgraphs.enumerate import attacked_subgraphs, connected_subgraphs, undirected
 from kgreason.subgraphs.patterns import Classes, classify, ground_cells
-from tests.graphs import build, graphs
+from tests.graphs import build, graphs, mirrored
 
 RULES = load_text(
     """@node("company"). @edge("own"). @edge("knows"). @derived("control"). @query("holding").
@@ -61,6 +64,15 @@ def test_kguard_only_adds(graph: KnowledgeGraph, k: int, x: int, seed: int) -> N
 
 
 @settings(max_examples=40, deadline=None)
+@given(graphs(least=3), st.integers(2, 4), st.integers(1, 3), st.integers(0, 1000))
+def test_symmetric_graphs_stay_symmetric(drawn: KnowledgeGraph, k: int, x: int, seed: int) -> None:
+    graph = mirrored(drawn)
+    released = kguard(graph, k, x, seed).graph
+    assert is_symmetric(released) == is_symmetric(graph)
+    assert released.components()[0] == 1
+
+
+@settings(max_examples=40, deadline=None)
 @given(graphs(least=3, most=6, edges=9), st.integers(1, 3), st.integers(0, 1000))
 def test_some_member_of_each_class_is_protected(graph: KnowledgeGraph, x: int, seed: int) -> None:
     released = kguard(graph, 2, x, seed).graph
@@ -72,6 +84,51 @@ def test_some_member_of_each_class_is_protected(graph: KnowledgeGraph, x: int, s
             int(c) for c, m in zip(classes.ids, members, strict=True) if has_image(released, m, everywhere)
         }
         assert protected == set(range(classes.count)) or near_edges(graph, released, x)
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(least=3, most=6, edges=9), st.integers(0, 1000))
+def test_copies_have_weights_of_their_own(graph: KnowledgeGraph, seed: int) -> None:
+    """New weights, from which the rules derive on each copy what they derive on its model."""
+    rng = np.random.default_rng(seed)
+    noising = WeightNoising.fit(graph, RULES, 1)
+    noised, members = noising.originals(rng, SILENT), connected_subgraphs(graph, 2)
+    if not len(members):
+        return
+    model = members[rng.integers(0, len(members), 6)]
+    copy = graph.n + rng.permutation(12).reshape(6, 2)
+    copied = [(model[:4], copy[:4]), (model[4:], copy[4:])]
+    edges = {name: copied_edges(r, graph.n, copied) for name, r in noised.relations.items()}
+    changed = reweighed(noised, copied, edges, noising, rng)
+    own, old = changed["own"], edges["own"]
+    assert np.array_equal(own.source, old.source)
+    assert len(set(zip(own.source, own.target, own.weight, strict=True))) == len(own.source)
+    released = KnowledgeGraph(
+        np.arange(graph.n + 12).astype(object),
+        {name: Relation(e.source, e.target, e.weight) for name, e in changed.items()},
+    )
+    assert np.array_equal(derived_within(released, RULES, copy), derived_within(noised, RULES, model))
+    if len(own.source):
+        assert np.bincount(own.target, own.weight).max() < 1
+
+
+def test_copied_edges_are_not_known_by_equal_weights() -> None:
+    rng = np.random.default_rng(0)
+    graph = build(
+        60,
+        [
+            (int(u), int(v), float(w))
+            for (u, v), w in zip(rng.integers(0, 60, (70, 2)), rng.random(70) / 8, strict=True)
+            if u != v
+        ],
+    )
+    noising = WeightNoising.fit(graph, RULES, 1)
+    noised = noising.originals(rng, SILENT)
+    model = connected_subgraphs(graph, 3)[:40]
+    copied = [(model, 60 + np.arange(120).reshape(40, 3))]
+    edges = {name: copied_edges(r, 60, copied) for name, r in noised.relations.items()}
+    changed = reweighed(noised, copied, edges, noising, rng)["own"].weight
+    assert np.mean(changed == edges["own"].weight) < 0.1
 
 
 def near_edges(graph: KnowledgeGraph, released: KnowledgeGraph, x: int) -> bool:

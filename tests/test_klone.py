@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
+from kgreason.anonymizers.assemble import is_symmetric
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.degrees import DegreeDistribution, choose_across, choose_apart
-from kgreason.anonymizers.klone import Klone, tie_pieces
+from kgreason.anonymizers.klone import Klone, tie_pieces, to_new_vertices
 from kgreason.anonymizers.matching import between_copies, match_between
 from kgreason.anonymizers.publish import fresh_labels, publish
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
-from tests.graphs import build, graphs
+from tests.graphs import build, graphs, mirrored
 
 RULES = load_text(
     """@node("company"). @edge("own"). @edge("knows"). @derived("control"). @query("holding").
@@ -93,6 +94,31 @@ def test_no_synthetic_edge_stands_out(graph: KnowledgeGraph, k: int) -> None:
         assert all(len(released.relations[n]) == 0 for n, r in graph.relations.items() if not len(r))
 
 
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.integers(2, 5), st.integers(0, 1000))
+def test_symmetric_graphs_stay_symmetric(drawn: KnowledgeGraph, k: int, seed: int) -> None:
+    graph = mirrored(drawn)
+    released = klone(graph, k, seed).graph
+    assert is_symmetric(released) == is_symmetric(graph)
+    assert k * graph.n <= released.n <= 2 * k * graph.n + 1
+    assert released.components()[0] == 1
+    degree = released.out_degree()
+    for v in range(graph.n):
+        assert len({int(degree[j * graph.n + v]) for j in range(k)}) == k
+    for name, relation in released.relations.items():
+        synthetic = slice(k * len(graph.relations[name]), None)
+        ends = list(zip(relation.source[synthetic], relation.target[synthetic], strict=True))
+        assert len(set(ends)) == len(ends)
+
+
+def test_one_way_graphs_are_not_symmetric() -> None:
+    assert not is_symmetric(build(3, []))
+    assert not is_symmetric(build(3, [(0, 0, 0.5)]))
+    assert not is_symmetric(build(3, [(0, 1, 0.5), (1, 0, 0.25)], [(1, 2)]))
+    assert not is_symmetric(build(3, [(0, 1, 0.5)], [(1, 0)]))
+    assert is_symmetric(build(3, [(0, 1, 0.5), (1, 0, 0.25), (2, 2, 0.5)], [(1, 2), (2, 1)]))
+
+
 def test_the_same_seed_gives_the_same_graph() -> None:
     graph = build(6, [(0, 1, 0.5), (1, 2, 0.25), (3, 4, 0.75)], [(1, 5)])
     first, second, other = klone(graph, seed=4), klone(graph, seed=4), klone(graph, seed=5)
@@ -106,6 +132,32 @@ def test_the_original_is_not_known_by_the_least_degree() -> None:
     graph = build(n, [(int(u), int(v), 0.1) for u, v in rng.integers(0, n, (400, 2))])
     degree = klone(graph).graph.out_degree()[: 3 * n].reshape(3, n)
     assert 0.2 < (degree.argmin(axis=0) == 0).mean() < 0.47
+
+
+def test_the_true_copy_is_not_known_by_the_synthetic_edges() -> None:
+    """New vertices, leftover ends and ties meet every copy alike, over many draws."""
+    rng = np.random.default_rng(0)
+    n, k, draws = 40, 3, 400
+    edges = [(int(u), int(v), 0.1) for u, v in rng.integers(0, n, (60, 2))]
+    graph = build(n, edges)
+    touched, most = np.zeros(k), np.zeros((2, k))
+    for _ in range(draws):
+        ends = Klone(k)._synthetic_edges(graph, False, rng)[0]
+        for phi in (0, 1):
+            at_new = ends[phi][ends[1 - phi] >= n * k] // n
+            touched += np.bincount(at_new, minlength=k) > 0
+            most[phi, np.bincount(ends[phi] // n, minlength=k + 1)[:k].argmax()] += 1
+    assert touched.sum() > draws / 4
+    for counts in (touched, *most):  # four standard deviations
+        assert (np.abs(counts - counts.mean()) < 4 * np.sqrt(counts.mean())).all()
+
+
+def test_neighbours_of_a_new_vertex_are_no_sequence() -> None:
+    sources, targets = np.arange(40), np.repeat(np.arange(20), 2)
+    (_, new), (again, _), count = to_new_vertices(sources, targets, 60, 20.0, np.random.default_rng(0))
+    assert count == len(set(new.tolist())) == len(set(again.tolist())) == 2
+    (ends, new), *_ = to_new_vertices(sources, targets, 60, 20.0, np.random.default_rng(0))
+    assert len(set(np.diff(np.sort(ends[new == 60])).tolist())) > 2
 
 
 def test_few_vertices_are_added_to_a_large_graph() -> None:
@@ -148,15 +200,19 @@ def test_ties_make_a_tree_of_all_pieces(graph: KnowledgeGraph, k: int, seed: int
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(1, 8), st.integers(2, 4), st.integers(0, 1000))
-def test_matching_uses_each_open_end_once(n: int, k: int, seed: int) -> None:
+@given(st.integers(1, 8), st.integers(2, 4), st.integers(0, 1000), st.booleans())
+def test_matching_uses_each_open_end_once(n: int, k: int, seed: int, undirected: bool) -> None:
     rng = np.random.default_rng(seed)
     missing = rng.integers(0, 4, (2, n, k))
-    barred = rng.integers(0, (n * k) ** 2, 5)
-    source, target, sources_left, targets_left = match_between(missing[0], missing[1], barred, rng)
-    keys = source * n * k + target
-    assert len(set(keys.tolist())) == len(keys)
-    assert not set(keys.tolist()) & set(barred.tolist())
+    barred = rng.integers(0, n * k, 5), rng.integers(0, n * k, 5)
+    source, target, sources_left, targets_left = match_between(*missing, barred, rng, undirected=undirected)
+    pairs, taken = (
+        list(zip(*(e.tolist() for e in ends), strict=True)) for ends in ((source, target), barred)
+    )
+    if undirected:
+        pairs, taken = ([(min(p), max(p)) for p in listed] for listed in (pairs, taken))
+    assert len(set(pairs)) == len(pairs)
+    assert not set(pairs) & set(taken)
     assert (source // n != target // n).all()
     for ends, left, wanted in ((source, sources_left, missing[0]), (target, targets_left, missing[1])):
         used = np.bincount(np.concatenate([ends, left]), minlength=n * k)

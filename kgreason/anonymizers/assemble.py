@@ -20,6 +20,32 @@ class Edges:
     weight: Weights | None
 
 
+Pairs = tuple[Vertices, Vertices]
+
+
+def is_symmetric(graph: KnowledgeGraph) -> bool:
+    """Tell whether every edge but loops has its reverse in the same relation, and there is such an edge.
+
+    A one-way edge would stand out in such a graph, so its synthetic edges have to run both ways, too.
+
+    Examples
+    --------
+    >>> edges = [("a", "b"), ("b", "a"), ("c", "c")]
+    >>> [is_symmetric(KnowledgeGraph.from_edges(edges[:end])) for end in (1, 2, 3)]
+    [False, True, True]
+    """
+    source, target = graph.ends
+    return bool((source != target).any()) and all(
+        np.array_equal(np.sort(r.source * graph.n + r.target), np.sort(r.target * graph.n + r.source))
+        for r in graph.relations.values()
+    )
+
+
+def both_ways(edges: Pairs) -> Pairs:
+    """Add the reverse of every edge."""
+    return np.concatenate(edges), np.concatenate(edges[::-1])
+
+
 def synthetic_labels(graph: KnowledgeGraph, count: int) -> list[str]:
     """Labels for new vertices, for internal use only: `publish` replaces all labels."""
     present = set(graph.labels.tolist())
@@ -33,9 +59,10 @@ def assemble(
     graph: KnowledgeGraph,
     n: int,
     copies: Mapping[str, Edges],
-    source: Vertices,
-    target: Vertices,
+    synthetic: Pairs,
     rng: np.random.Generator,
+    *,
+    symmetric: bool = False,
 ) -> tuple[KnowledgeGraph, dict[str, int]]:
     """Add vertices, copied edges and synthetic edges.
 
@@ -48,6 +75,10 @@ def assemble(
         Number of vertices afterwards.
     copies
         By relation.
+    synthetic
+        Sources and targets.
+    symmetric
+        Whether to add the reverse of each synthetic edge to the same relation.
 
     Returns
     -------
@@ -59,7 +90,7 @@ def assemble(
     AnonymizationError
         If there are synthetic edges but no relation that could hold them.
     """
-    names = list(graph.relations)
+    names, (source, target) = list(graph.relations), synthetic
     if len(source) and not names:
         raise AnonymizationError(
             "the graph has no relation, so it can have no synthetic edges",
@@ -71,7 +102,9 @@ def assemble(
         relation, copied, chosen = graph.relations[name], copies.get(name), of == number
         parts: list[Relation | Edges] = [relation, copied] if copied else [relation]
         fixed[name] = sum(len(p.source) for p in parts)
-        new = Edges(source[chosen], target[chosen], np.zeros(int(chosen.sum())))
+        ends = source[chosen], target[chosen]
+        new_source, new_target = both_ways(ends) if symmetric else ends
+        new = Edges(new_source, new_target, np.zeros(len(new_source)))
         relations[name] = _joined(relation, [*parts, new])
     labels = np.concatenate(
         [graph.labels, np.array(synthetic_labels(graph, n - graph.n), dtype=object)], dtype=object

@@ -15,7 +15,7 @@ from kgreason.progress import Progress
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A promise about a release: it is a (k,x)-isomorphism anonymization (ANONYMIZATION.md §2, Definition 4.1).
+    """A promise about a release: it is a (k,x)-isomorphism anonymization (docs/anonymization.md, Definition 4.1).
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The weight distribution p_w of a relation, and draws from it on the grid of released weights."""
+"""The weight distribution p_w of a relation, and draws from it on the levels of released weights."""
 
 from __future__ import annotations
 
@@ -15,11 +15,38 @@ GRID = 1_000_000
 
 Units = npt.NDArray[np.int64]
 _ROUNDS = 1_000
+_MANY = 20_000  # edges from which on weights have a third significant digit
+_SPARSE = 20  # levels in a decade for each of the edges that run in parallel
+
+
+def decimal_levels(digits: int) -> Units:
+    """Weights in (0, 1] with at most so many significant digits, in grid units, ascending.
+
+    Examples
+    --------
+    >>> decimal_levels(1)[[0, 1, 8, 9, -2, -1]].tolist()
+    [1, 2, 9, 10, 900000, 1000000]
+    """
+    levels = np.unique(np.outer(np.arange(1, 10**digits), 10 ** np.arange(7)))
+    found: Units = levels[levels <= GRID]
+    return found
+
+
+def nearest(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
+    """Move each value to the nearest of some ascending levels."""
+    found: Units = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, units)]
+    return found
+
+
+def floored(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
+    """Move each value down to the next of some ascending levels, or to the least of them."""
+    found: Units = levels[np.maximum(np.searchsorted(levels, units, side="right") - 1, 0)]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class WeightDensity:
-    """Gaussian kernel density of a relation's real weights, cut to [0, 1] or, if all are positive, (0, 1].
+    """Gaussian kernel density of a relation's real weights, cut to (0, 1].
 
     Attributes
     ----------
@@ -27,17 +54,26 @@ class WeightDensity:
         The real weights; empty: uniform draws.
     bandwidth
         Scott's rule as in scipy; for (nearly) constant weights, where it vanishes, 0.1.
-    least
-        Least weight to draw, in grid units: 0 or 1.
+    levels
+        The weights that may be released, in grid units, ascending: those with few significant digits, so that
+        weights repeat anyway. On a fine grid those of the copies alone would, and tell which edges are synthetic.
+    constants
+        If all real weights are the same, those next to it, in grid units: one of them becomes the weight of all.
     """
 
     values: Weights
     bandwidth: float
-    least: int
+    levels: Units
+    constants: Units
 
     @classmethod
-    def fit(cls, weights: Weights, relation: str) -> WeightDensity:
+    def fit(cls, weights: Weights, relation: str, parallel: int = 1) -> WeightDensity:
         """Fit to the weights of a relation.
+
+        Parameters
+        ----------
+        parallel
+            Greatest number of edges from one vertex to another; they need different weights.
 
         Raises
         ------
@@ -51,33 +87,38 @@ class WeightDensity:
                 f"relation {relation!r} has weights outside [0, 1], for instance {example!r}",
                 hint="scale its weights to [0, 1]",
             )
-        least = int(bool((weights > 0).all()))
+        enough = int(np.ceil(np.log10(_SPARSE * max(parallel, 1))))
+        levels = decimal_levels(min(6, max(enough, 3 if len(weights) > _MANY else 2)))
+        constants = levels[:0]
+        if parallel == 1 and len(weights) and np.ptp(np.rint(weights * GRID)) == 0:
+            unit = np.rint(weights[0] * GRID)
+            constants = np.concatenate([levels[levels < unit][-1:], levels[levels > unit][:1]])
         if not len(weights) or float(weights.std()) < 1e-6:
-            return cls(weights, 0.1, least)
+            return cls(weights, 0.1, levels, constants)
         from scipy.stats import gaussian_kde
 
-        return cls(weights, max(1e-3, float(np.sqrt(gaussian_kde(weights).covariance[0, 0]))), least)
+        bandwidth = max(1e-3, float(np.sqrt(gaussian_kde(weights).covariance[0, 0])))
+        return cls(weights, bandwidth, levels, constants)
 
-    def draw(self, rng: np.random.Generator, size: int) -> Units:
-        """Draw weights in grid units, least <= unit <= GRID; draws outside are drawn again.
+    def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
+        """Draw weights in grid units, from `levels` (by default the own ones); draws outside are drawn again.
 
         Examples
         --------
         >>> density = WeightDensity.fit(np.array([0.2, 0.9, 1.0]), "own")
         >>> drawn = density.draw(np.random.default_rng(0), 1000)
-        >>> bool((drawn >= 1).all() and (drawn <= GRID).all())
+        >>> bool(np.isin(drawn, density.levels).all())
         True
         """
+        levels = self.levels if levels is None else levels
         if not len(self.values):
-            return rng.integers(self.least, GRID, size, endpoint=True)
-        units = np.empty(size, dtype=np.int64)
+            return nearest(levels, rng.integers(1, GRID, size, endpoint=True))
+        drawn = np.empty(size)
         missing = np.arange(size)
         for _ in range(_ROUNDS):
             centre = self.values[rng.integers(0, len(self.values), len(missing))]
-            drawn = np.rint(rng.normal(centre, self.bandwidth) * GRID)
-            inside = (drawn >= self.least) & (drawn <= GRID)
-            units[missing[inside]] = drawn[inside].astype(np.int64)
-            missing = missing[~inside]
+            drawn[missing] = rng.normal(centre, self.bandwidth) * GRID
+            missing = missing[(drawn[missing] < 0.5) | (drawn[missing] > GRID + 0.5)]
             if not len(missing):
-                return units
-        raise AnonymizationError(f"no weight inside [0, 1] was drawn in {_ROUNDS} attempts")
+                return nearest(levels, drawn)
+        raise AnonymizationError(f"no weight inside (0, 1] was drawn in {_ROUNDS} attempts")

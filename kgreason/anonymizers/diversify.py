@@ -69,6 +69,9 @@ class Diversifier:
         Sources and targets of the synthetic edges there are already.
     x
         Edges between original vertices nearer than this change attacked subgraphs and are avoided.
+    symmetric
+        Whether the reverse of every tie and of every edge added will be added, too. In- and out-degrees are
+        one then, so that all is done when the in-degrees are.
 
     Attributes
     ----------
@@ -86,24 +89,29 @@ class Diversifier:
         ties: tuple[Vertices, Vertices],
         x: int,
         rng: np.random.Generator,
+        *,
+        symmetric: bool = False,
     ) -> None:
         self.n = len(degrees[IN])
         self.source: list[int] = []
         self.target: list[int] = []
         self._graph, self._x, self._rng = graph, x, rng
+        self._phis = (IN,) if symmetric else (IN, OUT)
+        self._names = ("degrees",) if symmetric else ("in-degrees", "out-degrees")
         self._near = undirected(graph)
         self._neighbours = (_grouped_ends(graph, IN), _grouped_ends(graph, OUT))
         self._companions = companions(buckets, self.n)
         chosen = [v for v, others in enumerate(self._companions) if others]
         apart = images(buckets, self.n)
-        missing = []
-        for degree, real in zip(degrees, (graph.in_degree(), graph.out_degree()), strict=True):
+        missing, reals = [], (graph.in_degree(), graph.out_degree())
+        for phi in self._phis:
             order = [chosen[i] for i in rng.permutation(len(chosen))]
-            fitted = DegreeDistribution.fit(real)
-            missing.append(choose_apart(degree, order, apart, fitted, rng) - degree)
+            fitted = DegreeDistribution.fit(reals[phi])
+            missing.append(choose_apart(degrees[phi], order, apart, fitted, rng) - degrees[phi])
         # all vertices can share the new ones, so no more of them are needed than the most that one misses
         most = max((int(m.max(initial=0)) for m in missing), default=0)
-        self._missing = [np.concatenate([m, np.zeros(2 * most, dtype=np.int64)]) for m in missing]
+        padded = [np.concatenate([m, np.zeros(2 * most, dtype=np.int64)]) for m in missing]
+        self._missing = (padded[0], padded[-1])  # one and the same in a symmetric graph
         self._outside = np.ones(self.n + 2 * most, dtype=np.bool_)
         self._outside[chosen] = False
         self._added: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
@@ -112,9 +120,9 @@ class Diversifier:
 
     def run(self, progress: Progress) -> None:
         """Add the edges."""
-        for phi in (IN, OUT):
+        for phi in self._phis:
             needing = self._rng.permutation(np.flatnonzero(self._missing[phi]))
-            progress.step(f"Diversifying {'in' if phi == IN else 'out'}-degrees", len(needing))
+            progress.step(f"Diversifying {self._names[phi]}", len(needing))
             for v in needing.tolist():
                 self._complete(v, phi)
                 progress.advance()
@@ -157,8 +165,9 @@ class Diversifier:
         return real + self._added[phi].get(v, [])
 
     def _note(self, u: int, v: int) -> None:
-        self._added[IN].setdefault(v, []).append(u)
-        self._added[OUT].setdefault(u, []).append(v)
+        for a, b in ((u, v), (v, u)) if len(self._phis) == 1 else ((u, v),):
+            self._added[IN].setdefault(b, []).append(a)
+            self._added[OUT].setdefault(a, []).append(b)
 
 
 def _grouped_ends(graph: KnowledgeGraph, phi: int) -> tuple[Vertices, Vertices]:

@@ -16,14 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import Edges, assemble
+from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_symmetric
 from kgreason.anonymizers.base import Augmented, Guarantee
+from kgreason.anonymizers.copies import Copied, copied_edges, reweighed
 from kgreason.anonymizers.diversify import Diversifier
 from kgreason.anonymizers.klone import check_k
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.anonymizers.select import choose_disjoint
 from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
 from kgreason.subgraphs.enumerate import attacked_subgraphs
 from kgreason.subgraphs.patterns import LARGEST, classify
@@ -74,12 +75,15 @@ class Kguard:
             progress.step(f"Classifying subgraphs of {members.shape[1]} vertices", len(members))
             build.fill(rules, members, progress)
         progress.note(f"{len(build.buckets):,} classes, {build.copied_subgraphs:,} copies of members")
+        symmetric = is_symmetric(graph)
         ties = build.join()
-        diversifier = Diversifier(noised, build.buckets, build.degrees(ties), ties, self.x, rng)
+        degrees = build.degrees(both_ways(ties) if symmetric else ties)
+        diversifier = Diversifier(noised, build.buckets, degrees, ties, self.x, rng, symmetric=symmetric)
         diversifier.run(progress)
         source = np.concatenate([ties[0], np.array(diversifier.source, dtype=np.int64)])
         target = np.concatenate([ties[1], np.array(diversifier.target, dtype=np.int64)])
-        augmented, fixed = assemble(noised, diversifier.n, build.copies(), source, target, rng)
+        copies = reweighed(noised, build.copied, build.copies(), noising, rng)
+        augmented, fixed = assemble(noised, diversifier.n, copies, (source, target), rng, symmetric=symmetric)
         _check_diversity(augmented, build.buckets)
         figures = {
             "vertices": graph.n,
@@ -89,7 +93,7 @@ class Kguard:
             "copied_subgraphs": build.copied_subgraphs,
             "vertices_added": augmented.n - graph.n,
             "edges_added": augmented.m - graph.m,
-            "synthetic_edges": len(source),
+            "synthetic_edges": augmented.m - sum(fixed.values()),
             "new_vertices": diversifier.n - build.n,
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
@@ -115,7 +119,7 @@ class _Build:
     k: int
     rng: np.random.Generator
     buckets: list[Rows] = field(default_factory=list)
-    copied: list[tuple[Rows, Rows]] = field(default_factory=list)  # rows of originals, rows of their copies
+    copied: Copied = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.n = self.graph.n
@@ -138,9 +142,9 @@ class _Build:
 
     def copies(self) -> dict[str, Edges]:
         """The edges of the copies."""
-        return {name: _copied_edges(r, self.graph.n, self.copied) for name, r in self.graph.relations.items()}
+        return {name: copied_edges(r, self.graph.n, self.copied) for name, r in self.graph.relations.items()}
 
-    def join(self) -> tuple[Vertices, Vertices]:
+    def join(self) -> Pairs:
         """Random edges that tie every other component and every copy to the largest component."""
         rng, n = self.rng, self.graph.n
         count, component = self.graph.components()
@@ -157,7 +161,7 @@ class _Build:
         forth = rng.random(len(inner)) < 0.5
         return np.where(forth, inner, outer), np.where(forth, outer, inner)
 
-    def degrees(self, ties: tuple[Vertices, Vertices]) -> tuple[Vertices, Vertices]:
+    def degrees(self, ties: Pairs) -> tuple[Vertices, Vertices]:
         """In- and out-degrees of originals and copies, `ties` included."""
         copied = self.copies().values()
         found = []
@@ -167,26 +171,6 @@ class _Build:
             more[: self.graph.n] += real
             found.append(more.astype(np.int64))
         return found[0], found[1]
-
-
-def _copied_edges(relation: Relation, n: int, copied: list[tuple[Rows, Rows]]) -> Edges:
-    """The edges of a relation inside each model, parallel ones and loops too, with ends renamed."""
-    order = np.argsort(relation.source * n + relation.target, kind="stable")
-    keys = (relation.source * n + relation.target)[order]
-    sources, targets, rows = [], [], []
-    for model, copy in copied:
-        size = model.shape[1]
-        wanted = (model[:, :, None] * n + model[:, None, :]).ravel()
-        start, end = np.searchsorted(keys, wanted, side="left"), np.searchsorted(keys, wanted, side="right")
-        many = end - start
-        at = np.arange(many.sum()) + np.repeat(start - np.concatenate([[0], np.cumsum(many)[:-1]]), many)
-        rows.append(order[at])
-        sources.append(np.repeat(np.repeat(copy, size, axis=1).ravel(), many))
-        targets.append(np.repeat(np.tile(copy, (1, size)).ravel(), many))
-    none = np.empty(0, dtype=np.int64)
-    row = np.concatenate([none, *rows])
-    weight = None if relation.weight is None else relation.weight[row]
-    return Edges(np.concatenate([none, *sources]), np.concatenate([none, *targets]), weight)
 
 
 def _check_diversity(graph: KnowledgeGraph, buckets: list[Rows]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import Edges, assemble
+from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_symmetric
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.degrees import DegreeDistribution, Degrees, choose_across
 from kgreason.anonymizers.matching import match_between
@@ -20,8 +20,6 @@ from kgreason.anonymizers.noise import WeightNoising
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
-
-Pairs = tuple[Vertices, Vertices]
 
 
 @dataclass(frozen=True)
@@ -53,49 +51,71 @@ class Klone:
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)
         progress.step("Tying the copies together")
-        source, target, new = self._synthetic_edges(graph, rng)
+        symmetric = is_symmetric(graph)
+        synthetic, new = self._synthetic_edges(graph, symmetric, rng)
         copies = {name: _copies(noised, name, self.k) for name in graph.relations}
         n = self.k * graph.n + new
-        augmented, fixed = assemble(noised, n, copies, source, target, rng)
+        augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric)
         check_diversity(augmented, graph.n, self.k)
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
             "vertices_added": n - graph.n,
             "edges_added": augmented.m - graph.m,
-            "synthetic_edges": len(source),
+            "synthetic_edges": augmented.m - sum(fixed.values()),
             "new_vertices": new,
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
         return Augmented(weighed, Guarantee(self.k, None), figures, originals=graph.n)
 
     def _synthetic_edges(
-        self, graph: KnowledgeGraph, rng: np.random.Generator
-    ) -> tuple[Vertices, Vertices, int]:
-        """Sources and targets of the synthetic edges, and the number of new vertices they need."""
+        self, graph: KnowledgeGraph, symmetric: bool, rng: np.random.Generator
+    ) -> tuple[Pairs, int]:
+        """Sources and targets of the synthetic edges, and the number of new vertices they need.
+
+        In a symmetric graph their reverses are still to be added: there a vertex has one degree, and each
+        edge it lacks goes forth or back at random.
+        """
         n, k = graph.n, self.k
         tied = tie_pieces(graph, k, rng)
-        missing = self._missing_degrees(graph, tied, rng)
-        barred = tied[0] * n * k + tied[1]
-        source, target, sources_left, targets_left = match_between(*missing, barred, rng)
-        outgoing, incoming, new = to_new_vertices(sources_left, targets_left, n * k, graph.m / max(n, 1), rng)
+        missing = (
+            self._missing_halves(graph, tied, rng) if symmetric else self._missing_degrees(graph, tied, rng)
+        )
+        source, target, *left = match_between(*missing, tied, rng, undirected=symmetric)
+        if symmetric:
+            left = [np.concatenate(left), left[1][:0]]
+        outgoing, incoming, new = to_new_vertices(left[0], left[1], n * k, graph.m / max(n, 1), rng)
         sources = np.concatenate([tied[0], source, outgoing[0], incoming[0]])
         targets = np.concatenate([tied[1], target, outgoing[1], incoming[1]])
-        return *exchanged((sources, targets), n, k, rng), new
+        return exchanged((sources, targets), n, k, rng), new
 
     def _missing_degrees(
         self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
     ) -> tuple[Degrees, Degrees]:
         """What copies of vertices lack of their chosen out- and in-degrees, shape (n, k); equal in total."""
-        chosen, missing = [], []
-        for real, ends in zip((graph.out_degree(), graph.in_degree()), tied, strict=True):
-            ties = np.bincount(ends, minlength=graph.n * self.k).reshape(self.k, graph.n).T
-            current = real[:, None] + ties
-            chosen.append(choose_across(current, DegreeDistribution.fit(real), rng))
-            missing.append(chosen[-1] - current)
-        surplus = int(missing[0].sum() - missing[1].sum())
-        raise_greatest(chosen[surplus > 0], missing[surplus > 0], abs(surplus), rng)
-        return missing[0], missing[1]
+        out_chosen, out_missing = self._chosen(graph.out_degree(), tied[0], rng)
+        in_chosen, in_missing = self._chosen(graph.in_degree(), tied[1], rng)
+        surplus = int(out_missing.sum() - in_missing.sum())
+        lesser = (in_chosen, in_missing) if surplus > 0 else (out_chosen, out_missing)
+        raise_greatest(*lesser, abs(surplus), rng)
+        return out_missing, in_missing
+
+    def _missing_halves(
+        self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
+    ) -> tuple[Degrees, Degrees]:
+        """What copies of vertices lack of their chosen degrees, divided at random into equal totals."""
+        chosen, missing = self._chosen(graph.out_degree(), both_ways(tied)[0], rng)
+        raise_greatest(chosen, missing, int(missing.sum()) % 2, rng)
+        owner = rng.permutation(np.repeat(np.arange(missing.size), missing.ravel()))
+        forth = np.bincount(owner[::2], minlength=missing.size).reshape(missing.shape).astype(np.int64)
+        return forth, missing - forth
+
+    def _chosen(self, real: Degrees, ends: Vertices, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
+        """Choose degrees of the copies, and what they lack of them, given the ends of the ties."""
+        ties = np.bincount(ends, minlength=len(real) * self.k).reshape(self.k, len(real)).T
+        current = real[:, None] + ties
+        chosen = choose_across(current, DegreeDistribution.fit(real), rng)
+        return chosen, chosen - current
 
 
 def check_k(k: int) -> None:
@@ -139,7 +159,7 @@ def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
     Examples
     --------
     >>> sources, targets = exchanged(
-    ...     (np.array([0, 3, 4]), np.array([3, 0, 1])), 2, 2, np.random.default_rng(1)
+    ...     (np.array([0, 3, 4]), np.array([3, 0, 1])), 2, 2, np.random.default_rng(3)
     ... )
     >>> sources.tolist(), targets.tolist()
     ([2, 1, 4], [1, 2, 3])

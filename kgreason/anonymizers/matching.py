@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +15,12 @@ _ROUNDS = 100
 
 
 def match_between(
-    out_missing: Counts, in_missing: Counts, barred: Vertices, rng: np.random.Generator
+    out_missing: Counts,
+    in_missing: Counts,
+    barred: tuple[Vertices, Vertices],
+    rng: np.random.Generator,
+    *,
+    undirected: bool = False,
 ) -> tuple[Vertices, Vertices, Vertices, Vertices]:
     """Draw random edges that give vertices their missing degrees, none inside a copy and no two parallel.
 
@@ -23,7 +31,9 @@ def match_between(
     out_missing, in_missing
         Missing degrees, shape (n, k).
     barred
-        Edges that must not be repeated, each as ``source * n * k + target``.
+        Sources and targets of edges that must not be repeated.
+    undirected
+        Whether an edge back counts as a repetition.
 
     Returns
     -------
@@ -37,7 +47,8 @@ def match_between(
     source, sources_left = _dealt(out_missing, quotas, rng)
     target, targets_left = _dealt(in_missing, quotas.T, rng, transposed=True)
     block = np.repeat(np.arange(k * k), quotas.ravel())
-    clash = _separate(source, target, block, np.sort(barred), n * k, rng)
+    keys = partial(_keys, size=n * k, undirected=undirected)
+    clash = _separate(source, target, block, keys(*barred), keys, rng)
     return (
         source[~clash],
         target[~clash],
@@ -94,12 +105,23 @@ def _dealt(
     return np.concatenate([part for row in blocks for part in row]), np.concatenate(left)
 
 
+def _keys(source: Vertices, target: Vertices, size: int, undirected: bool) -> Vertices:
+    if undirected:
+        source, target = np.minimum(source, target), np.maximum(source, target)
+    return source * size + target
+
+
 def _separate(
-    source: Vertices, target: Vertices, block: Counts, barred: Vertices, size: int, rng: np.random.Generator
+    source: Vertices,
+    target: Vertices,
+    block: Counts,
+    barred: Vertices,
+    keys: Callable[[Vertices, Vertices], Vertices],
+    rng: np.random.Generator,
 ) -> npt.NDArray[np.bool_]:
     """Swap targets within blocks until edges differ; tells which ones still clash after that."""
     for _ in range(_ROUNDS):
-        clash = _clashes(source * size + target, barred)
+        clash = _clashes(keys(source, target), barred)
         if not clash.any():
             break
         start = np.searchsorted(block, block[clash], side="left")
@@ -107,7 +129,7 @@ def _separate(
         rows = np.unique(np.concatenate([np.flatnonzero(clash), rng.integers(start, end)]))
         mixed = rows[np.lexsort((rng.random(len(rows)), block[rows]))]
         target[rows] = target[mixed]
-    return _clashes(source * size + target, barred)
+    return _clashes(keys(source, target), barred)
 
 
 def _clashes(keys: Vertices, barred: Vertices) -> npt.NDArray[np.bool_]:

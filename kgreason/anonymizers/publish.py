@@ -30,7 +30,7 @@ def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.
 
     References
     ----------
-    ANONYMIZATION.md §10 and item 2 of Definition 4.1.
+    docs/anonymization.md, Form; item 2 of Definition 4.1.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def verify(
     return Verdict(k, x, (*items, images), delta)
 
 
-def check_size(original: KnowledgeGraph, x: int, limit: int) -> int:
+def check_size(original: KnowledgeGraph, k: int, x: int, limit: int) -> int:
     """Count the attacked subgraphs, before any work, and refuse what could not be verified after it.
 
     Returns
@@ -93,17 +93,18 @@ def check_size(original: KnowledgeGraph, x: int, limit: int) -> int:
     Raises
     ------
     AnonymizationError
-        If x is out of range, attacked subgraphs have more than 8 vertices, or there are more than `limit`.
+        If the graph is empty, k or x is out of range, attacked subgraphs have more than 8 vertices, or there are
+        more than `limit`.
 
     Examples
     --------
-    >>> check_size(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
+    >>> check_size(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 2, 3, limit=10)
     2
     """
-    if original.n and not 1 <= x <= original.n:
-        raise AnonymizationError(
-            f"x = {x}, but the graph has {original.n:,} vertices", hint="choose x from 1 to that number"
-        )
+    if not original.n:
+        raise AnonymizationError("the graph has no vertices", hint="does the file hold any rows?")
+    if not (asked := _parameters(original.n, k, x)).holds:
+        raise AnonymizationError(asked.detail, hint="choose k and x to fit the graph: -k K -x X")
     total = 0
     for size, subsets in attacked_subsets(original, x):
         _check_largest(size)

@@ -110,6 +110,10 @@ class KnowledgeGraph:
         labels = np.array(list(number), dtype=object)
         return cls(labels, {relation: Relation(source, target, weight)}).distinct()
 
+    def __repr__(self) -> str:
+        edges = ", ".join(f"{name}: {len(r):,} edges" for name, r in self.relations.items())
+        return f"<KnowledgeGraph with {self.n:,} vertices; {edges}>"
+
     @property
     def n(self) -> int:
         """Number of vertices."""
