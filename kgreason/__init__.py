@@ -18,7 +18,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgreason.api import Anonymization, Reasoned, Score, anonymize, load, reason, score, verify
+    from kgreason.api import (
+        Anonymization,
+        Reasoned,
+        Score,
+        anonymize,
+        load,
+        read_graph,
+        reason,
+        score,
+        verify,
+    )
     from kgreason.errors import (
         AnonymizationError,
         DataError,
@@ -30,6 +40,7 @@ if TYPE_CHECKING:
     )
     from kgreason.graph.interchange import from_networkx, to_arrow, to_networkx, to_pandas
     from kgreason.graph.model import KnowledgeGraph, Relation
+    from kgreason.pairs import read_pair
     from kgreason.publication import Folders
 
 __version__ = "0.1.0"
@@ -51,6 +62,8 @@ __all__ = [
     "anonymize",
     "from_networkx",
     "load",
+    "read_graph",
+    "read_pair",
     "reason",
     "score",
     "to_arrow",
@@ -60,7 +73,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "kgreason.api": ("Anonymization", "Reasoned", "Score", "anonymize", "load", "reason", "score", "verify"),
+    "kgreason.api": (
+        *("Anonymization", "Reasoned", "Score"),
+        *("anonymize", "load", "read_graph", "reason", "score", "verify"),
+    ),
     "kgreason.errors": (
         "AnonymizationError",
         "DataError",
@@ -72,6 +88,7 @@ _HOMES = {
     ),
     "kgreason.graph.interchange": ("from_networkx", "to_arrow", "to_networkx", "to_pandas"),
     "kgreason.graph.model": ("KnowledgeGraph", "Relation"),
+    "kgreason.pairs": ("read_pair",),
     "kgreason.publication": ("Folders",),
 }
 

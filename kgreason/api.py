@@ -7,7 +7,7 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -17,12 +17,12 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
-from kgreason.errors import AnonymizationError, ProgramError
+from kgreason.errors import AnonymizationError, DataError, ProgramError
 from kgreason.pairs import Pair, read_release
 from kgreason.progress import SILENT, Progress
 from kgreason.publication import (
     Folders,
-    check_constants,
+    check_publishable,
     staged,
     write_json,
     write_mapping,
@@ -263,11 +263,13 @@ def anonymize(
     written = load(rules)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
-    check_constants(program, graph.labels.tolist())
+    check_publishable(program, graph.labels.tolist())
     progress.note(
         f"{check_size(graph, k, x, max_subgraphs):,} connected subgraphs of {x} vertices to protect"
     )
     clock.lap("read")
+    if seed is not None and seed < 0:
+        raise AnonymizationError(f"the seed must be 0 or more, not {seed}")
     rng = np.random.default_rng(seed)
     augmented = anonymizer(method, mode, k, x, trials, max_subgraphs).augment(graph, program, rng, progress)
     labels = frozenset(graph.labels.tolist())
@@ -281,7 +283,7 @@ def anonymize(
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
         result = _assess(pair, program, release, k, x, clock, progress)
-        write_readme(public, program, release, holds=result.holds, seeded=seed is not None)
+        write_readme(public, program, release, x, holds=result.holds, seeded=seed is not None)
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
         )
@@ -325,7 +327,10 @@ def verify(
     """
     from kgreason.assess import verify as checker
 
-    return checker.verify(original, released, mapping, anonymizable(load(rules)), k, x, progress)
+    program = anonymizable(load(rules))
+    for graph in (original, released):
+        check_relations(graph, program)
+    return checker.verify(original, released, np.asarray(mapping), program, k, x, progress)
 
 
 def score(
@@ -342,6 +347,8 @@ def score(
 
     progress.step("Scoring")
     program = load(rules).without_graph()
+    for graph in (original, released):
+        check_relations(graph, program)
     return Score(utility(original, released, mapping, program), fidelity(original, released))
 
 
@@ -377,6 +384,8 @@ def anonymizer(method: Method, mode: Mode, k: int, x: int, trials: int, max_subg
     from kgreason.anonymizers.kguard import Kguard
     from kgreason.anonymizers.klone import Klone
 
+    if mode not in ("exact", "published"):
+        raise AnonymizationError(f"unknown mode {mode!r}", hint="this version has published")
     if method == "klone":
         return Klone(k, trials)
     if method == "kguard" and mode == "exact":
@@ -416,4 +425,30 @@ def _graph(
     from kgreason.graph.io.load import load_graph
     from kgreason.graph.model import KnowledgeGraph
 
-    return data if isinstance(data, KnowledgeGraph) else load_graph(program, data or {}, progress)
+    if not isinstance(data, KnowledgeGraph):
+        return load_graph(program, data or {}, progress)
+    check_relations(data, program)
+    return data
+
+
+def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
+    """Refuse a graph whose relations are not the edge predicates of the rules.
+
+    Raises
+    ------
+    DataError
+        If a relation is missing or unknown, or lacks the weights that the rules read.
+    """
+    if set(graph.relations) != set(program.edges):
+        raise DataError(
+            "<graph>",
+            f"the graph has the relations {_listed(graph.relations)}, the rules have {_listed(program.edges)}",
+            hint="name relations as the @edge predicates",
+        )
+    for name, relation in graph.relations.items():
+        if program.arities.get(name) == 3 and relation.weight is None:
+            raise DataError("<graph>", f"the relation {name} has no weights, but the rules read some")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -5,6 +5,7 @@ Exit codes: 0 all is well (for ``anonymize`` and ``verify``: the guarantee holds
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -56,7 +57,9 @@ X = Annotated[
     int, typer.Option("-x", help="Vertices of the part that an attacker knows; kguard 1 to 6, klone 1 to 8.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Repeatable randomness: for experiments only.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Repeatable randomness: for experiments only.")
+]
 OriginalFiles = Annotated[
     list[str],
     typer.Option(
@@ -68,11 +71,14 @@ MappingFile = Annotated[
     Path, typer.Option("--mapping", metavar="FILE", help="The private table original,released.")
 ]
 OutFile = Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write.")]
-Vertices = Annotated[int, typer.Option("-n", min=1, help="Number of vertices.")]
+Vertices = Annotated[int, typer.Option("-n", min=1, max=100_000_000, help="Number of vertices.")]
 
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows a question mark
+            stream.reconfigure(errors="replace")
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):  # a signal ends the work as Ctrl-C does: nothing is left behind
             signal.signal(getattr(signal, name), signal.default_int_handler)
@@ -94,6 +100,8 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             code = 1
         except OSError as error:
             _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", 2)
+        except MemoryError:
+            _stop("error: there is not enough memory for this", 2)
         except KeyboardInterrupt:
             _stop("interrupted; nothing was written", 130)
         raise typer.Exit(code)
@@ -238,7 +246,7 @@ def anonymize(
         print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)
     if not result.holds:
         print(f"{private / 'report.json'} tells which subgraphs are not protected, and why.", file=sys.stderr)
-        if method == "kguard":
+        if method == "kguard" and not result.verdict["images"].holds:
             print(PUBLISHED_MAY_FAIL, file=sys.stderr)
     return int(not result.holds)
 
@@ -341,7 +349,13 @@ def _write(make: Callable[[Any], KnowledgeGraph], out: Path, seed: int | None) -
 
     graph = make(np.random.default_rng(seed))
     write_graph(out, graph)
-    print(f"{out}: {_count(graph.n, 'vertex', 'vertices')}, {_count(graph.m, 'edge')}")
+    isolated = int(((graph.in_degree() + graph.out_degree()) == 0).sum())
+    print(f"{out}: {_count(graph.n - isolated, 'vertex', 'vertices')}, {_count(graph.m, 'edge')}")
+    if isolated:
+        print(
+            f"{_count(isolated, 'vertex', 'vertices')} without edges cannot stand in a table of edges",
+            file=sys.stderr,
+        )
     return 0
 
 
@@ -384,4 +398,4 @@ def _count(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def _print_json(data: Mapping[str, Any]) -> None:
-    print(json.dumps(data, indent=2, ensure_ascii=False))
+    print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -27,9 +28,12 @@ from kgreason.engine.table import Facts
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.lang.ast import Constant
+from kgreason.lang.ast import Constant, Variable
 
-MARKS = {"release": ("README.txt", "rules.vada", "nodes.csv"), "private": ("mapping.csv", "report.json")}
+NAMES = {
+    "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"},
+    "private": {"mapping.csv", "report.json"},
+}
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,19 @@ class Folders:
             )
         if folder.is_symlink() or not folder.is_dir():
             raise ReleaseError(f"{folder} is not a folder", hint="move it away first")
-        if any(folder.iterdir()) and not all((folder / name).is_file() for name in MARKS[kind]):
+        foreign = sorted(p.name for p in folder.iterdir() if p.name not in _written(folder, kind))
+        if foreign:
             raise ReleaseError(
-                f"{folder} holds something that is not a {kind} folder of kgreason, so it is not replaced",
-                hint=f"choose another place with --{kind} DIR",
+                f"{folder} holds files that kgreason did not write ({', '.join(foreign[:3])}), so it is not replaced",
+                hint=f"move them away, or choose another place with --{kind} DIR",
             )
+
+
+def _written(folder: Path, kind: str) -> set[str]:
+    """Names of the files that kgreason writes into a folder, by its own account."""
+    rules = folder / "rules.vada"
+    tables = re.findall(r'"([^"]+\.csv)"', rules.read_text(encoding="utf-8")) if rules.is_file() else []
+    return NAMES[kind] | (set(tables) if kind == "release" else set())
 
 
 @contextmanager
@@ -158,32 +170,46 @@ def write_release(folder: Path, release: Release, program: CheckedProgram) -> No
     (folder / "rules.vada").write_text(public_rules(program), encoding="utf-8")
 
 
-def check_constants(program: CheckedProgram, labels: Iterable[str]) -> None:
-    """Refuse rules whose text would publish the name of a vertex.
+def check_publishable(program: CheckedProgram, labels: Iterable[str]) -> None:
+    """Refuse rules whose text would publish the name of a vertex, and tables that cannot stand in a release.
 
     Raises
     ------
     ReleaseError
-        If a string constant of the rules is a label of the graph, or contains one of at least four letters.
+        If an edge predicate is called ``nodes``, if a string constant or a fact of the rules holds a label of
+        the graph, or if a variable has the name of a vertex.
     """
-    constants = [c.value for c in _constants(program) if isinstance(c.value, str)]
-    for label in labels if constants else ():
-        for constant in constants:
-            if label == constant or (len(label) >= 4 and label in constant):
+    if "nodes" in program.edges:
+        raise ReleaseError(
+            "the edge predicate `nodes` would be written to nodes.csv, where the vertices go",
+            hint="give it another name",
+        )
+    told = list(dict.fromkeys(_told(program)))
+    for label in labels:
+        for what, words in told:
+            if label == words or (len(label) >= 4 and _plain(label) in _plain(words)):
                 raise ReleaseError(
-                    f"the rules hold the string {constant!r}, which names the vertex {label!r}, and would be published",
+                    f"the rules hold {what} {words!r}, which names the vertex {label!r}, and would be published",
                     hint="take the name out of the rules",
                 )
 
 
-def _constants(program: CheckedProgram) -> Iterator[Constant]:
-    for atom in program.facts:
-        yield from (term for term in atom.terms if isinstance(term, Constant))
+def _plain(words: str) -> str:
+    return "".join(c if c.isalnum() else " " for c in words.lower())
+
+
+def _told(program: CheckedProgram) -> Iterator[tuple[str, str]]:
+    """What the text of the rules says besides predicates and numbers in conditions."""
+    for fact in program.facts:
+        yield from (("the constant", str(t.value)) for t in fact.terms if isinstance(t, Constant))
     for rule in program.rules:
-        for atom in (rule.head, *rule.positives, *rule.negatives):
-            yield from (term for term in atom.terms if isinstance(term, Constant))
-        for step in (*rule.before, *rule.after):
-            yield from (part for part in walk(step.expression) if isinstance(part, Constant))
+        terms = [t for atom in (rule.head, *rule.positives, *rule.negatives) for t in atom.terms]
+        parts = [part for step in (*rule.before, *rule.after) for part in walk(step.expression)]
+        for node in (*terms, *parts):
+            if isinstance(node, Variable) and len(node.name) >= 4:
+                yield "the variable", node.name
+            elif isinstance(node, Constant) and isinstance(node.value, str):
+                yield "the string", node.value
 
 
 def public_rules(program: CheckedProgram) -> str:
@@ -247,6 +273,8 @@ def replacing(path: Path) -> Iterator[Path]:
     ReleaseError
         If the folder does not exist or cannot be written.
     """
+    if not path.name or path.is_dir():
+        raise ReleaseError(f"{path} is a folder", hint="name a file in it")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         yield temporary
@@ -259,43 +287,48 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write a private report."""
-    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def write_readme(
-    folder: Path, program: CheckedProgram, release: Release, *, holds: bool, seeded: bool
+    folder: Path, program: CheckedProgram, release: Release, x: int, *, holds: bool, seeded: bool
 ) -> None:
-    """Write README.txt: what was promised, and whether the check confirmed it."""
-    parts = []
+    """Write README.txt: what was promised, and for which x the check confirmed it."""
+    warnings = []
     if not holds:
-        parts.append(
-            "UNVERIFIED\n\nThe check of this release found that the guarantee below does NOT hold for every "
-            "subgraph.\nDo not publish it.\n"
-        )
         (folder / "UNVERIFIED").touch()
+        warnings.append(
+            f"UNVERIFIED\n\nThe guarantee below was checked for x = {x} and does NOT hold. Do not publish this.\n\n"
+        )
     if seeded:
-        parts.append(
-            "EXPERIMENT\n\nMade with a fixed random seed, so it can be computed again. Do not publish it.\n"
+        warnings.append(
+            "EXPERIMENT\n\nMade with a fixed seed: it can be computed again. Do not publish this.\n\n"
         )
     tables = "".join(f"  {f'{p}.csv':<12} edges of the relation {p}\n" for p in program.edges)
-    parts.append(
-        f"""Anonymized knowledge graph
+    weighted = any(r.weight is not None for r in release.graph.relations.values())
+    text = README.format(
+        guarantee=release.guarantee,
+        checked=f"Confirmed by an exact check for x = {x}.\n" if holds else "",
+        k=release.guarantee.k,
+        tables=tables,
+        weights=WEIGHTS if weighted else "",
+    )
+    (folder / "README.txt").write_text("".join([*warnings, text]), encoding="utf-8")
 
-Guarantee: {release.guarantee}.
-{_MEANING}
+
+README = """Anonymized knowledge graph
+
+Guarantee: {guarantee}.
+{checked}
+Whoever knows a connected part of the original graph with x vertices, and everything that the rules
+derive from that part alone, finds in this graph at least {k} places that look the same and share no vertex;
+between any two of them all vertices differ in label, in-degree and out-degree.
+
 Files
   nodes.csv    the vertices; labels are random
 {tables}  rules.vada   the rules under which the guarantee was made; run them with
                kgreason reason --rules rules.vada
 
-Weights lie between 0 and 1 and were replaced by random ones of a similar distribution.
-Some vertices and edges are synthetic. Rows are in random order.
+{weights}Some vertices and edges are synthetic. Rows are in random order.
 """
-    )
-    (folder / "README.txt").write_text("\n".join(parts), encoding="utf-8")
-
-
-_MEANING = """Whoever knows a connected part of the original graph of the protected size, and everything the
-rules derive from that part alone, finds in this graph at least k disjoint places that look the same,
-and the vertices of these places differ in label, in-degree and out-degree.
-"""
+WEIGHTS = "Weights lie between 0 and 1 and were replaced by random ones of a similar distribution.\n"

@@ -170,7 +170,7 @@ def print_score(score: Score) -> None:
 def print_witnesses(verdict: Verdict) -> None:
     """Print for each violated item the first few witnesses."""
     for item in verdict.items:
-        if not item.holds:
+        if item.witnesses:
             print(f"\nWitnesses against {item.name}:")
             for witness in item.witnesses[:WITNESSES]:
                 print("\n".join(f"  {line}" for line in witness.splitlines()))

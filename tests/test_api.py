@@ -84,6 +84,43 @@ def test_anonymize_takes_a_graph() -> None:
     assert kgreason.anonymize(RULES, knowledge, method="klone", x=2, trials=1).holds
 
 
+def test_a_graph_must_fit_the_rules() -> None:
+    foreign = kgreason.KnowledgeGraph.from_edges([("a", "b", 0.9)], relation="foo")
+    with pytest.raises(kgreason.DataError, match="the graph has the relations foo, the rules have own"):
+        kgreason.anonymize(RULES, foreign, method="klone", k=2, x=1)
+    bare = kgreason.KnowledgeGraph.from_edges([("a", "b")], relation="own")
+    with pytest.raises(kgreason.DataError, match="own has no weights"):
+        kgreason.verify(bare, bare, np.arange(2), RULES)
+
+
+def test_graphs_are_immutable() -> None:
+    knowledge = kgreason.KnowledgeGraph.from_edges(OWNERSHIP, relation="own")
+    for array in (knowledge.labels, knowledge.relations["own"].source, knowledge.relations["own"].weight):
+        assert array is not None
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
+    with pytest.raises(TypeError):
+        knowledge.relations["more"] = knowledge.relations["own"]  # type: ignore[index]
+    assert repr(knowledge) == "<KnowledgeGraph with 7 vertices; own: 8 edges>"
+
+
+def test_a_release_goes_out_as_tables() -> None:
+    result = kgreason.anonymize(RULES, {"own": OWNERSHIP}, method="klone", x=2, trials=1)
+    assert len(kgreason.to_pandas(result.release.graph)) == result.release.graph.m
+    assert kgreason.to_networkx(result.release.graph).number_of_edges() == result.release.graph.m
+    assert set(result.mapping) == set(result.original.labels)
+    assert "holds" in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [({"seed": -1}, "seed"), ({"mode": "foo"}, "mode 'foo'"), ({"method": "x"}, "method 'x'")],
+)
+def test_bad_options(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(kgreason.AnonymizationError, match=message):
+        kgreason.anonymize(RULES, {"own": OWNERSHIP}, x=2, **option)
+
+
 def test_written_release_is_the_one_returned(tmp_path: Path) -> None:
     folders = Folders(tmp_path / "release", tmp_path / "private")
     result = kgreason.anonymize(RULES, {"own": OWNERSHIP}, method="klone", x=3, trials=1, folders=folders)

@@ -179,13 +179,30 @@ def test_anonymize_refuses_to_overwrite(ownership: Path, anywhere: Path) -> None
     assert (anywhere / "release" / "own.csv").read_bytes() != before
 
 
-def test_force_spares_foreign_folders(ownership: Path, anywhere: Path) -> None:
-    (anywhere / "release").mkdir()
-    (anywhere / "release" / "thesis.tex").write_text("years of work")
+@pytest.mark.parametrize("folder", ["release", "private"])
+@pytest.mark.parametrize("mixed", [True, False])
+def test_force_spares_foreign_files(ownership: Path, anywhere: Path, folder: str, mixed: bool) -> None:
+    if mixed:
+        assert anonymize(ownership).exit_code == 0
+    (anywhere / folder).mkdir(exist_ok=True)
+    (anywhere / folder / "thesis.csv").write_text("years of work")
     result = anonymize(ownership, "--force")
     assert result.exit_code == 2
-    assert "is not a release folder of kgreason" in result.output
-    assert (anywhere / "release" / "thesis.tex").read_text() == "years of work"
+    assert f"{folder} holds files that kgreason did not write (thesis.csv)" in result.output
+    assert (anywhere / folder / "thesis.csv").read_text() == "years of work"
+
+
+def test_parent_folders_are_made(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership, "--release", "a/b/release", "--private", "c/private").exit_code == 0
+    assert (anywhere / "a" / "b" / "release" / "own.csv").is_file()
+
+
+def test_verify_takes_folders(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    original = ["--rules", ownership / "control.vada", "--original", ownership / "own.csv"]
+    result = run("verify", *original, "--release", "release", "--mapping", "private", "-x", "2")
+    assert result.exit_code == 0, result.output
+    assert "holds for k = 3, x = 2" in result.output
 
 
 def test_private_inside_release_is_refused(ownership: Path, anywhere: Path) -> None:
@@ -338,6 +355,11 @@ def test_unverified_release_is_marked(ownership: Path, anywhere: Path) -> None:
         (["--method", "kguard", "--max-subgraphs", "3"], "--max-subgraphs"),
         (["--data", "own=missing.csv"], "missing.csv"),
         (["--data", "missing.csv"], "PRED=FILE"),
+        (["--method", "klone", "-x", "99"], "x = 99 is not between 1 and the number of vertices, 7"),
+        (["--method", "klone", "-x", "7"], "k = 3 is not between 1 and the number of sets of 7 vertices, 1"),
+        (["--method", "klone", "-k", "99999999999999999999"], "is not between 1 and the number of sets"),
+        (["--method", "klone", "--max-subgraphs", "3"], "more than 3 connected subgraphs with 4 vertices"),
+        (["--seed", "-1"], "seed"),
     ],
 )
 def test_bad_input_is_named(ownership: Path, anywhere: Path, arguments: list[str], message: str) -> None:
@@ -346,6 +368,79 @@ def test_bad_input_is_named(ownership: Path, anywhere: Path, arguments: list[str
     assert message in result.output
     assert "Traceback" not in result.output
     assert list(anywhere.iterdir()) == []
+
+
+def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> None:
+    rules = ownership / "control.vada"
+    rules.write_text(rules.read_text().replace("own(", "nodes(").replace('"own"', '"nodes"'))
+    result = anonymize(ownership)
+    assert result.exit_code == 2
+    assert "`nodes` would be written to nodes.csv" in result.output
+
+
+def test_an_empty_graph_is_refused(ownership: Path, anywhere: Path) -> None:
+    (ownership / "own.csv").write_text("owner,company,share\n")
+    result = anonymize(ownership)
+    assert result.exit_code == 2
+    assert "the graph has no vertices" in result.output
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("two_owns(X) :- own(X, Y, W), vip(N), N > 1. vip(4711).", "the constant '4711'"),
+        ("two_owns(Adler_AG) :- own(Adler_AG, Y, W), W > 0.9.", "the variable 'Adler_AG'"),
+    ],
+)
+def test_no_constant_or_variable_names_a_vertex(
+    ownership: Path, anywhere: Path, rule: str, message: str
+) -> None:
+    with (ownership / "own.csv").open("a") as file:
+        file.write("4711,Hase,1%\n")
+    with (ownership / "control.vada").open("a") as file:
+        file.write(rule)
+    result = anonymize(ownership)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_a_terminal_without_greek(ownership: Path, anywhere: Path) -> None:
+    words = [
+        "anonymize",
+        "--rules",
+        str(ownership / "control.vada"),
+        "--method",
+        "klone",
+        "-x",
+        "2",
+        "--trials",
+        "1",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "kgreason", *words],
+        capture_output=True,
+        check=False,
+        cwd=anywhere,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "latin-1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"?-anonymity" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["reason", "--out", "own.csv"], ["generate", "er", "--out", "."]])
+def test_unwritable_places_are_named(
+    ownership: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(ownership)
+    rules = ["--rules", "control.vada"] if words[0] == "reason" else []
+    result = run(*words, *rules)
+    assert result.exit_code == 2
+    assert result.output.startswith("error: ") or "\nerror: " in result.output
+    assert (ownership / "own.csv").read_text().startswith("owner")
+
+
+def test_version() -> None:
+    assert run("--version").output == "kgreason 0.1.0\n"
 
 
 def test_missing_rule_file(tmp_path: Path) -> None:
@@ -359,8 +454,10 @@ def test_generate(tmp_path: Path, model: str) -> None:
     out = tmp_path / "graph.csv"
     result = run("generate", model, "-n", "50", "--seed", "1", "--out", out)
     assert result.exit_code == 0, result.output
-    assert "50 vertices" in result.output
     header, *rows = out.read_text().splitlines()
+    ends = {end for row in rows for end in row.split(",")[:2]}
+    assert f"{len(ends)} vertices, {len(rows)} edges" in result.output
+    assert (len(ends) < 50) == ("without edges" in result.output)
     assert header == "source,target,weight"
     assert rows
     assert all(0 < float(row.split(",")[2]) <= 1 for row in rows)

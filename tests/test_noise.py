@@ -76,8 +76,8 @@ def test_the_head_room_of_a_full_vertex_has_no_threshold() -> None:
     graph = build(4, [(0, 3, 0.5), (1, 3, 0.3), (2, 3, 0.2)])
     sums = [noised(graph, BOUND, seed).relations["own"].weight.sum() for seed in range(100)]
     assert max(sums) < 1
-    assert 0.05 < np.mean(np.array(sums) > 0.95) < 0.5
-    assert np.mean(sums) < 0.9
+    assert 0.01 < np.mean(np.array(sums) > 0.95) < 0.3
+    assert 0.7 < np.mean(sums) < 0.9
 
 
 @pytest.mark.parametrize(("weight", "next_to_it"), [(0.0, {1e-6}), (0.3, {0.29, 0.31}), (1.0, {0.99})])

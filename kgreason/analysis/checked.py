@@ -66,7 +66,7 @@ class Aggregation:
         Variables whose values a group shares: the other variables of the whole head.
     contributors
         Variables that tell contributions apart: one value counts per tuple of them. Where the rule has no
-        ``<...>``: all variables of the positive atoms except those at aggregated positions (docs/language.md, Aggregation);
+        ``<...>``: all variables of the positive atoms except those at aggregated positions (docs/language.md);
         for ``mcount(X)`` and ``count(X)``, X alone.
     argument
         The aggregated expression; `None` for a plain count.

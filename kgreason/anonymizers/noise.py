@@ -22,8 +22,9 @@ from kgreason.progress import Progress
 
 _ROUNDS = 200
 _PATIENCE = 5  # draws before weights are moved by force
-_HEADROOM = (0.6, 3.0)  # Beta law of the share of a bound that the original edges of a vertex leave at least
-_FILLED = (0.3, 0.9)  # share of what is left that synthetic edges use up at most
+_HEADROOM = (1.2, 1.5)  # Beta law of what original edges leave of a bound at least, as a share of the most
+_MOST = 0.4
+_FILLED = (0.4, 0.9)  # share of what is left that synthetic edges use up at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +212,7 @@ def _fitted_sums(
     How much is left is random without a limit, or any sum beyond the limit would tell of a synthetic edge.
     """
     total = np.bincount(target, weights=units, minlength=n)
-    scale = np.minimum(1.0, bound * (1 - rng.beta(*_HEADROOM, n)) / np.maximum(total, 1.0))
+    scale = np.minimum(1.0, bound * (1 - _MOST * rng.beta(*_HEADROOM, n)) / np.maximum(total, 1.0))
     return floored(levels, units * scale[target])
 
 

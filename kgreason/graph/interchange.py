@@ -67,7 +67,7 @@ def as_raw(obj: object, name: str) -> Raw:
 
 
 def _raw(name: str, names: Sequence[str], columns: Iterable[Column], *, named: bool = True) -> Raw:
-    return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named)
+    return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named, memory=True)
 
 
 def _array(name: str, values: Sequence[object]) -> Column:
@@ -98,7 +98,8 @@ def _from_edges(graph: Any, name: str) -> Raw:
         raise DataError(name, "some edges of the graph have a weight and some have none")
     columns = [_array(name, [str(e[i]) for e in edges]) for i in (0, 1)]
     if weighted:
-        columns.append(_array(name, [float(w) for _, _, w in edges]))
+        columns.append(_array(name, [w for _, _, w in edges]))
+    others = {str(a) for _, _, data in graph.edges(data=True) for a in data} - {"relation", "weight"}
     undirected = None if graph.is_directed() else np.ones(len(edges), dtype=bool)
     vertices = _raw(name, ("id",), [_array(name, [str(v) for v in graph.nodes])])
     return Raw(
@@ -110,6 +111,8 @@ def _from_edges(graph: Any, name: str) -> Raw:
         graph=True,
         undirected=undirected,
         vertices=vertices,
+        memory=True,
+        attributes=tuple(sorted(others)),
     )
 
 

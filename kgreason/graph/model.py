@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +85,10 @@ class KnowledgeGraph:
     attributes: Mapping[str, npt.NDArray[np.generic]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for array in (self.labels, *self.attributes.values()):
+            _frozen(array)
+        object.__setattr__(self, "relations", MappingProxyType(dict(self.relations)))
+        object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
         for name, relation in self.relations.items():
             for ends in (relation.source, relation.target):
                 if len(ends) and not (ends.min() >= 0 and ends.max() < self.n):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,10 @@ from kgreason.graph.io.raw import Column
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
 PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+COMMA_NUMBER = r"^[+-]?(([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
+
+DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
 
 
 @dataclass
@@ -61,7 +66,7 @@ def missing(column: Column) -> npt.NDArray[np.bool_]:
     return _mask(absent)
 
 
-def infer(column: Column) -> Kind:
+def infer(column: Column, decimal: str = ".") -> Kind:
     """Tell the kind of a `plain` column without missing cells: text is INT, DOUBLE, else STRING.
 
     Digits with leading zeros, or more than 18 of them, are names, not numbers.
@@ -74,12 +79,12 @@ def infer(column: Column) -> Kind:
         return Kind.INT if pa.types.is_integer(column.type) else Kind.DOUBLE
     if _fits(column, INTEGER).all():
         return Kind.INT
-    if _fits(column, PLAUSIBLE).all():
+    if _fits(column, COMMA_PLAUSIBLE if decimal == "," else PLAUSIBLE).all():
         return Kind.DOUBLE
     return Kind.STRING
 
 
-def coded(column: Column, kind: Kind, *, percent: bool = False) -> Codes:
+def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = ".") -> Codes:
     """Code a `plain` column of numbers or truth values without missing cells as `Kind` says.
 
     Raises
@@ -90,12 +95,14 @@ def coded(column: Column, kind: Kind, *, percent: bool = False) -> Codes:
     if kind is Kind.INT:
         return _integers(column)
     if kind is Kind.DOUBLE:
-        return doubles(numbers(column, percent=percent))
+        return doubles(numbers(column, percent=percent, decimal=decimal))
     return _booleans(column)
 
 
-def numbers(column: Column, *, percent: bool = False) -> npt.NDArray[np.float64]:
+def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt.NDArray[np.float64]:
     """Doubles of a `plain` column; ``8.15%`` is the double nearest to 0.0815, as is 8.15 with `percent`.
+
+    With the `decimal` comma it is written ``8,15%``; points then group thousands.
 
     Raises
     ------
@@ -107,7 +114,11 @@ def numbers(column: Column, *, percent: bool = False) -> npt.NDArray[np.float64]
 
     if is_text(column):
         text = pc.ascii_trim_whitespace(column)
-        _refuse(column, _fits(text, NUMBER), "a number, as in 0.25 or 25%")
+        if decimal == ",":
+            _refuse(column, _fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
+            text = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
+        else:
+            _refuse(column, _fits(text, NUMBER), "a number, as in 0.25 or 25%")
         share = pc.ends_with(text, "%")
         if percent or pc.any(share).as_py():
             shifted = _shifted(pc.ascii_trim(text, " \t%"))
@@ -185,12 +196,8 @@ def _refuse(column: Column, fits: npt.NDArray[np.bool_], expected: str, hint: st
         return
     row = int(np.argmin(fits))
     value = str(column[row].as_py())
-    if (
-        hint is None
-        and "," in value
-        and value.replace(",", ".", 1).strip("% ").replace(".", "", 1).isdecimal()
-    ):
-        hint = "write the decimal point as a point"
+    if hint is None and "," in value and re.match(COMMA_NUMBER, value.strip()):
+        hint = DECIMAL_COMMA
     raise CastError(row, value, expected, hint)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block, whole_lines
-from kgreason.graph.io.source import Options
+from kgreason.graph.io.source import Options, other_delimiter
 
 _SAMPLE = 200
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
+_NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
 _TITLES = frozenset(
     {"source", "target", "from", "to", "src", "dst", "weight", "share", "percent"}
@@ -93,10 +93,7 @@ def _explained(path: Path, options: Options, delimiter: str, width: int, error: 
         first += block.count(b"\n")
     for line, record in _records(path, options, delimiter):
         if len(record) != width:
-            hint = None
-            if width == 1:
-                other = next((c for c in ";\t,|" if c != delimiter and c in record[0]), None)
-                hint = f"is the delimiter {other!r}? say delimiter" if other else None
+            hint = other_delimiter(record[0], delimiter) if width == 1 else None
             return DataError(
                 str(path), f"{len(record)} fields where the first line has {width}", line, hint=hint
             )

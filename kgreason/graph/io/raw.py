@@ -41,6 +41,10 @@ class Raw:
         The vertices (id, label) that a graph file declares.
     notes
         What the user should hear about how the file was read.
+    memory
+        It is a table of the calling program, not a file: options of files are no help there.
+    attributes
+        What the edges of a graph in memory carry and no column holds.
     """
 
     file: str
@@ -52,6 +56,8 @@ class Raw:
     undirected: npt.NDArray[np.bool_] | None = None
     vertices: Raw | None = None
     notes: tuple[str, ...] = ()
+    memory: bool = False
+    attributes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0

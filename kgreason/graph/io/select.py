@@ -12,9 +12,9 @@ import numpy.typing as npt
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import CastError, coded, infer, missing, plain, strings
+from kgreason.graph.io.cast import DECIMAL_COMMA, CastError, coded, infer, missing, plain, strings
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.source import Options
+from kgreason.graph.io.source import Options, other_delimiter
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Selected:
     rows: npt.NDArray[np.int64]
     skipped: int = 0
     notes: tuple[str, ...] = ()
+    decimal: str = "."
 
 
 def select(raw: Raw, shape: Shape, options: Options) -> Selected:
@@ -71,47 +72,60 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
             raw = replace(raw, names=raw.names[:1], columns=raw.columns[:1])
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
-    raw, notes = _fitted(raw, shape, options)
-    positions = _positions(raw, shape, options)
+    raw, positions, notes = _chosen(raw, shape, options)
     columns = [plain(raw.columns[p]) for p in positions]
     if options.prefix is not None:
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)
-    return _present(replace(Selected(raw, names, tuple(columns), np.arange(len(raw))), notes=notes), options)
+    rows = np.arange(len(raw))
+    selected = Selected(raw, names, tuple(columns), rows, notes=notes, decimal=options.decimal)
+    return _present(selected, options)
 
 
-def _fitted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[str, ...]]:
+def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], tuple[str, ...]]:
     """Bring source, target[, weight] to the arity: add a weight where none is, drop what nobody asks for."""
+    wanted: Sequence[str | None] = shape.columns if options.columns is None else options.columns
+    named = any(name is not None for name in wanted)
+    width = len(wanted) if options.columns is not None else len(raw.columns)
+    weightless = raw.graph or shape.edge or options.weight is not None
+    if width == 2 and shape.arity == 3 and weightless and (not named or options.columns is not None):
+        ends = [_position(raw, name) for name in wanted if name is not None] if named else [0, 1]
+        raw, notes = _unweighted(raw, shape, options)
+        return raw, [*ends, len(raw.names) - 1], notes
+    if not named and raw.graph and width > shape.arity >= 2:
+        left = ", ".join(raw.names[shape.arity :])
+        note = f"{raw.file}: {left} not used, {shape.predicate} has {shape.arity} columns"
+        return raw, list(range(shape.arity)), (note,)
+    return raw, _positions(raw, shape, wanted), ()
+
+
+def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[str, ...]]:
+    """Append a column of equal weights."""
     import pyarrow as pa
 
-    chosen = options.columns is not None or any(c is not None for c in shape.columns)
-    if chosen:
-        return raw, ()
-    width = len(raw.columns)
-    unweighted = width == 2 and shape.arity == 3 and (raw.graph or shape.edge or options.weight is not None)
-    if unweighted:
-        weight = 1.0 if options.weight is None else options.weight
-        column = pa.array(np.full(len(raw), weight))
-        note = () if options.weight is not None else (f"{raw.file}: no weights, so each is 1",)
-        return replace(raw, names=(*raw.names, "weight"), columns=(*raw.columns, column)), note
-    if raw.graph and width > shape.arity >= 2:
-        left = ", ".join(raw.names[shape.arity :])
-        note = (f"{raw.file}: {left} not used, {shape.predicate} has {shape.arity} columns",)
-        return replace(raw, names=raw.names[: shape.arity], columns=raw.columns[: shape.arity]), note
-    return raw, ()
-
-
-def _positions(raw: Raw, shape: Shape, options: Options) -> list[int]:
-    wanted: Sequence[str | None] = options.columns if options.columns is not None else shape.columns
-    if options.columns is not None and len(options.columns) != shape.arity:
+    if raw.attributes:
+        carried = ", ".join(map(repr, raw.attributes))
         raise DataError(
-            raw.file, f"{len(options.columns)} columns chosen, but {shape.predicate} has {shape.arity}"
+            raw.file,
+            f"edges carry {carried} but no 'weight', and {shape.predicate} has a weight",
+            hint=f"name it so: nx.set_edge_attributes(G, nx.get_edge_attributes(G, {raw.attributes[0]!r}), "
+            f"'weight'); or give {shape.predicate} no third argument",
         )
+    weight = 1.0 if options.weight is None else options.weight
+    column = pa.array(np.full(len(raw), weight))
+    notes = (f"{raw.file}: no weights, so each is 1",) if options.weight is None and len(raw) else ()
+    return replace(raw, names=(*raw.names, "weight"), columns=(*raw.columns, column)), notes
+
+
+def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int]:
+    if len(wanted) != shape.arity:
+        raise DataError(raw.file, f"{len(wanted)} columns chosen, but {shape.predicate} has {shape.arity}")
     if len(raw.names) != shape.arity and any(name is None for name in wanted):
         have = f"{len(raw.names)} ({', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''})"
         raise DataError(
             raw.file,
-            f"{shape.predicate} has {shape.arity} column{'s' * (shape.arity != 1)}, the file {have}",
+            f"{shape.predicate} has {shape.arity} column{'s' * (shape.arity != 1)}, "
+            f"the {'table' if raw.memory else 'file'} {have}",
             hint=_choice(raw, shape),
         )
     return [i if name is None else _position(raw, name) for i, name in enumerate(wanted)]
@@ -119,13 +133,21 @@ def _positions(raw: Raw, shape: Shape, options: Options) -> list[int]:
 
 def _choice(raw: Raw, shape: Shape) -> str:
     if len(raw.names) < shape.arity:
-        text = raw.columns[0][0].as_py() if len(raw) else ""
-        mark = (
-            next((c for c in ";\t|," if c in f"{raw.names[0]}{text}"), None) if len(raw.names) == 1 else None
-        )
-        return f"is the delimiter {mark!r}? say delimiter" if mark else "the predicate needs more columns"
+        return _delimiter_hint(raw) or "the predicate needs more columns"
+    if raw.memory:
+        chosen = ", ".join(map(repr, raw.names[: shape.arity]))
+        rows = f"give rows of {shape.arity} value{'s' * (shape.arity != 1)}"
+        return f"choose them, for instance df[[{chosen}]]" if raw.named else rows
     names = raw.names if raw.named else tuple(str(i + 1) for i in range(len(raw.names)))
     return f"choose them, for instance columns={','.join(names[: shape.arity])}"
+
+
+def _delimiter_hint(raw: Raw) -> str | None:
+    """Say that all fields stand in one column, if the only one looks so."""
+    if raw.memory or len(raw.names) != 1:
+        return None
+    first = raw.columns[0][0].as_py() if len(raw) else ""
+    return other_delimiter(f"{raw.names[0]}{first}")
 
 
 def _position(raw: Raw, name: str) -> int:
@@ -133,16 +155,18 @@ def _position(raw: Raw, name: str) -> int:
         return raw.names.index(name)
     if name.isdecimal() and 1 <= int(name) <= len(raw.names):
         return int(name) - 1
+    raise DataError(raw.file, f"there is no column {name!r}", hint=_delimiter_hint(raw) or _others(raw, name))
+
+
+def _others(raw: Raw, name: str) -> str:
     near = difflib.get_close_matches(name, raw.names, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    names = (
-        "has the columns " + ", ".join(raw.names[:20])
-        if raw.named
-        else f"has {len(raw.names)} unnamed columns"
-    )
-    raise DataError(
-        raw.file, f"there is no column {name!r}", hint=f"{hint}the file {names}; columns=a,b takes others"
-    )
+    means = f"did you mean {near[0]!r}? " if near else ""
+    names = f"columns {', '.join(raw.names[:20])}" if raw.named else f"{len(raw.names)} unnamed columns"
+    if raw.named:
+        names = f"the {names}"
+    if raw.memory:
+        return f"{means}the table has {names}; df.rename(columns={{...}}) names them as @mapping does"
+    return f"{means}the file has {names}; columns=a,b takes others"
 
 
 def _prefixed(column: Column, prefix: str) -> Column:
@@ -162,18 +186,18 @@ def _present(selected: Selected, options: Options) -> Selected:
             pc.fill_null(c, "") if pa.types.is_large_string(c.type) else c for c in selected.columns
         )
         return replace(selected, columns=filled)
-    holes = np.zeros(len(selected.rows), dtype=bool)
-    for name, column in zip(selected.names, selected.columns, strict=True):
-        empty = missing(column)
-        if options.missing == "error" and empty.any():
-            count = int(empty.sum())
-            raise selected.raw.error(
-                int(selected.rows[np.argmax(empty)]),
-                f"the cell is empty ({count} such row{'s' * (count != 1)})",
-                name,
-                "missing=skip leaves such rows out and counts them",
-            )
-        holes |= empty
+    empty = [missing(column) for column in selected.columns]
+    holes = np.logical_or.reduce(empty)
+    if options.missing == "error" and holes.any():
+        first, count = int(np.argmax(holes)), int(holes.sum())
+        raise selected.raw.error(
+            int(selected.rows[first]),
+            f"the cell is empty ({count} such row{'s' * (count != 1)})",
+            next(name for name, cells in zip(selected.names, empty, strict=True) if cells[first]),
+            "df.dropna() leaves such rows out"
+            if selected.raw.memory
+            else "missing=skip leaves such rows out and counts them",
+        )
     if not holes.any():
         return selected
     kept = tuple(c.filter(pa.array(~holes)) for c in selected.columns)
@@ -189,7 +213,7 @@ def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
     for position in range(shape.arity):
         kind = shape.kinds[position]
         if kind is None:
-            seen = {infer(t.columns[position]) for t in tables if len(t.rows)}
+            seen = {infer(t.columns[position], t.decimal) for t in tables if len(t.rows)}
             if position in shape.percent and seen <= {Kind.INT, Kind.DOUBLE}:
                 seen = {Kind.DOUBLE} if seen else seen
             kind = _joint(seen)
@@ -201,6 +225,18 @@ def _joint(seen: set[Kind]) -> Kind | None:
     if len(seen) <= 1:
         return next(iter(seen), None)
     return Kind.DOUBLE if seen == {Kind.INT, Kind.DOUBLE} else Kind.STRING
+
+
+def _cast_hint(error: CastError, raw: Raw, row: int, column: str) -> str | None:
+    if raw.memory and error.hint == DECIMAL_COMMA:
+        return f"if the comma is the decimal point: df[{column!r}].str.replace(',', '.')"
+    if error.hint is None and row == 0 and not raw.named and not raw.graph:
+        return (
+            "if the first row holds names, leave it out"
+            if raw.memory
+            else "if the first line holds names, say useHeaders=true"
+        )
+    return error.hint
 
 
 def typed(
@@ -219,12 +255,10 @@ def typed(
             continue
         share = position in shape.percent or (options.percent and position == shape.arity - 1)
         try:
-            columns[position] = coded(table.columns[position], kind, percent=share)
+            columns[position] = coded(table.columns[position], kind, percent=share, decimal=table.decimal)
         except CastError as error:
             row = int(table.rows[error.row])
-            hint = error.hint
-            if hint is None and row == 0 and not table.raw.named:
-                hint = "if the first line holds names, say useHeaders=true"
+            hint = _cast_hint(error, table.raw, row, table.names[position])
             message = f"{error.value!r} is not {error.expected}"
             raise table.raw.error(row, message, table.names[position], hint) from error
     texts = [position for position, kind in enumerate(kinds) if kind is Kind.STRING]

@@ -31,6 +31,7 @@ _OPTIONS = {
     "skip": None,
     "columns": None,
     "percent": ("true", "false"),
+    "decimal": None,
     "missing": ("error", "skip", "keep"),
     "symmetric": ("true", "false", "auto"),
     "diagonal": ("drop", "keep"),
@@ -41,6 +42,7 @@ _OPTIONS = {
     "table": ("edges", "vertices"),
 }
 _SPELLING = {"useheaders": "useHeaders", "header": "useHeaders"}
+_DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
     "tab": "\t",
     "\\t": "\t",
@@ -169,7 +171,10 @@ class Options:
     columns
         Columns to take, in order, by name or 1-based number; `None`: as ``@mapping`` or their order says.
     percent
-        The last column is in percent: divide it by 100. Values such as ``8.15%`` always are.
+        The last column is in percent: divide its plain numbers by 100. Values such as ``8.15%`` always are in
+        percent, with or without it.
+    decimal
+        Decimal point of numbers: with a comma, ``1.234,5`` and ``41,27%`` are numbers, too.
     missing
         What to do with a row that has an empty cell: an error, skip it (and count), keep the empty string.
     symmetric
@@ -195,6 +200,7 @@ class Options:
     skip: int = 0
     columns: tuple[str, ...] | None = None
     percent: bool = False
+    decimal: str = "."
     missing: str = "error"
     symmetric: bool | None = None
     keep_diagonal: bool = False
@@ -229,6 +235,7 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         skip=int(_number(file, "skip", options.get("skip", "0"), whole=True)),
         columns=None if columns is None else tuple(c.strip() for c in columns.split(",")),
         percent=options.get("percent") == "true",
+        decimal=_decimal(file, options.get("decimal", ".")),
         missing=options.get("missing", "error"),
         symmetric=None if symmetric == "auto" else symmetric == "true",
         keep_diagonal=options.get("diagonal") == "keep",
@@ -273,6 +280,30 @@ def _delimiter(file: str, text: str) -> str:
             file, f"delimiter {text!r} is not one character", hint="for instance delimiter=; or tab"
         )
     return character
+
+
+def _decimal(file: str, text: str) -> str:
+    if text not in _DECIMALS:
+        raise DataError(
+            file,
+            f"option decimal cannot be {text!r}",
+            hint="write decimal=, or decimal=comma (in @bind: decimal=',') for numbers such as 41,27",
+        )
+    return _DECIMALS[text]
+
+
+def other_delimiter(text: str, used: str | None = None) -> str | None:
+    """Ask for the delimiter that a line read as one field shows; `None` if it shows none.
+
+    Examples
+    --------
+    >>> other_delimiter("owner;company;share")
+    "is the delimiter ';'? (delimiter=;)"
+    """
+    mark = next((c for c in ";\t|," if c in text and c != used), None)
+    if mark is None:
+        return None
+    return f"is the delimiter {mark!r}? (delimiter={'tab' if mark == chr(9) else mark})"
 
 
 def _encoding(file: str, name: str) -> str:
