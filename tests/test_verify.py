@@ -431,7 +431,7 @@ def test_many_failures_show_some() -> None:
     ring = graph([f"o{v}" for v in range(9)], own=[(v, (v + 1) % 9, 0.2) for v in range(9)])
     released = graph([f"r{v}" for v in range(9)], own=[(v, (v + 1) % 9, 0.3) for v in range(9)])
     item = verify(ring, released, np.arange(9), CONTROL, 2, 3)["images"]
-    assert item.detail == "0 of 9 subgraphs have 1 images, δ = 0.000 (0 of 9, exact)"
+    assert item.detail == "0 of 9 subgraphs stand at 2 places, δ = 0.000 (0 of 9, exact)"
     assert (len(item.witnesses), item.witnesses[-1]) == (6, "... and 4 more")
 
 

@@ -69,7 +69,7 @@ def verify(
     >>> verdict["augmentation"].holds, verdict["images"].holds
     (True, False)
     >>> print(verdict["images"].detail)
-    0 of 1 subgraphs have 1 images, δ = 0.000 (0 of 1, exact)
+    0 of 1 subgraphs stand at 2 places, δ = 0.000 (0 of 1, exact)
     """
     items = [_parameters(original.n, k, x), _mapping(original, released, mapping), _connected(released)]
     usable = items[1].holds
@@ -256,7 +256,7 @@ def _images(
         words += [image_witness(space, found, i, k, names) for i in _some_failed(found)]
     delta = Delta(satisfied, total, undecided)
     failed = total - satisfied
-    detail = f"{satisfied:,} of {total:,} subgraphs have {k - 1} images, δ = {delta}"
+    detail = f"{satisfied:,} of {total:,} subgraphs stand at {k} places, δ = {delta}"
     return Item("images", not failed, detail, listing(words, failed)), delta
 
 

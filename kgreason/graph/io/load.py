@@ -39,7 +39,8 @@ def load_facts(program: CheckedProgram, data: Data, progress: Progress = SILENT)
         loaded = loader.load(predicate)
         if loaded is not None:
             columns = loader.unique(predicate, loaded.joined())
-            tables[predicate] = Table(loaded.kinds, columns, len(columns[0]))
+            tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
+    _check_edges
     _complete_nodes(program, tables, loader.symbols)
     return Facts(tables, loader.symbols)
 
@@ -73,11 +74,11 @@ def _need_edges(program: CheckedProgram, loader: Loader) -> None:
             raise no_data(program, edge)
 
 
-def _stated(program: CheckedProgram, predicate: str) -> tuple[list[list[object]], list[str]]:
+def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
     """Facts of the rule file as values by column, and where each stands."""
     atoms = [fact for fact in program.facts if fact.predicate == predicate]
     rows = [[t.value for t in atom.terms if isinstance(t, Constant)] for atom in atoms]
-    columns: list[list[object]] = [[row[i] for row in rows] for i in range(program.arities[predicate])]
+    columns: list[list[object]] = [[row[i] for row in rows] for i in range(arity)]
     return columns, [str(atom.span) for atom in atoms]
 
 
@@ -88,7 +89,7 @@ def _vertex_codes(values: Sequence[object], symbols: Symbols) -> Codes:
 def _vertices(program: CheckedProgram, loader: Loader, node: str) -> Codes:
     loaded = loader.load(node) if loader.sources(node) else None
     read = loaded.joined()[0] if loaded else np.empty(0, dtype=np.int64)
-    stated, _ = _stated(program, node)
+    stated, _ = _stated(program, node, 1)
     return np.concatenate([read, _vertex_codes(stated[0], loader.symbols)])
 
 
@@ -184,7 +185,7 @@ def _complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: 
             names = [str(t.value) for t in fact.terms[:2] if isinstance(t, Constant)]
             ends.append(symbols.encode(names))
     for node in program.nodes:
-        if program.arities[node] != 1:
+        if program.arities.get(node, 1) != 1:
             continue
         own = [tables[node].columns[0]] if node in tables else []
         codes = np.concatenate([np.empty(0, dtype=np.int64), *own, *ends])

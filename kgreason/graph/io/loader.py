@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,11 @@ class Loader:
     def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
         self.program, self.progress = program, progress
         self.symbols = Symbols()
+        known = _known(program)
         for predicate in data:
-            if predicate not in program.arities:
-                raise _unknown(program, predicate)
-        self.data = {p: _listed(given, program.arities[p]) for p, given in data.items()}
+            if predicate not in known:
+                raise _unknown(program, known, predicate)
+        self.data = {p: _listed(given, unary=known[p] == 1) for p, given in data.items()}
 
     def predicates(self) -> list[str]:
         """Predicates that have data."""
@@ -95,9 +96,9 @@ class Loader:
     def load(self, predicate: str) -> Loaded | None:
         """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
         tables: list[tuple[Selected, Options]] = []
-        shape = self._shape(predicate)
-        for source, options, mapped in self.sources(predicate):
-            raw = self._read(predicate, source, options)
+        read = [(self._read(predicate, s, options), options, m) for s, options, m in self.sources(predicate)]
+        shape = self._shape(predicate, [(raw, options) for raw, options, _ in read])
+        for raw, options, mapped in read:
             fit = _graph_shape(shape) if raw.graph else shape
             fit = fit if mapped else replace(fit, columns=(None,) * fit.arity)
             table = select(raw, fit, options)
@@ -123,6 +124,8 @@ class Loader:
     def _tell(self, table: Selected) -> None:
         for note in (*table.raw.notes, *table.notes):
             self.progress.note(note)
+        if not len(table.raw):
+            self.progress.note(f"{table.raw.file}: no rows")
         if table.skipped:
             rows = "row" if table.skipped == 1 else "rows"
             self.progress.note(f"{table.raw.file}: {table.skipped} {rows} with an empty cell skipped")
@@ -140,9 +143,12 @@ class Loader:
                 "give the file for a @node predicate as well to keep them"
             )
 
-    def _shape(self, predicate: str) -> Shape:
-        program, arity = self.program, self.program.arities[predicate]
+    def _shape(self, predicate: str, read: Sequence[tuple[Raw, Options]]) -> Shape:
+        program = self.program
         mapped = {m.position: m for m in program.mappings if m.predicate == predicate}
+        arity = program.arities.get(predicate)
+        if arity is None:
+            arity = self._width(predicate, max((*(m + 1 for m in mapped), *(_columns(*r) for r in read))))
         edge = predicate in program.edges
         wanted: list[Kind | None] = [
             _KINDS[mapped[i].type] if i in mapped and mapped[i].type else None for i in range(arity)
@@ -158,6 +164,12 @@ class Loader:
             frozenset(i for i, m in mapped.items() if m.type == "percent"),
             edge,
         )
+
+    def _width(self, predicate: str, columns: int) -> int:
+        """Arity of a predicate that no rule and no fact mentions, from the columns of its sources."""
+        if predicate in self.program.edges:
+            return 2 if columns == 2 else 3
+        return 1 if predicate in self.program.nodes else columns
 
     def _rows(self, table: Selected, options: Options, kinds: Sequence[Kind], shape: Shape) -> Rows:
         if not table.columns:
@@ -198,21 +210,34 @@ class Loader:
         return columns if keep.all() else tuple(c[keep] for c in columns)
 
 
-def _unknown(program: CheckedProgram, predicate: str) -> DataError:
-    near = difflib.get_close_matches(predicate, list(program.arities), 1)
-    known = f"did you mean {near[0]!r}?" if near else f"they know {', '.join(program.arities)}"
+def _known(program: CheckedProgram) -> dict[str, int | None]:
+    """Arities of all predicates of a program; `None` where only the data can tell."""
+    sources = (b.predicate for b in program.binds)
+    declared = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *sources))
+    return {**declared, **dict.fromkeys(program.nodes, 1), **program.arities}
+
+
+def _columns(raw: Raw, options: Options) -> int:
+    if options.columns is not None:
+        return len(options.columns)
+    return len((raw.vertices if options.vertices and raw.vertices else raw).names)
+
+
+def _unknown(program: CheckedProgram, known: Iterable[str], predicate: str) -> DataError:
+    near = difflib.get_close_matches(predicate, list(known), 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"they know {', '.join(known)}"
     return DataError(
-        program.file, f"the rules know no predicate {predicate!r}, but data are given for it", hint=known
+        program.file, f"the rules know no predicate {predicate!r}, but data are given for it", hint=hint
     )
 
 
-def _listed(given: object, arity: int) -> list[object]:
+def _listed(given: object, *, unary: bool) -> list[object]:
     """Sources of one predicate, files as `SourceSpec`."""
     if isinstance(given, (str, Path, SourceSpec)):
         return [_source(given)]
     if not isinstance(given, (list, tuple)):
         return [given]
-    if any(isinstance(g, str) for g in given) and arity == 1:
+    if any(isinstance(g, str) for g in given) and unary:
         return [given]
     if all(
         isinstance(g, (str, Path, SourceSpec)) or hasattr(g, "columns") or hasattr(g, "edges") for g in given
@@ -254,5 +279,6 @@ def no_data(program: CheckedProgram, predicate: str) -> DataError:
     return DataError(
         program.file,
         f"the input predicate {predicate!r} has no data",
-        hint=f'say --data {predicate}=FILE, or in the rules @bind("{predicate}","csv","dir","file.csv")',
+        hint=f"say --data {predicate}=FILE (in Python data={{{predicate!r}: table or file}}), "
+        f'or in the rules @bind("{predicate}","csv","dir","file.csv")',
     )
