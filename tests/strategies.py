@@ -11,7 +11,7 @@ string, ``b`` boolean. Doubles of the data are multiples of 1/8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -55,12 +55,16 @@ BOUND = 9
 
 @dataclass(frozen=True)
 class Signature:
-    """A predicate; `keep` and `position` are set where one value per key is final."""
+    """A predicate; `keep` and `position` are set where one value per key is final.
+
+    It `copies` where no rule of its own aggregates: its values come from other keyed predicates.
+    """
 
     name: str
     kinds: tuple[str, ...]
     keep: str | None = None
     position: int = -1
+    copies: bool = False
 
 
 @dataclass(frozen=True)
@@ -360,7 +364,7 @@ def rules(
         _negative(scope, draw(st.sampled_from(list(lower))))
     for _ in range(draw(st.sampled_from([0, 0, 1, 2])) if scope.kinds and not scope.fallible else 0):
         _condition(scope)
-    if chance(draw, 60 if head.keep else 25):
+    if not head.copies and chance(draw, 60 if head.keep else 25):
         atoms = [_aggregated_rule(scope, head, recursive)]
     else:
         own = [n for n, keep in scope.values.items() if keep == head.keep]
@@ -379,11 +383,21 @@ def _stratum(draw: Draw, number: int) -> list[Signature]:
         name = f"p{number}{'ab'[i]}"
         signature = draw(signatures(name))
         if chance(draw, 40):
-            kinds = (*signature.kinds[:2], draw(st.sampled_from("id")))
             keep = draw(st.sampled_from(["greatest", "least"]))
-            signature = Signature(name, kinds, keep, len(kinds) - 1)
+            signature = _keyed(draw, signature, keep)
         result.append(signature)
+    keeps = [s.keep for s in result if s.keep]
+    if keeps and chance(draw, 40):
+        copies = _keyed(draw, draw(signatures(f"p{number}c")), draw(st.sampled_from(keeps)))
+        result.append(replace(copies, copies=True))
     return result
+
+
+def _keyed(draw: Draw, signature: Signature, keep: str) -> Signature:
+    """The signature with a further position, which holds the value."""
+    key = signature.kinds[:2]
+    at = draw(st.integers(0, len(key)))
+    return Signature(signature.name, (*key[:at], draw(st.sampled_from("id")), *key[at:]), keep, at)
 
 
 @st.composite

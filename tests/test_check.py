@@ -534,6 +534,52 @@ def test_warnings_do_not_stop() -> None:
     assert (rule.aggregation.function, rule.aggregation.monotonic) == ("msum", True)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '@edge("anteile"). c(X,Y) :- anteil(X,Y,W), W > 0.5. @input("anteil").',
+            "<text>:1:1: warning[W503]: @edge: no rule and no fact mentions `anteile`\n"
+            '  1 | @edge("anteile"). c(X,Y) :- anteil(X,Y,W), W > 0.5. @input("anteil").\n'
+            "    | ^^^^^^^^^^^^^^^^\n  help: did you mean 'anteil'?",
+        ),
+        ('@node("compny"). company("A").', "@node: no rule and no fact mentions `compny`"),
+        ('@output("contol"). control(1).', "@output: no rule and no fact mentions `contol`"),
+        ('@mapping("owm",0,"a","int"). own(1).', "@mapping: no rule and no fact mentions `owm`"),
+        ('@bind("shares","csv","","f.csv"). own(1).', 'if only data hold it, say so: @output("shares")'),
+        ('@input("shares"). own(1).', "@input: no rule and no fact mentions `shares`"),
+        ('@edge("links"). own(1).', 'if only data hold it, say so: @input("links")'),
+    ],
+)
+def test_annotations_of_what_nothing_mentions(text: str, words: str) -> None:
+    (warning,) = load_text(text).warnings
+    assert warning.code == "W503"
+    assert words in warning.render(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '@input("own"). @output("own").',
+        '@bind("own","csv","","f.csv"). @output("own").',
+        '@bind("own","csv","","f.csv"). @edge("own"). @incoming_sum("own",1.0).',
+        '@input("n"). @node("n").',
+    ],
+)
+def test_data_without_rules(text: str) -> None:
+    assert load_text(text).warnings == ()
+
+
+def test_missing_vertices_and_misspelt_edges() -> None:
+    text = '@edge("own"). c(X,X) :- company(X). c(X,Y) :- own(X,Y,W), W > 0.5.'
+    (warning,) = load_text(text).warnings
+    assert warning.hint == (
+        'if it holds for every vertex, say so: @node("company"); if its facts come from outside: '
+        '@input("company")'
+    )
+    assert "help: did you mean 'own'?" in errors('@edge("own"). @incoming_sum("owns",1). c(X) :- own(X,_,_).')
+
+
 def test_unreadable_files(tmp_path: Path) -> None:
     latin = tmp_path / "latin.vada"
     latin.write_bytes(b'p(1).\np("\xe9").')

@@ -24,6 +24,7 @@ from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
+from kgreason.lang.ast import Program
 from kgreason.lang.parser import parse
 from tests.strategies import Case, cases
 
@@ -70,6 +71,25 @@ def assert_same(program, facts):
 def test_engine_agrees_with_the_naive_evaluator(case: Case):
     note(case.text)
     assert_same(load_text(case.text), case.facts)
+
+
+@random_programs
+@given(cases(), st.randoms(use_true_random=False))
+def test_the_order_of_clauses_and_rows_does_not_matter(case: Case, random):
+    note(case.text)
+    clauses = random.sample(case.program.clauses, len(case.program.clauses))
+    shuffled = load_text(str(Program(tuple(clauses))))
+    program = load_text(case.text)
+    goals = sorted(program.heads)
+    expected = quickly(program, case.facts, goals)
+    facts = {p: random.sample(rows, len(rows)) for p, rows in case.facts.items()}
+    assert quickly(shuffled, facts, goals) == expected
+    slow = slowly(shuffled, facts)
+    assert slow == expected if slow is EvaluationError else {p: slow[p] for p in goals} == expected
+    if expected is not EvaluationError:
+        for predicate, keyed in program.keyed.items():
+            keys = [row[: keyed.position] + row[keyed.position + 1 :] for row in expected[predicate]]
+            assert len(keys) == len(set(keys))
 
 
 @random_programs

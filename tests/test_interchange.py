@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
+from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 from kgreason.graph.interchange import (
@@ -59,6 +60,69 @@ def test_column_names_are_kept() -> None:
     assert load_graph(OWN, {"own": FRAME}).relations["own"].columns == ("by", "of", "share")
     assert load_graph(OWN, {"own": [FRAME, FRAME]}).m == 3
     assert from_table(FRAME).relations["edge"].columns == ("by", "of", "share")
+
+
+SHARES = load_text('@edge("own"). @incoming_sum("own",1.0). control(X,Y) :- own(X,Y,W), W > 0.5.')
+MAPPED = load_text('@edge("own"). @mapping("own",0,"who","string"). control(X,Y) :- own(X,Y,W), W > 0.5.')
+
+
+@pytest.mark.parametrize(
+    ("program", "table", "words"),
+    [
+        (SHARES, FRAME.assign(share=58.98), "help: divide percentages by 100"),
+        (SHARES, FRAME.assign(share=-3.0), "help: divide by the greatest absolute weight"),
+        (OWN, FRAME.assign(share=None), "(3 such rows)\n  help: df.dropna() leaves such rows out"),
+        (
+            OWN,
+            FRAME.assign(year=1),
+            "own has 3 columns, the table 4 (by, of, share, year)\n"
+            "  help: choose them, for instance df[['by', 'of', 'share']]",
+        ),
+        (OWN, [("a", "b", 0.5, 1)], "help: give rows of 3 values"),
+        (OWN, FRAME[["by"]], "help: the predicate needs more columns"),
+        (
+            OWN,
+            FRAME.assign(share="0,5"),
+            "help: if the comma is the decimal point: df['share'].str.replace(',', '.')",
+        ),
+        (
+            MAPPED,
+            FRAME,
+            "there is no column 'who'\n  help: the table has the columns by, of, share; "
+            "df.rename(columns={...}) names them as @mapping does",
+        ),
+    ],
+)
+def test_help_for_tables_in_memory(program: CheckedProgram, table: object, words: str) -> None:
+    with pytest.raises(DataError) as caught:
+        load_facts(program, {"own": table})
+    assert words in str(caught.value)
+
+
+def test_networkx_weights_of_another_name() -> None:
+    graph = nx.DiGraph()
+    graph.add_edge("a", "b", Anteil=0.7)
+    with pytest.raises(DataError) as caught:
+        load_facts(OWN, {"own": graph})
+    assert str(caught.value) == (
+        "<own>: edges carry 'Anteil' but no 'weight', and own has a weight\n"
+        "  help: name it so: nx.set_edge_attributes(G, nx.get_edge_attributes(G, 'Anteil'), 'weight'); "
+        "or give own no third argument"
+    )
+    rules = load_text('@edge("e"). r(X,Y) :- e(X,Y).')
+    assert load_graph(rules, {"e": graph}).m == 1
+    nx.set_edge_attributes(graph, nx.get_edge_attributes(graph, "Anteil"), "weight")
+    assert edges(load_graph(OWN, {"own": graph})) == {("a", "b", 0.7)}
+    plain = to_networkx(KnowledgeGraph.from_edges([("a", "b")], relation="own"))
+    assert edges(load_graph(OWN, {"own": plain})) == {("a", "b", 1.0)}
+
+
+def test_networkx_weights_as_text() -> None:
+    graph = nx.DiGraph()
+    graph.add_edge("a", "b", weight="70%")
+    assert edges(load_graph(OWN, {"own": graph})) == {("a", "b", 0.7)}
+    with pytest.raises(DataError, match="a weight is no number: .*'70%'"):
+        from_networkx(graph)
 
 
 def test_no_tables() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.api import reason
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.distinct import first_rows
@@ -192,7 +193,47 @@ def test_no_number(write: Callable[..., Path], text: str) -> None:
 
 def test_decimal_comma_is_explained(write: Callable[..., Path]) -> None:
     path = write("a.csv", "s;t;w\na;b;0,5\n")
-    assert "decimal point" in fails(OWN, "own", path, delimiter=";", useHeaders="true")
+    text = fails(OWN, "own", path, delimiter=";", useHeaders="true")
+    assert "help: if the comma is the decimal point, say decimal=, (in @bind: decimal=',')" in text
+    shares = write("b.csv", "s;t;w\na;b;41,27%\n")
+    assert "say decimal=," in fails(OWN, "own", shares, delimiter=";")
+
+
+def test_decimal_comma(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "s;t;w\na;b;41,27%\nb;c;0,5\nc;d;,25\n")
+    options = {"delimiter": ";", "decimal": ","}
+    assert rows(OWN, "own", path, **options) == [("a", "b", 0.4127), ("b", "c", 0.5), ("c", "d", 0.25)]
+    plain = write("b.csv", "1;1.234,5;4,4,4\n2;7;x\n")
+    assert rows(FREE, "p", plain, **options) == [(1, 1234.5, "4,4,4"), (2, 7.0, "x")]
+    percentages = write("c.csv", "a;b;41,27\nb;c;8,15%\n")
+    assert rows(OWN, "own", percentages, percent="true", delimiter=";", decimal="comma") == [
+        ("a", "b", 0.4127),
+        ("b", "c", 0.0815),
+    ]
+    points = write("d.csv", "a;b;0.5\n")
+    assert "'0.5' is not a number with a decimal comma, as in 0,25" in fails(OWN, "own", points, **options)
+    with pytest.raises(DataError, match=r"option decimal cannot be ''\n  help: write decimal=, or"):
+        read_options("a.csv", {"decimal": ""})
+
+
+def test_two_chosen_columns_are_edges_without_weights(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "share,by,of\n0.4,a,b\n")
+    notes = Notes()
+    spec = SourceSpec(path, None, {"columns": "by,of"})
+    assert list(load_facts(load_text(OWN), {"own": [spec]}, notes).rows("own")) == [("a", "b", 1.0)]
+    assert notes.said == [f"{path}: no weights, so each is 1"]
+    assert rows(OWN, "own", path, columns="of,by", weight="0.3") == [("b", "a", 0.3)]
+    graph = load_graph(load_text(OWN), {"own": [spec]})
+    assert graph.relations["own"].columns == ("by", "of", "weight")
+
+
+@pytest.mark.parametrize(("mark", "written"), [(";", ";"), ("\t", "tab"), ("|", "|")])
+def test_wrong_delimiter_and_named_columns(write: Callable[..., Path], mark: str, written: str) -> None:
+    path = write("a.csv", "s,t,w\na,b,0.5\n".replace(",", mark))
+    for text in (fails(OWN, "own", path, columns="s,t,w"), fails(OWN, "own", path)):
+        assert f"help: is the delimiter {mark!r}? (delimiter={written})" in text
+    mapped = OWN + '@mapping("own",0,"s","string").'
+    assert f"(delimiter={written})" in fails(mapped, "own", path, useHeaders="true")
 
 
 def test_empty_cells(write: Callable[..., Path]) -> None:
@@ -201,6 +242,8 @@ def test_empty_cells(write: Callable[..., Path]) -> None:
     text = fails(OWN, "own", path, columns=columns)
     assert text.startswith("a.tsv:3: column 'valeur': the cell is empty (2 such rows)")
     assert "missing=skip" in text
+    ends = write("ends.csv", "s,t,w\na,b,1\na,,1\n,b,\na,b,\n")
+    assert fails(OWN, "own", ends).startswith("ends.csv:3: column 't': the cell is empty (3 such rows)")
     notes = Notes()
     spec = SourceSpec(path, None, {"columns": columns, "missing": "skip"})
     loaded = load_facts(load_text(OWN), {"own": [spec]}, notes)
@@ -242,7 +285,8 @@ def test_columns_by_name_and_number(write: Callable[..., Path]) -> None:
     text = fails(OWN, "own", named, columns="x,y,shares")
     assert "there is no column 'shares'" in text
     assert "did you mean 'share'?" in text
-    assert "2 columns chosen, but own has 3" in fails(OWN, "own", named, columns="x,y")
+    assert "4 columns chosen, but own has 3" in fails(OWN, "own", named, columns="x,y,share,x")
+    assert "2 columns chosen, but p has 3" in fails(FREE, "p", named, columns="x,y")
 
 
 def test_ragged_rows(write: Callable[..., Path]) -> None:
@@ -271,6 +315,27 @@ def test_rows_repeated_count_once(write: Callable[..., Path]) -> None:
     notes = Notes()
     load_graph(load_text(OWN), {"own": write("a.csv", "a,b,0.5\na,b,0.5\na,b,0.4\n")}, notes)
     assert "own: 1 repeated row counted once" in notes.said
+
+
+@pytest.mark.parametrize("text", ["", "s,t,w\n"])
+def test_no_rows_are_said(write: Callable[..., Path], text: str) -> None:
+    notes = Notes()
+    path = write("a.csv", text)
+    assert load_facts(load_text(OWN), {"own": path}, notes).count("own") == 0
+    assert f"{path}: no rows" in notes.said
+    assert load_facts(load_text(OWN), {"own": []}, notes).count("own") == 0
+    assert "<own>: no rows" in notes.said
+
+
+def test_parallel_edges_are_said(write: Callable[..., Path]) -> None:
+    text = "own: 1 pair has several weights; msum(W, <Y>) counts the greatest of a contributor"
+    for load in (load_facts, load_graph):
+        notes = Notes()
+        load(load_text(OWN), {"own": write("a.csv", "a,b,0.5\na,b,0.5\na,b,0.4\na,b,0.3\nb,a,0.5\n")}, notes)
+        assert text in notes.said
+        notes = Notes()
+        load(load_text(OWN), {"own": write("b.csv", "a,b,0.5\na,b,0.5\na,c,0.5\n")}, notes)
+        assert notes.said == ["own: 1 repeated row counted once"]
 
 
 # edge lists, KONECT, MatrixMarket, Pajek, GML, GraphML, Parquet
@@ -529,11 +594,41 @@ def test_weights_outside_the_unit_interval(write: Callable[..., Path]) -> None:
         load_graph(load_text('own("a","b",7.0). ' + OWN), {})
 
 
+def test_reasoning_on_weights_outside_the_unit_interval(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "s,t,w\na,b,0.5\nb,c,60\nc,d,58.98\n")
+    notes = Notes()
+    load_facts(load_text(OWN), {"own": path}, notes)
+    assert notes.said == [
+        f"own: 2 of 3 weights lie outside [0,1], the first in {path}:3; reasoning takes them as they are, "
+        "anonymizing refuses them (percent=true divides by 100)"
+    ]
+    shares = OWN + '@incoming_sum("own", 1.0).'
+    assert fails(shares, "own", path) == (
+        "a.csv:3: column 'w': the weight 60 is outside [0,1] (2 such rows)\n  help: percent=true divides by 100"
+    )
+    negative = write("b.csv", "s,t,w\na,b,-3\n")
+    assert "help: scale=abs (or scale=minmax) brings them to [0,1]" in fails(shares, "own", negative)
+    with pytest.raises(DataError, match=r":1:\d+: the weight 7 of own is outside"):
+        load_facts(load_text('own("a","b",7.0). ' + shares), {})
+    notes = Notes()
+    load_facts(load_text('own("a","b",7.0). ' + OWN), {}, notes)
+    assert notes.said[0].startswith("own: 1 of 1 weights lies outside [0,1], the first in <text>:1:1;")
+
+
 def test_incoming_sums_above_the_bound_are_noted(write: Callable[..., Path]) -> None:
     notes = Notes()
     program = load_text(OWN + '@incoming_sum("own", 1.0).')
-    load_graph(program, {"own": write("a.csv", "a,c,0.7\nb,c,0.6\n")}, notes)
-    assert notes.said == ["own: the incoming weights of 1 vertex sum to more than 1, most at 'c': 1.3"]
+    for load in (load_graph, load_facts):
+        notes = Notes()
+        load(program, {"own": write("a.csv", "a,c,0.7\nb,c,0.6\n")}, notes)
+        assert notes.said == [
+            "warning: own: the incoming weights of 1 vertex sum to more than 1, most at 'c': 1.3; reasoning takes "
+            "them as they are, anonymizing draws new ones within the bound"
+        ]
+    notes = Notes()
+    stated = load_text(program.text + ' own("a","c",0.7). own("b","c",0.5).')
+    load_facts(stated, {"own": write("b.csv", "a,c,0.7\n")}, notes)
+    assert "most at 'c': 1.2;" in notes.said[0]
 
 
 def test_no_data() -> None:
@@ -551,8 +646,49 @@ def test_tables_in_memory() -> None:
     assert list(load_facts(program, {"person": ["ann", "bob"]}).rows("person")) == [("ann",), ("bob",)]
     with pytest.raises(DataError, match="<own>: row 2: 2 values where the first row has 3"):
         load_facts(program, {"own": [("a", "b", 0.5), ("a", "b")]})
-    with pytest.raises(DataError, match="<own>: column 'column3': row 1: 'x' is not a number"):
+    with pytest.raises(DataError, match="<own>: column 'column3': row 1: 'x' is not a number") as caught:
         load_facts(program, {"own": [("a", "b", "x")]})
+    assert caught.value.hint == "if the first row holds names, leave it out"
+
+
+DECLARED = ['@input("own"). @output("own").', '@output("own").', '@edge("own"). @output("own").']
+
+
+@pytest.mark.parametrize("rules", DECLARED)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("s,t,w\na,b,0.5\n", [("a", "b", 0.5)]),
+        ("source,target\na,b\n", [("a", "b")]),
+        ("s,t,w\n", []),
+        ("", []),
+    ],
+)
+def test_declared_predicates_take_the_arity_of_their_file(
+    write: Callable[..., Path], rules: str, text: str, expected: list[tuple[object, ...]]
+) -> None:
+    path = write("a.csv", text)
+    assert reason(rules, {"own": path}).rows("own") == expected
+    bind = f'@bind("own","csv","{path.parent.as_posix()}","a.csv").'
+    assert reason(bind + rules).rows("own") == expected
+    chosen = reason(rules, {"own": f"{path}?columns=2,1&useHeaders=true"}) if expected else None
+    assert chosen is None or chosen.rows("own")[0][:2] == ("b", "a")
+
+
+def test_declared_vertices_and_edges(write: Callable[..., Path]) -> None:
+    stated = load_text('@edge("own"). @node("n"). own("a","b",0.7).')
+    assert load_facts(stated, {}).count("n") == 2
+    assert reason(stated).predicates == ()
+    assert reason(stated, outputs=["n", "own"]).rows("n") == [("a",), ("b",)]
+    graph = load_graph(stated, {"n": ["z"]})
+    assert (graph.labels.tolist(), graph.m) == (["z", "a", "b"], 1)
+    bare = load_text('@edge("own"). @node("n").')
+    unweighted = load_graph(bare, {"own": write("a.csv", "source,target\na,b\n")})
+    assert unweighted.relations["own"].weight is None
+    weighted = load_graph(bare, {"own": write("b.csv", "a,b,0.5\n")})
+    assert weighted.relations["own"].weight is not None
+    with pytest.raises(DataError, match="did you mean 'own'"):
+        load_facts(bare, {"owm": []})
 
 
 # numbers and rows against plain twins

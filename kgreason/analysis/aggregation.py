@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -15,8 +15,9 @@ from kgreason.analysis.checked import (
     Filter,
     Keyed,
 )
-from kgreason.analysis.expressions import walk
+from kgreason.analysis.expressions import names, walk
 from kgreason.analysis.findings import Findings
+from kgreason.errors import Span
 from kgreason.lang.ast import Aggregate, Constant, Expression, Variable
 
 if TYPE_CHECKING:
@@ -114,7 +115,10 @@ def _form(node: Aggregate, findings: Findings) -> bool:
 def keyed_positions(
     drafts: Sequence[Draft], recursive: Sequence[bool], findings: Findings
 ) -> dict[str, Keyed]:
-    """Head positions that hold a monotonic aggregate.
+    """Head positions that hold a monotonic aggregate, or a copy of one that its own stratum still improves.
+
+    A rule that copies the aggregate of a predicate of its own stratum copies every value on the way to the
+    last. So its head keeps one value per key too: the best of all that its rules and facts give.
 
     Parameters
     ----------
@@ -131,6 +135,8 @@ def keyed_positions(
             continue
         for head in rule.heads:
             _add_keyed(head, rule, name, loops, keyed, findings)
+    looping = [rule for rule, loops in zip(drafts, recursive, strict=True) if loops]
+    _carry(looping if keyed else [], keyed, findings)
     return keyed
 
 
@@ -162,14 +168,112 @@ def _add_keyed(
     new = Keyed(positions[0], "least" if name == "mmin" else "greatest")
     old = keyed.setdefault(head.predicate, new)
     if len(positions) > 1 or old != new:
-        findings.add(
-            "E115",
-            f"`{head.predicate}` has aggregates in more than one way",
-            head.span,
-            note="a predicate with a monotonic aggregate has one value for each key, at one position in all "
-            "of its rules, and either always the greatest value or always the least",
-            hint="use a predicate for each",
-        )
+        _inconsistent(head, findings)
+
+
+def _inconsistent(head: CheckedAtom, findings: Findings, *related: tuple[Span, str]) -> None:
+    findings.add(
+        "E115",
+        f"`{head.predicate}` has aggregates in more than one way",
+        head.span,
+        note="a predicate with a monotonic aggregate has one value for each key, at one position in all "
+        "of its rules, and either always the greatest value or always the least",
+        hint="use a predicate for each",
+        related=related,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Improving:
+    """A variable that holds a keyed value of the rule's own stratum, or what is computed from one."""
+
+    atom: CheckedAtom
+    value: str
+    keep: Literal["greatest", "least"]
+    computed: Assign | None = None
+
+
+def _carry(rules: Sequence[Draft], keyed: dict[str, Keyed], findings: Findings) -> None:
+    """Extend `keyed` by the positions that recursive rules copy keyed values to, until nothing changes."""
+    strata = _Strata(rules)
+    size = -1
+    while size < len(keyed):
+        size = len(keyed)
+        for head, position, origin in _arrivals(rules, keyed, strata):
+            if origin.computed is None:
+                keyed.setdefault(head.predicate, Keyed(position, origin.keep))
+    for head, position, origin in _arrivals(rules, keyed, strata):
+        known = keyed.get(head.predicate)
+        if origin.computed is None and known != Keyed(position, origin.keep):
+            where = f"{origin.value} is an aggregate of `{origin.atom.predicate}`"
+            _inconsistent(head, findings, (origin.atom.span, where))
+        elif origin.computed is not None and (known is None or known.position != position):
+            _stale(head, origin, origin.computed, findings)
+
+
+def _stale(head: CheckedAtom, origin: _Improving, computed: Assign, findings: Findings) -> None:
+    function = "mmax" if origin.keep == "greatest" else "mmin"
+    findings.add(
+        "E116",
+        f"the head of a recursive rule holds {computed.variable}, computed from the aggregate {origin.value}",
+        head.span,
+        note="an aggregate in recursion improves step by step, and what is computed from it stays",
+        hint=f"if it grows with {origin.value}, write `{computed.variable} = {function}({computed.expression})`",
+        related=((origin.atom.span, f"{origin.value} is an aggregate of `{origin.atom.predicate}`"),),
+    )
+
+
+def _arrivals(
+    rules: Sequence[Draft], keyed: Mapping[str, Keyed], strata: _Strata
+) -> Iterator[tuple[CheckedAtom, int, _Improving]]:
+    """Head positions that improving values come to: the head, the position, the value."""
+    for rule in rules:
+        for head in rule.heads:
+            origins = _improving(rule, head, keyed, strata)
+            for position, term in enumerate(head.terms):
+                for origin in origins.get(term.name, ()) if isinstance(term, Variable) else ():
+                    yield head, position, origin
+
+
+def _improving(
+    rule: Draft, head: CheckedAtom, keyed: Mapping[str, Keyed], strata: _Strata
+) -> dict[str, list[_Improving]]:
+    """Variables of a rule that improve while the stratum of `head` is evaluated."""
+    origins: dict[str, list[_Improving]] = {}
+    for atom in rule.positives:
+        known = keyed.get(atom.predicate)
+        term = atom.terms[known.position] if known else None
+        if known and isinstance(term, Variable) and strata.same(head.predicate, atom.predicate):
+            origins.setdefault(term.name, []).append(_Improving(atom, term.name, known.keep))
+    for step in rule.before if origins else ():
+        if isinstance(step, Assign):
+            found = [o for name in sorted(names(step.expression)) for o in origins.get(name, ())]
+            if not isinstance(step.expression, Variable):
+                found = [replace(o, computed=step) for o in found]
+            origins.setdefault(step.variable, []).extend(found)
+    return origins
+
+
+class _Strata:
+    """Which predicates of recursive rules are in one stratum: those that need each other."""
+
+    def __init__(self, rules: Sequence[Draft]) -> None:
+        self.below: dict[str, set[str]] = {}
+        for rule in rules:
+            for head in rule.heads:
+                self.below.setdefault(head.predicate, set()).update(a.predicate for a in rule.positives)
+        self.needed: dict[str, set[str]] = {}
+
+    def same(self, head: str, body: str) -> bool:
+        """Whether `body`, which `head` needs, needs `head` as well."""
+        if body not in self.needed:
+            found, queue = set[str](), [body]
+            while queue:
+                more = self.below.get(queue.pop(), set()) - found
+                found |= more
+                queue.extend(more)
+            self.needed[body] = found
+        return head in self.needed[body]
 
 
 def finish(

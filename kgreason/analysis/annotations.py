@@ -193,7 +193,7 @@ def _mapping(clause: Annotation, predicate: str, _: Path, read: Annotations, fin
             "E302",
             f"there is no type {kind!r}",
             clause.arguments[3].span,
-            note="the types are int, double, string, boolean and percent",
+            note="the types are int, double, string, boolean and percent (25 and 25% are read as 0.25)",
             hint=f"did you mean {closest!r}?" if closest else None,
         )
         return

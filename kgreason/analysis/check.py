@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kgreason.analysis.aggregation import finish, keyed_positions
-from kgreason.analysis.annotations import Annotations, read_annotations
+from kgreason.analysis.annotations import read_annotations
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Keyed, Stratum
 from kgreason.analysis.declared import check_declared, check_undefined, plural
 from kgreason.analysis.findings import Findings
@@ -105,7 +105,7 @@ def _check(text: str, file: str, folder: Path) -> tuple[CheckedProgram | None, t
     heads = frozenset(_heads(program))
     check_declared(notes, arities, heads, not syntax, findings)
     if not syntax:
-        check_undefined(_used(program, notes), defined, arities, findings)
+        check_undefined(_used(program), notes, defined, arities, findings)
     strata, keyed = _strata(program, drafts, findings)
     if findings.errors:
         return None, findings.all
@@ -161,7 +161,7 @@ def _defined(program: Program) -> frozenset[str]:
     return frozenset(_heads(program)) | facts | sources
 
 
-def _used(program: Program, notes: Annotations) -> dict[str, Span]:
+def _used(program: Program) -> dict[str, Span]:
     """Where each predicate is first read."""
     used: dict[str, Span] = {}
     for clause in program.clauses:
@@ -169,8 +169,6 @@ def _used(program: Program, notes: Annotations) -> dict[str, Span]:
             if isinstance(item, Atom | Negation):
                 atom = item if isinstance(item, Atom) else item.atom
                 used.setdefault(atom.predicate, atom.span)
-    for predicate, span in notes.named["output"].items():
-        used.setdefault(predicate, span)
     return used
 
 

@@ -120,7 +120,9 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A predicate of which one value per group is final (a head position holds a monotonic aggregate).
+    """A predicate of which one value per group is final.
+
+    A head position of it holds a monotonic aggregate, or a copy of one that a recursion still improves.
 
     Attributes
     ----------
@@ -150,7 +152,10 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """``@mapping(predicate, position, column, type)``; type is int, double, string, boolean or percent."""
+    """``@mapping(predicate, position, column, type)``; type is int, double, string, boolean or percent.
+
+    A column of type percent is divided by 100: 25 and ``25%`` are 0.25.
+    """
 
     predicate: str
     position: int
@@ -172,7 +177,7 @@ class CheckedProgram:
     arities
         Of every predicate that occurs.
     keyed
-        Predicates with a monotonic aggregate in the head.
+        Predicates with a monotonic aggregate in the head, or with a copy of one of their own stratum.
     inputs, outputs
         As annotated. Without any ``@output`` all derived predicates are outputs.
     nodes, edges, derived, queries, incoming_sums

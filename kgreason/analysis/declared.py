@@ -47,6 +47,7 @@ def check_declared(
     if whole:
         _check_derived(notes, heads, findings)
         _check_sums(notes, findings)
+        _check_mentioned(notes, arities, findings)
     _check_writes(notes, heads, findings)
 
 
@@ -68,11 +69,35 @@ def _check_derived(notes: Annotations, heads: frozenset[str], findings: Findings
 def _check_sums(notes: Annotations, findings: Findings) -> None:
     for predicate, span in notes.named["incoming_sum"].items():
         if predicate not in notes.named["edge"]:
+            closest = suggest(predicate, notes.named["edge"])
             findings.add(
                 "E304",
                 f"@incoming_sum: `{predicate}` is no edge predicate",
                 span,
-                hint=f'add @edge("{predicate}")',
+                hint=f"did you mean {closest!r}?" if closest else f'add @edge("{predicate}")',
+            )
+
+
+def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Findings) -> None:
+    """Warn of annotations of a predicate that nothing but data can know."""
+    known = frozenset(mentioned)
+    sourced = {p for name in ("bind", "input") for p in notes.named[name]}
+    shown = {p for name in ("output", "edge", "node") for p in notes.named[name]}
+    told = {*known, *(sourced & shown)}
+    for name in ("edge", "node", "mapping", "bind", "input", "output"):
+        for predicate, span in notes.named[name].items():
+            if predicate in told:
+                continue
+            told.add(predicate)
+            other = "output" if name in ("mapping", "bind", "input") else "input"
+            closest = suggest(predicate, known)
+            findings.add(
+                "W503",
+                f"@{name}: no rule and no fact mentions `{predicate}`",
+                span,
+                hint=f"did you mean {closest!r}?"
+                if closest
+                else f'if only data hold it, say so: @{other}("{predicate}")',
             )
 
 
@@ -90,22 +115,35 @@ def _check_writes(notes: Annotations, heads: frozenset[str], findings: Findings)
 
 
 def check_undefined(
-    used: Mapping[str, Span], defined: Iterable[str], arities: Mapping[str, int], findings: Findings
+    used: Mapping[str, Span],
+    notes: Annotations,
+    defined: Iterable[str],
+    arities: Mapping[str, int],
+    findings: Findings,
 ) -> None:
     """Warn of predicates that have no facts, no rules and no annotation."""
     known = frozenset(defined)
     undefined = [(predicate, span) for predicate, span in used.items() if predicate not in known]
     for i, (predicate, span) in enumerate(undefined):
-        same = [p for p in known if arities.get(p) == arities.get(predicate)] if i < _LOOKED_UP else []
+        arity = arities.get(predicate)
+        same = [p for p in known if arities.get(p, arity) == arity] if i < _LOOKED_UP else []
         closest = suggest(predicate, same)
         findings.add(
             "W501",
             f"`{predicate}` has no facts, no rules and no source in this file",
             span,
-            hint=f"did you mean {closest!r}?"
-            if closest
-            else f'if its facts come from outside, say so: @input("{predicate}")',
+            hint=f"did you mean {closest!r}?" if closest else _outside(predicate, notes, arities),
         )
+
+
+def _outside(predicate: str, notes: Annotations, arities: Mapping[str, int]) -> str:
+    """Say how to declare facts that are not in the file."""
+    if arities.get(predicate) == 1 and notes.named["edge"] and not notes.named["node"]:
+        return (
+            f'if it holds for every vertex, say so: @node("{predicate}"); '
+            f'if its facts come from outside: @input("{predicate}")'
+        )
+    return f'if its facts come from outside, say so: @input("{predicate}")'
 
 
 def plural(arity: int) -> str:

@@ -25,7 +25,7 @@ class DegreeDistribution:
 
     References
     ----------
-    ANONYMIZATION.md §3, "p_in and p_out negative binomial".
+    docs/anonymization.md, KLONE; "p_in and p_out negative binomial".
 
     Examples
     --------

@@ -5,7 +5,7 @@ the verifier tells for how many.
 
 References
 ----------
-KGISO, Algorithm 3; ANONYMIZATION.md §4.
+KGISO, Algorithm 3; docs/anonymization.md, KGUARD.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Kguard:
         self._check_x(graph)
         noising = WeightNoising.fit(graph, rules, self.trials)
         progress.step("Counting subgraphs")
-        groups = attacked_subgraphs(graph, self.x, self.max_subgraphs, progress)
+        groups = attacked_subgraphs(graph, self.x, self.max_subgraphs)
         noised = noising.originals(rng, progress)
         build = _Build(noised, self.k, rng)
         for members in groups:

@@ -2,7 +2,7 @@
 
 References
 ----------
-KGISO, Algorithm 1; ANONYMIZATION.md §3.
+KGISO, Algorithm 1; docs/anonymization.md, KLONE.
 """
 
 from __future__ import annotations

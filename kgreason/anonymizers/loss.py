@@ -26,7 +26,7 @@ def symmetric_loss(original: Answers, changed: Answers) -> float:
 
     References
     ----------
-    ANONYMIZATION.md §2, "Semantic utility".
+    docs/anonymization.md, "Semantic utility".
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 References
 ----------
-KGISO, Algorithm 2; ANONYMIZATION.md §3 and item 3 of Definition 4.1.
+KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ def check_size(original: KnowledgeGraph, k: int, x: int, limit: int) -> int:
             if total > limit:
                 raise AnonymizationError(
                     f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
-                    hint=f"choose an x smaller than {x}, or allow more with --max-subgraphs, "
-                    "which takes time and memory",
+                    hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
+                    "or allow more with --max-subgraphs, which takes time and memory",
                 )
     return total
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import numpy.typing as npt
 
@@ -112,7 +115,7 @@ class Groups:
         Raises
         ------
         OverflowError
-            If a total leaves 64 bits; its argument is the group.
+            If a total leaves 64 bits, or the range of doubles; its argument is the group.
         """
         changed = self.changed[: self.n_changed].copy()
         self.n_changed = 0
@@ -125,7 +128,7 @@ class Groups:
         Raises
         ------
         OverflowError
-            If a total leaves 64 bits; its argument is the group.
+            If a total leaves 64 bits, or the range of doubles; its argument is the group.
         """
         count = self.contributors.count
         if self.name == "median":
@@ -140,15 +143,31 @@ class Groups:
     def _totals(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         if self.name == "avg":
             sizes = np.bincount(self.owner[: self.contributors.count], minlength=self.groups.count)
-            return doubles(self.high[groups] / sizes[groups])
+            return doubles(self._finite(groups) / sizes[groups])
         if self.name in ("min", "max"):
             return self.whole[groups]
         if self.kind is Kind.DOUBLE and self.name != "count":
-            return doubles(self.high[groups])
+            return doubles(self._finite(groups))
         apart = np.abs(self.high[groups] - self.whole[groups]) > 2.0**62
         if apart.any():
             raise OverflowError(int(groups[np.argmax(apart)]))
         return self.whole[groups]
+
+    def _finite(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Totals of doubles; one that overflowed on the way, which depends on the order, is found exactly."""
+        totals = self.high[groups]
+        for i in np.flatnonzero(~np.isfinite(totals)):
+            mine = self.owner[: self.contributors.count] == groups[i]
+            values = self.values[: self.contributors.count][mine].view(np.float64).tolist()
+            if not all(map(math.isfinite, values)):
+                raise OverflowError(int(groups[i]))
+            fractions = map(Fraction, values)
+            total = math.prod(fractions) if self.name == "prod" else sum(fractions)
+            try:
+                totals[i] = float(total)
+            except OverflowError:
+                raise OverflowError(int(groups[i])) from None
+        return totals
 
     def _medians(self) -> npt.NDArray[np.int64]:
         owner, values = self.owner[: self.contributors.count], self.values[: self.contributors.count]
@@ -158,8 +177,12 @@ class Groups:
         starts = np.cumsum(sizes) - sizes
         lower = numbers[order[starts + (sizes - 1) // 2]]
         upper = numbers[order[starts + sizes // 2]]
-        middle = (lower.astype(np.float64) + upper.astype(np.float64)) / 2
-        return doubles(np.where(lower == upper, lower.astype(np.float64), middle))
+        with np.errstate(over="ignore"):
+            middle = (lower.astype(np.float64) + upper.astype(np.float64)) / 2
+        medians = np.where(lower == upper, lower.astype(np.float64), middle)
+        if not np.isfinite(medians).all():
+            raise OverflowError(int(np.argmin(np.isfinite(medians))))
+        return doubles(medians)
 
     def _tally(
         self,

@@ -159,7 +159,10 @@ class Scope:
                 "%": np.fmod,
             }[operator]
             result: Values = compute(a, b, dtype=np.float64)
-        self._refuse(np.isnan(result), "not a number", whole, rows)
+        finite = np.isfinite(result)
+        if not finite.all():
+            self._refuse(np.isnan(result), "not a number", whole, rows)
+            self._refuse(~finite, "double overflow", whole, rows)
         return result + 0.0  # -0.0 becomes 0.0
 
     def _integers(self, operator: str, a: Values, b: Values, whole: Expression, rows: Rows) -> Values:
@@ -183,11 +186,13 @@ class Scope:
             raise self.error(f"{what} in {whole}", first, tuple(dict.fromkeys(variables(whole))))
 
     def error(self, message: str, row: npt.NDArray[np.int64], names: Sequence[str]) -> EvaluationError:
-        """An error that shows the binding of some variables in one row."""
-        binding = self.binding(row, names)
-        return EvaluationError(
-            f"{message}, with {binding}" if binding else message, self.rule.text, self.rule.span
-        )
+        """An error that shows the binding of some variables in one row, and its group as far as it is known."""
+        aggregation = self.rule.aggregation
+        group = [v for v in aggregation.group if v in self.layout] if aggregation else []
+        others = self.binding(row, [v for v in names if v not in group])
+        message += f", with {others}" if others else ""
+        message += f", in the group {self.binding(row, group)}" if group else ""
+        return EvaluationError(message, self.rule.text, self.rule.span)
 
     def binding(self, row: npt.NDArray[np.int64], names: Sequence[str]) -> str:
         """Some variables of a row and their values, for messages."""

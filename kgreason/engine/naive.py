@@ -59,12 +59,12 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "%": lambda a, b: math.nan if math.isinf(a) else math.fmod(a, b),
 }
 TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
-    "sum": lambda values: math.fsum(values) if isinstance(values[0], float) else sum(values),
+    "sum": lambda values: _exact_sum(values) if isinstance(values[0], float) else sum(values),
     "prod": lambda values: _exact_product(values) if isinstance(values[0], float) else math.prod(values),
     "count": len,
     "min": min,
     "max": max,
-    "avg": lambda values: math.fsum(values) / len(values),
+    "avg": lambda values: _exact_sum(values) / len(values),
     "median": lambda values: float(statistics.median(values)),
 }
 FLOORS = {"msum": 0, "mprod": 1}
@@ -98,8 +98,8 @@ def evaluate(
     Raises
     ------
     EvaluationError
-        On integer overflow, division by zero, a negative contribution to a recursive ``msum`` (one below 1 to
-        ``mprod``), and when `rounds` do not suffice.
+        On overflow of integers and of doubles, division by zero, a negative contribution to a recursive
+        ``msum`` (one below 1 to ``mprod``), and when `rounds` do not suffice.
 
     Examples
     --------
@@ -118,14 +118,28 @@ def evaluate(
     return {p: set(relation.values()) for p, relation in database.relations.items()}
 
 
+def _exact_sum(values: list[Any]) -> float:
+    """Round once; `math.fsum` does so too, unless it overflows on the way."""
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return _rounded(sum(map(Fraction, values)))
+
+
 def _exact_product(values: list[float]) -> float:
     """Round once, so that the order of the factors does not matter."""
     if not all(map(math.isfinite, values)):
-        return math.prod(values)
+        return math.nan
+    return _rounded(math.prod(map(Fraction, values)))
+
+
+def _rounded(exact: Fraction | int) -> float:
     try:
-        return float(math.prod(map(Fraction, values)))
+        return float(exact)
     except OverflowError:
-        return math.prod(values)
+        return math.inf
 
 
 class _Database:
@@ -298,10 +312,10 @@ def _arithmetic(name: str, a: Any, b: Any, binding: Binding, rule: CheckedRule) 
 
 
 def _checked(value: Any, binding: Binding, rule: CheckedRule) -> Any:
-    """Refuse integers beyond 64 bits and what is no number; -0.0 is 0.0."""
+    """Refuse integers beyond 64 bits, doubles that are not finite and what is no number; -0.0 is 0.0."""
     if isinstance(value, float):
-        if math.isnan(value):
-            raise _error("not a number", binding, rule)
+        if not math.isfinite(value):
+            raise _error("not a number" if math.isnan(value) else "double overflow", binding, rule)
         return value + 0.0
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise _error("integer overflow", binding, rule)
@@ -310,7 +324,7 @@ def _checked(value: Any, binding: Binding, rule: CheckedRule) -> Any:
 
 def _error(message: str, binding: Binding, rule: CheckedRule) -> EvaluationError:
     where = ", ".join(f"{name} = {value!r}" for name, value in binding.items())
-    return EvaluationError(f"{message}, with {where}", rule.text, rule.span)
+    return EvaluationError(f"{message}, with {where}" if where else message, rule.text, rule.span)
 
 
 def _constant(term: Any) -> Value:

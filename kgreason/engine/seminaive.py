@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -25,6 +25,7 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, Table, doubles
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant
+from kgreason.lang.names import suggest
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_program
 from kgreason.plan.kinds import infer
@@ -99,8 +100,8 @@ def evaluate(
     ProgramError
         If the types of data and rules do not go together.
     EvaluationError
-        On integer overflow, division by zero, a negative contribution to a sum in recursion, and where values
-        grow beyond `limits`.
+        On overflow of integers and of doubles, division by zero, a negative contribution to a sum in
+        recursion, and where values grow beyond `limits`.
 
     Examples
     --------
@@ -116,6 +117,7 @@ def evaluate(
     goals = tuple(program.outputs if goals is None else goals)
     program = program.restricted(goals)
     facts = _relevant(program, facts)
+    program = replace(program, arities={p: t.arity for p, t in facts.tables.items()} | dict(program.arities))
     kinds = infer(program, facts)
     sizes = {p: facts.count(p) for p in program.arities.keys() - program.heads}
     plan = compile_program(program, kinds, sizes)
@@ -140,8 +142,12 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
                 f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data"
             )
     for goal in program.outputs:
-        if goal not in program.arities:
-            raise EvaluationError(f"no rule and no fact mentions the predicate {goal}")
+        if goal not in program.arities and goal not in tables:
+            closest = suggest(goal, program.arities)
+            raise EvaluationError(
+                f"no rule and no fact mentions the predicate {goal}",
+                hint=f"did you mean {closest}?" if closest else None,
+            )
     return Facts(tables, facts.symbols)
 
 
@@ -244,7 +250,9 @@ class Fixpoint:
         return any(recent)
 
     def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
-        rule = next((r for r in rules if r.changed), rules[0])
+        most = max(rule.facts for rule in rules)
+        growing = [rule for rule in rules if 2 * rule.facts >= most]
+        rule = next((rule for rule in growing if rule.example()), growing[0])
         return EvaluationError(
             f"values still change after {self.limits.rounds} rounds{rule.example()}",
             rule.plan.rule.text,
@@ -354,14 +362,14 @@ class _Aggregating(_Rule):
         try:
             groups, totals = self.groups.changes() if self.plan.recursive else self.groups.totals()
         except OverflowError as error:
+            what = "double" if self.groups.kind is Kind.DOUBLE else "integer"
             row = self.groups.groups.rows[error.args[0]]
-            raise self.scope.error(
-                f"integer overflow in {self.aggregation.function}", row, self.aggregation.group
-            ) from None
+            raise self.scope.error(f"{what} overflow in {self.aggregation.function}", row, ()) from None
         rows = np.empty((len(groups), groups.shape[1] + 1), dtype=np.int64)
         rows[:, :-1] = groups
         rows[:, -1] = totals
-        self.last = rows[:1]
+        if len(rows):
+            self.last = rows[:1].copy()
         return self.behind.flow(chunks(rows))
 
     def _check(self, pipeline: Pipeline, batch: Rows, floor: int) -> None:

@@ -12,7 +12,7 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.model import KnowledgeGraph, Relation, Weights
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -179,8 +179,15 @@ def _relation(name: str, rows: Sequence[tuple[int, int, Any]]) -> Relation:
         raise DataError("<graph>", f"{absent} of the {len(rows)} edges of {name!r} have no weight")
     source = np.array([s for s, _, _ in rows], dtype=np.int64)
     target = np.array([t for _, t, _ in rows], dtype=np.int64)
-    weight = None if absent or not rows else np.array([w for _, _, w in rows], dtype=np.float64)
+    weight = None if absent or not rows else _weights("<graph>", [w for _, _, w in rows])
     return Relation(source, target, weight)
+
+
+def _weights(name: str, values: Sequence[Any]) -> Weights:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(name, f"a weight is no number: {error}") from error
 
 
 def to_arrow(graph: KnowledgeGraph, relation: str | None = None) -> pa.Table:
@@ -264,6 +271,6 @@ def from_table(obj: object, relation: str = "edge") -> KnowledgeGraph:
     for label in chain.from_iterable(zip(*ends, strict=True)):
         number.setdefault(label, len(number))
     source, target = (np.array([number[v] for v in end], dtype=np.int64) for end in ends)
-    weight = np.array(columns[2].to_pylist(), dtype=np.float64) if len(columns) == 3 else None
+    weight = _weights("<table>", columns[2].to_pylist()) if len(columns) == 3 else None
     made = Relation(source, target, weight, names)
     return KnowledgeGraph(np.array(list(number), dtype=object), {relation: made}).distinct()

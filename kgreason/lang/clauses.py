@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 DEPTH = 100  # a tree deeper than this would exhaust the stack of the recursive walks over it
 
+_PERCENT = re.compile(r"%(?!%)| %[.,)]")
 _CHARACTERS = {
     ";": "write one rule for each alternative, and `,` between the conditions of one rule",
     "|": "write one rule for each alternative; `||` is the or of conditions",
@@ -95,14 +97,14 @@ def clauses(text: str, file: str) -> Iterator[Clause]:
             continue
         tokens.append(token)
         if token.type == "END" or (token.type == "UNCLOSED" and token.rstrip().endswith(".")):
-            yield _clause(tokens, comments, file)
+            yield _clause(tokens, comments, file, text)
             tokens, comments = [], []
     if tokens:
-        yield _clause(tokens, comments, file)
+        yield _clause(tokens, comments, file, text)
 
 
-def _clause(tokens: list[Token], comments: list[Token], file: str) -> Clause:
-    problem = _lexical(tokens, file) or _shape(tokens, file)
+def _clause(tokens: list[Token], comments: list[Token], file: str, text: str) -> Clause:
+    problem = _lexical(tokens, file) or _shape(tokens, file, text)
     return Clause(list(_arrows(tokens)), _documentation(comments, tokens[0]), problem)
 
 
@@ -160,7 +162,7 @@ def _lexical(tokens: list[Token], file: str) -> Diagnostic | None:
     return None
 
 
-def _shape(tokens: list[Token], file: str) -> Diagnostic | None:
+def _shape(tokens: list[Token], file: str, text: str) -> Diagnostic | None:
     depth = 0
     for token in tokens:
         if token.type in ("LPAR", "LBRACKET", "LBRACE"):
@@ -176,8 +178,16 @@ def _shape(tokens: list[Token], file: str) -> Diagnostic | None:
         "the clause has no end",
         span(tokens[-1], tokens[-1], file),
         note="every fact, rule and annotation ends with `.`",
-        hint="put `.` here",
+        hint=percentage(tokens[-1], text) or "put `.` here",
     )
+
+
+def percentage(number: Token, text: str) -> str | None:
+    """Tell what is the matter with ``50%``: the sign and the rest of the line are a comment."""
+    end = number.end_pos or 0
+    if number.type not in ("INTEGER", "DOUBLE") or not _PERCENT.match(text, end):
+        return None
+    return f"`%` begins a comment; write {float(number) / 100:g} for `{number}%`"
 
 
 def too_deep(where: Span) -> Diagnostic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lark import Token
 
 from kgreason.errors import Diagnostic
-from kgreason.lang.clauses import span, starts_line
+from kgreason.lang.clauses import percentage, span, starts_line
 
 _TERMS = frozenset({"VAR", "INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER", "HASH", "LBRACE"})
 _OPERATORS = frozenset({"OR", "AND", "PLUS", "TIMES", "COMPARATOR"})
@@ -33,7 +33,9 @@ def sql(tokens: list[Token]) -> bool:
     return len(body) > 1 and body[0].lower() == "select" and body[1].type not in ("LPAR", "COMMA", "END")
 
 
-def unexpected(tokens: list[Token], position: int, expected: frozenset[str], file: str) -> Diagnostic:
+def unexpected(
+    tokens: list[Token], position: int, expected: frozenset[str], file: str, text: str
+) -> Diagnostic:
     """Explain the first token that does not fit."""
     token = tokens[position]
     before = tokens[position - 1] if position else None
@@ -50,7 +52,7 @@ def unexpected(tokens: list[Token], position: int, expected: frozenset[str], fil
         f"unexpected {_show(token)}",
         span(token, token, file),
         note=_expected(expected),
-        hint=_hint(tokens, position),
+        hint=(percentage(tokens[position - 1], text) if position else None) or _hint(tokens, position),
     )
 
 

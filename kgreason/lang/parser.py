@@ -135,7 +135,7 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
             state.feed_token(token)
         except UnexpectedToken:
             accepted = frozenset(state.accepts())  # type: ignore[no-untyped-call]
-            builder.found.append(unexpected(tokens, i, accepted, builder.file))
+            builder.found.append(unexpected(tokens, i, accepted, builder.file, builder.text))
             return []
     built: list[Clause] = state.feed_eof(tokens[-1])  # type: ignore[no-untyped-call]
     builder.end_clause()

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.progress import SILENT, Progress
 
 Members = npt.NDArray[np.int64]
 
@@ -75,9 +74,7 @@ def count_connected(graph: KnowledgeGraph, x: int, limit: int | None = None) -> 
     return int(esu(indptr, neighbours, x, -1 if limit is None else limit, none))
 
 
-def connected_subgraphs(
-    graph: KnowledgeGraph, x: int, limit: int | None = None, progress: Progress = SILENT
-) -> Members:
+def connected_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> Members:
     """List the vertex sets of size x whose induced subgraph is weakly connected.
 
     Returns
@@ -98,7 +95,6 @@ def connected_subgraphs(
     count = count_connected(graph, x, limit)
     if limit is not None and count > limit:
         raise too_many(x, limit)
-    progress.note(f"{count:,} connected subgraphs with {x} vertices")
     if x == 1:
         return np.arange(graph.n, dtype=np.int64).reshape(-1, 1)
     members = np.empty((count, x), dtype=np.int64)
@@ -111,9 +107,7 @@ def connected_subgraphs(
     return members
 
 
-def attacked_subgraphs(
-    graph: KnowledgeGraph, x: int, limit: int | None = None, progress: Progress = SILENT
-) -> list[Members]:
+def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> list[Members]:
     """List what an attacker may know: per component C the connected sets of min(x, |C|) vertices.
 
     Returns
@@ -127,7 +121,7 @@ def attacked_subgraphs(
 
     References
     ----------
-    ANONYMIZATION.md §2, "Disconnected G".
+    docs/anonymization.md, "Disconnected G".
 
     Examples
     --------
@@ -136,7 +130,7 @@ def attacked_subgraphs(
     [[[0]], [[1, 2, 3]]]
     """
     whole = _small_components(graph, x)
-    largest = connected_subgraphs(graph, x, limit, progress)
+    largest = connected_subgraphs(graph, x, limit)
     return [*whole, largest] if len(largest) else whole
 
 
@@ -156,6 +150,6 @@ def too_many(x: int, limit: int) -> AnonymizationError:
     """The error for a graph with more connected subgraphs than allowed."""
     return AnonymizationError(
         f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
-        hint=f"choose a smaller x than {x}, or KLONE (--method klone), which needs no enumeration, "
-        "or allow more with --max-subgraphs",
+        hint=f"choose a smaller x than {x} (KLONE protects every x, whichever is verified), "
+        "or allow more with --max-subgraphs, which takes time and memory",
     )

@@ -57,7 +57,7 @@ def classify(
 
     References
     ----------
-    ANONYMIZATION.md §2, "KG-isomorphism".
+    docs/anonymization.md, "KG-isomorphism".
     """
     from kgreason.graph.facts import InducedReasoner
 

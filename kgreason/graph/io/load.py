@@ -14,6 +14,7 @@ from kgreason.errors import DataError
 from kgreason.graph.distinct import first_rows
 from kgreason.graph.io.edges import Rows
 from kgreason.graph.io.loader import Data, Loader, no_data
+from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_sums
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.lang.ast import Constant
 from kgreason.progress import SILENT, Progress
@@ -31,16 +32,20 @@ def load_facts(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     Raises
     ------
     DataError
-        If a file cannot be read, a value does not fit its column, or an ``@input`` has no data at all.
+        If a file cannot be read, a value does not fit its column, an ``@input`` has no data at all, or a weight
+        is outside [0,1] where ``@incoming_sum`` bounds their sums.
     """
     loader = Loader(program, data, progress)
     tables = {}
+    parts = {}
     for predicate in loader.predicates():
         loaded = loader.load(predicate)
         if loaded is not None:
             columns = loader.unique(predicate, loaded.joined())
             tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
-    _check_edges
+            parts[predicate] = loaded.parts
+    for edge in program.edges:
+        _examine_facts(program, loader, edge, tables.get(edge), parts.get(edge, ()))
     _complete_nodes(program, tables, loader.symbols)
     return Facts(tables, loader.symbols)
 
@@ -74,6 +79,22 @@ def _need_edges(program: CheckedProgram, loader: Loader) -> None:
             raise no_data(program, edge)
 
 
+def _examine_facts(
+    program: CheckedProgram, loader: Loader, edge: str, table: Table | None, parts: Sequence[Rows]
+) -> None:
+    """Check the weights of the data and the rule file together; a bound on sums wants shares in [0,1]."""
+    arity = table.arity if table else program.arities.get(edge, 0)
+    if arity != 3:
+        return
+    written, spans = _written(program, edge, arity, loader.symbols)
+    columns = _joined([table.columns, written]) if table else written
+    if len(written[0]):
+        keep = first_rows(columns)
+        columns = tuple(c[keep] for c in columns)
+    strict = edge in program.incoming_sums
+    _examine(program, loader, edge, columns, parts, (written, spans), strict=strict)
+
+
 def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
     """Facts of the rule file as values by column, and where each stands."""
     atoms = [fact for fact in program.facts if fact.predicate == predicate]
@@ -95,63 +116,49 @@ def _vertices(program: CheckedProgram, loader: Loader, node: str) -> Codes:
 
 def _relation(program: CheckedProgram, loader: Loader, edge: str) -> Relation:
     """Edges of one relation, the ends still codes of strings."""
-    arity = program.arities[edge]
     loaded = loader.load(edge) if loader.sources(edge) else None
-    empty = tuple(np.empty(0, dtype=np.int64) for _ in range(arity))
-    columns = loaded.joined() if loaded else empty
-    if loaded:
-        for part in loaded.parts:
-            _check_weights(part)
-    stated, spans = _stated(program, edge)
-    written = [_vertex_codes(c, loader.symbols) for c in stated[:2]]
-    if arity > 2:
-        weights = np.array([float(str(w)) for w in stated[2]], dtype=np.float64)
-        for weight, span in zip(weights.tolist(), spans, strict=True):
-            if not 0 <= weight <= 1:
-                raise DataError(span, f"the weight {weight:g} of {edge} is outside [0,1]")
-        written.append(doubles(weights))
-    columns = tuple(np.concatenate(pair) for pair in zip(columns, written, strict=True))
-    columns = loader.unique(edge, columns)
+    arity = len(loaded.kinds) if loaded else program.arities[edge]
+    written, spans = _written(program, edge, arity, loader.symbols)
+    parts = loaded.parts if loaded else ()
+    columns = loader.unique(edge, _joined([*(part.columns for part in parts), written]))
+    _examine(program, loader, edge, columns, parts, (written, spans), strict=True)
     names = loaded.names if loaded and loaded.names else ("source", "target", "weight")[:arity]
-    weight_column = columns[2].view(np.float64) if arity > 2 else None
-    relation = Relation(columns[0], columns[1], weight_column, tuple(names))
-    _tell_sums(program, loader, edge, relation)
-    return relation
+    weight = columns[2].view(np.float64) if arity > 2 else None
+    return Relation(columns[0], columns[1], weight, tuple(names))
 
 
-def _check_weights(rows: Rows) -> None:
-    if len(rows.columns) < 3:
+def _written(
+    program: CheckedProgram, edge: str, arity: int, symbols: Symbols
+) -> tuple[tuple[Codes, ...], list[str]]:
+    """Edges of the rule file, and where each stands."""
+    stated, spans = _stated(program, edge, arity)
+    ends = [_vertex_codes(c, symbols) for c in stated[:2]]
+    weights = [doubles(np.array([float(str(w)) for w in c], dtype=np.float64)) for c in stated[2:]]
+    return (*ends, *weights), spans
+
+
+def _joined(tables: Sequence[Sequence[Codes]]) -> tuple[Codes, ...]:
+    return tuple(np.concatenate(same) for same in zip(*tables, strict=True))
+
+
+def _examine(
+    program: CheckedProgram,
+    loader: Loader,
+    edge: str,
+    columns: Sequence[Codes],
+    parts: Sequence[Rows],
+    written: tuple[Sequence[Codes], list[str]],
+    *,
+    strict: bool,
+) -> None:
+    """Check the weights of a relation, and say what is odd about them."""
+    if len(columns) < 3:
         return
-    weights = rows.columns[2].view(np.float64)
-    odd = np.flatnonzero((weights < 0) | (weights > 1))
-    if len(odd):
-        share = weights.min() >= 0 and weights.max() <= 100
-        hint = (
-            "percent=true divides by 100"
-            if share
-            else "scale=abs (or scale=minmax) brings the weights to [0,1]"
-        )
-        name = rows.raw.names[2] if len(rows.raw.names) == 3 else None
-        raise rows.raw.error(
-            int(rows.rows[odd[0]]),
-            f"the weight {weights[odd[0]]:g} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
-            name,
-            hint,
-        )
-
-
-def _tell_sums(program: CheckedProgram, loader: Loader, edge: str, relation: Relation) -> None:
-    bound = program.incoming_sums.get(edge)
-    if bound is None or relation.weight is None or not len(relation):
-        return
-    sums = np.bincount(relation.target, weights=relation.weight)
-    above = int((sums > bound * (1 + 1e-9)).sum())
-    if above:
-        most = loader.symbols.decode([int(np.argmax(sums))])[0]
-        loader.progress.note(
-            f"{edge}: the incoming weights of {above} vert{'ices sum' if above > 1 else 'ex sum'} "
-            f"to more than {bound:g}, most at {most!r}: {sums.max():.6g}"
-        )
+    stated = Written(written[0][2].view(np.float64), written[1])
+    check_range(edge, parts, stated, loader.progress, strict=strict)
+    tell_parallel(edge, columns, loader.progress)
+    weights = columns[2].view(np.float64)
+    tell_sums(edge, program.incoming_sums.get(edge), columns[1], weights, loader.symbols, loader.progress)
 
 
 def _assembled(

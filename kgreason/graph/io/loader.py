@@ -106,6 +106,8 @@ class Loader:
             shape = replace(shape, kinds=_fractional(fit, options).kinds)
             tables.append((table, options))
         found = kinds([t for t, _ in tables], shape)
+        if predicate not in self.program.arities:  # without rows nothing else can tell the kinds
+            found = tuple(Kind.STRING if k is None else k for k in found)
         known = tuple(k for k in found if k is not None)
         if len(known) < shape.arity:
             return None
@@ -205,6 +207,8 @@ class Loader:
 
     def unique(self, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
         """Drop repeated rows, and say how many."""
+        if not columns:
+            return columns
         keep = first_rows(columns)
         self._repeated(name, int((~keep).sum()))
         return columns if keep.all() else tuple(c[keep] for c in columns)
@@ -239,7 +243,7 @@ def _listed(given: object, *, unary: bool) -> list[object]:
         return [given]
     if any(isinstance(g, str) for g in given) and unary:
         return [given]
-    if all(
+    if given and all(
         isinstance(g, (str, Path, SourceSpec)) or hasattr(g, "columns") or hasattr(g, "edges") for g in given
     ):
         return [_source(g) for g in given]

@@ -1,0 +1,121 @@
+"""What the weights of edges are held to: the range [0,1], the sums per target, one weight for a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes
+from kgreason.errors import DataError
+from kgreason.graph.distinct import first_rows
+from kgreason.graph.io.edges import Rows
+from kgreason.progress import Progress
+
+Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Written:
+    """Weighted edges of one predicate that stand in the rule file, with the place of each."""
+
+    weights: Weights
+    spans: Sequence[str]
+
+
+def check_range(
+    edge: str, parts: Sequence[Rows], written: Written, progress: Progress, *, strict: bool
+) -> None:
+    """See whether all weights are in [0,1].
+
+    Parameters
+    ----------
+    strict
+        Whether another weight is an error; else its number is noted.
+
+    Raises
+    ------
+    DataError
+        At the first weight outside.
+    """
+    errors = [_outside(rows) for rows in parts]
+    errors.append(_outside_written(edge, written))
+    found = [(error, count) for error, count in errors if error is not None]
+    if not found:
+        return
+    error = found[0][0]
+    if strict:
+        raise error
+    total = sum(map(len, parts)) + len(written.weights)
+    outside = sum(count for _, count in found)
+    where = error.file if error.line is None else f"{error.file}:{error.line}"
+    help = f" ({error.hint})" if error.hint else ""
+    progress.note(
+        f"{edge}: {outside:,} of {total:,} weights lie{'s' * (outside == 1)} outside [0,1], the first in {where}; "
+        f"reasoning takes them as they are, anonymizing refuses them{help}"
+    )
+
+
+def _outside(rows: Rows) -> tuple[DataError | None, int]:
+    weights = rows.columns[2].view(np.float64)
+    odd = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
+    if not len(odd):
+        return None, 0
+    name = rows.raw.names[2] if len(rows.raw.names) == 3 else None
+    error = rows.raw.error(
+        int(rows.rows[odd[0]]),
+        f"the weight {weights[odd[0]]:g} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
+        name,
+        _remedy(weights, memory=rows.raw.memory),
+    )
+    return error, len(odd)
+
+
+def _remedy(weights: Weights, *, memory: bool) -> str:
+    percentages = weights.min() >= 0 and weights.max() <= 100
+    if memory:
+        return "divide percentages by 100" if percentages else "divide by the greatest absolute weight"
+    return (
+        "percent=true divides by 100" if percentages else "scale=abs (or scale=minmax) brings them to [0,1]"
+    )
+
+
+def _outside_written(edge: str, written: Written) -> tuple[DataError | None, int]:
+    odd = np.flatnonzero(~((written.weights >= 0) & (written.weights <= 1)))
+    if not len(odd):
+        return None, 0
+    message = f"the weight {written.weights[odd[0]]:g} of {edge} is outside [0,1]"
+    return DataError(written.spans[odd[0]], message), len(odd)
+
+
+def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> None:
+    """Say how many pairs of vertices have several weights; the rows of `columns` are distinct."""
+    first = first_rows(columns[:2])
+    if first.all():
+        return
+    repeated = [c[~first] for c in columns[:2]]
+    pairs = int(first_rows(repeated).sum())
+    progress.note(
+        f"{edge}: {pairs:,} pair{'s have' if pairs > 1 else ' has'} several weights; "
+        "msum(W, <Y>) counts the greatest of a contributor"
+    )
+
+
+def tell_sums(
+    edge: str, bound: float | None, target: Codes, weights: Weights, symbols: Symbols, progress: Progress
+) -> None:
+    """Say where the weights of incoming edges sum to more than ``@incoming_sum`` allows."""
+    if bound is None or not len(target):
+        return
+    sums = np.bincount(target, weights=weights)
+    above = int((sums > bound * (1 + 1e-9)).sum())
+    if above:
+        most = symbols.decode([int(np.argmax(sums))])[0]
+        progress.note(
+            f"warning: {edge}: the incoming weights of {above:,} vert{'ices sum' if above > 1 else 'ex sum'} "
+            f"to more than {bound:g}, most at {most!r}: {sums.max():.6g}; reasoning takes them as they are, "
+            "anonymizing draws new ones within the bound"
+        )
