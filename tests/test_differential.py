@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 
 import clingo
 import networkx as nx
@@ -24,7 +25,7 @@ from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
-from kgreason.lang.ast import Program
+from kgreason.lang.ast import Atom, Program, Rule, Variable
 from kgreason.lang.parser import parse
 from tests.strategies import Case, cases
 
@@ -90,6 +91,41 @@ def test_the_order_of_clauses_and_rows_does_not_matter(case: Case, random):
         for predicate, keyed in program.keyed.items():
             keys = [row[: keyed.position] + row[keyed.position + 1 :] for row in expected[predicate]]
             assert len(keys) == len(set(keys))
+
+
+@random_programs
+@given(cases())
+def test_copies_through_which_a_recursion_goes_change_nothing(case: Case):
+    """Every positive atom reads a copy, which delays its facts by a round and must forget values as it does."""
+    program = load_text(case.text)
+    goals = sorted(program.heads)
+    copies = [
+        Rule((Atom(f"late_{p}", terms),), (Atom(p, terms),))
+        for p in goals
+        for terms in [tuple(Variable(f"X{i}") for i in range(program.arities[p]))]
+    ]
+    clauses = [_late(c, program.heads) if isinstance(c, Rule) else c for c in case.program.clauses]
+    delayed = load_text(str(Program((*clauses, *copies))))
+    note(str(delayed.rules))
+    expected = quickly(program, case.facts, goals)
+    slow = slowly(delayed, case.facts)
+    fast = quickly(delayed, case.facts, sorted(delayed.heads))
+    for found in (fast, slow):
+        if EvaluationError in (found, expected):
+            assert found == expected
+            continue
+        assert {p: found[p] for p in goals} == expected
+        assert {p: found[f"late_{p}"] for p in goals} == expected
+
+
+def _late(rule: Rule, heads: frozenset[str]) -> Rule:
+    body = [
+        replace(item, predicate=f"late_{item.predicate}")
+        if isinstance(item, Atom) and item.predicate in heads
+        else item
+        for item in rule.body
+    ]
+    return replace(rule, body=tuple(body))
 
 
 @random_programs

@@ -226,6 +226,24 @@ def test_clash_of_kinds(text, code, words):
     assert words in str(caught.value)
 
 
+def test_goal_that_nothing_mentions():
+    program = load_text("control(X) :- own(X). own(1).")
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(program, Facts({}), goals=["contrl"])
+    assert (
+        str(caught.value)
+        == "no rule and no fact mentions the predicate contrl\n  help: did you mean control?"
+    )
+    with pytest.raises(EvaluationError, match=r"predicate xyz$"):
+        evaluate(program, Facts({}), goals=["xyz"])
+
+
+def test_goal_that_only_the_data_hold():
+    program = load_text('@output("own").')
+    facts = evaluate(program, Facts.from_rows({"own": [("a", 0.5)]})).facts
+    assert list(facts.rows("own")) == [("a", 0.5)]
+
+
 def test_arity_of_the_data_must_fit():
     with pytest.raises(EvaluationError, match="e has 2 arguments in the rules, but 1 columns in the data"):
         evaluate(load_text("t(X) :- e(X,_)."), Facts.from_rows({"e": [(1,)]}))

@@ -100,7 +100,7 @@ def test_help_for_tables_in_memory(program: CheckedProgram, table: object, words
 
 
 def test_networkx_weights_of_another_name() -> None:
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_edge("a", "b", Anteil=0.7)
     with pytest.raises(DataError) as caught:
         load_facts(OWN, {"own": graph})
@@ -118,10 +118,10 @@ def test_networkx_weights_of_another_name() -> None:
 
 
 def test_networkx_weights_as_text() -> None:
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_edge("a", "b", weight="70%")
     assert edges(load_graph(OWN, {"own": graph})) == {("a", "b", 0.7)}
-    with pytest.raises(DataError, match="a weight is no number: .*'70%'"):
+    with pytest.raises(DataError, match=r"a weight is no number: .*'70%'"):
         from_networkx(graph)
 
 
@@ -152,12 +152,12 @@ def test_networkx_sorts() -> None:
     assert edges(from_networkx(undirected), "edge") == {("a", "b", None), ("b", "a", None), ("c", "c", None)}
     rules = load_text('@edge("e"). r(X,Y) :- e(X,Y).')
     assert load_graph(rules, {"e": undirected}).m == 3
-    isolated = nx.DiGraph()
+    isolated: nx.DiGraph[int] = nx.DiGraph()
     isolated.add_nodes_from([1, 2])
     assert from_networkx(isolated).n == 2
     with pytest.raises(DataError, match="same text"):
         from_networkx(nx.Graph([(1, "1")]))
-    half = nx.DiGraph()
+    half: nx.DiGraph[str] = nx.DiGraph()
     half.add_edge("a", "b", weight=0.5)
     half.add_edge("b", "c")
     with pytest.raises(DataError, match="1 of the 2 edges of 'edge' have no weight"):

@@ -223,6 +223,7 @@ def test_two_chosen_columns_are_edges_without_weights(write: Callable[..., Path]
     assert list(load_facts(load_text(OWN), {"own": [spec]}, notes).rows("own")) == [("a", "b", 1.0)]
     assert notes.said == [f"{path}: no weights, so each is 1"]
     assert rows(OWN, "own", path, columns="of,by", weight="0.3") == [("b", "a", 0.3)]
+    assert rows(OWN, "own", path, columns="of,by", percent="true") == [("b", "a", 1.0)]
     graph = load_graph(load_text(OWN), {"own": [spec]})
     assert graph.relations["own"].columns == ("by", "of", "weight")
 
@@ -317,7 +318,7 @@ def test_rows_repeated_count_once(write: Callable[..., Path]) -> None:
     assert "own: 1 repeated row counted once" in notes.said
 
 
-@pytest.mark.parametrize("text", ["", "s,t,w\n"])
+@pytest.mark.parametrize("text", ["", "source,target,weight\n"])
 def test_no_rows_are_said(write: Callable[..., Path], text: str) -> None:
     notes = Notes()
     path = write("a.csv", text)
@@ -606,6 +607,8 @@ def test_reasoning_on_weights_outside_the_unit_interval(write: Callable[..., Pat
     assert fails(shares, "own", path) == (
         "a.csv:3: column 'w': the weight 60 is outside [0,1] (2 such rows)\n  help: percent=true divides by 100"
     )
+    rounded = write("c.csv", "s,t,w\na,b,100.01%\n")
+    assert "help: shares are at most 1: correct these rows" in fails(shares, "own", rounded)
     negative = write("b.csv", "s,t,w\na,b,-3\n")
     assert "help: scale=abs (or scale=minmax) brings them to [0,1]" in fails(shares, "own", negative)
     with pytest.raises(DataError, match=r":1:\d+: the weight 7 of own is outside"):
@@ -660,7 +663,7 @@ DECLARED = ['@input("own"). @output("own").', '@output("own").', '@edge("own"). 
     [
         ("s,t,w\na,b,0.5\n", [("a", "b", 0.5)]),
         ("source,target\na,b\n", [("a", "b")]),
-        ("s,t,w\n", []),
+        ("source,target,weight\n", []),
         ("", []),
     ],
 )

@@ -398,6 +398,21 @@ def test_error(name: str) -> None:
     assert str(caught.value) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("p(X) :- q(X,W), W > 50%.", "`%` begins a comment; write 0.5 for `50%`"),
+        ("p(X) :- q(X,W), W > 62.5 %, X != 1.\nr(1).", "`%` begins a comment; write 0.625 for `62.5%`"),
+        ("p(X) :- q(X,W), W > 50 % half\nr(1).", "the clause above may lack its final `.`"),
+        ("p(X) :- q(X,W), W > 50 %% half", "put `.` here"),
+    ],
+)
+def test_percentages_in_rules(text: str, hint: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse(text)
+    assert [d.hint for d in caught.value.diagnostics] == [hint]
+
+
 def test_all_errors_together_and_the_good_clauses_parsed() -> None:
     text = "p(1).\nq(a).\nr(X) :- ;.\ns(2).\nt(X :- u(X).\nv(3)"
     program, found = read(text)

@@ -143,7 +143,7 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
             )
     for goal in program.outputs:
         if goal not in program.arities and goal not in tables:
-            closest = suggest(goal, program.arities)
+            closest = suggest(goal, (*program.arities, *facts.tables))
             raise EvaluationError(
                 f"no rule and no fact mentions the predicate {goal}",
                 hint=f"did you mean {closest}?" if closest else None,

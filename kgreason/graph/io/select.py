@@ -47,7 +47,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Selected:
-    """The columns a predicate wants, rows with missing cells removed; `rows` are their numbers in `raw`."""
+    """The columns a predicate wants, rows with missing cells removed; `rows` are their numbers in `raw`.
+
+    `ones` tells that the last column is no column of the source but weights of 1.
+    """
 
     raw: Raw
     names: tuple[str, ...]
@@ -56,6 +59,7 @@ class Selected:
     skipped: int = 0
     notes: tuple[str, ...] = ()
     decimal: str = "."
+    ones: bool = False
 
 
 def select(raw: Raw, shape: Shape, options: Options) -> Selected:
@@ -72,13 +76,15 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
             raw = replace(raw, names=raw.names[:1], columns=raw.columns[:1])
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
+    width = len(raw.columns)
     raw, positions, notes = _chosen(raw, shape, options)
+    ones = len(raw.columns) > width and options.weight is None
     columns = [plain(raw.columns[p]) for p in positions]
     if options.prefix is not None:
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)
     rows = np.arange(len(raw))
-    selected = Selected(raw, names, tuple(columns), rows, notes=notes, decimal=options.decimal)
+    selected = Selected(raw, names, tuple(columns), rows, notes=notes, decimal=options.decimal, ones=ones)
     return _present(selected, options)
 
 
@@ -253,7 +259,8 @@ def typed(
     for position, kind in enumerate(kinds):
         if kind is Kind.STRING:
             continue
-        share = position in shape.percent or (options.percent and position == shape.arity - 1)
+        last = position == shape.arity - 1
+        share = (position in shape.percent or (options.percent and last)) and not (table.ones and last)
         try:
             columns[position] = coded(table.columns[position], kind, percent=share, decimal=table.decimal)
         except CastError as error:

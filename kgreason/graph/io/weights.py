@@ -11,7 +11,6 @@ import numpy.typing as npt
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes
 from kgreason.errors import DataError
-from kgreason.graph.distinct import first_rows
 from kgreason.graph.io.edges import Rows
 from kgreason.progress import Progress
 
@@ -75,6 +74,8 @@ def _outside(rows: Rows) -> tuple[DataError | None, int]:
 
 
 def _remedy(weights: Weights, *, memory: bool) -> str:
+    if weights.min() >= 0 and weights.max() < 2:
+        return "shares are at most 1: correct these rows"
     percentages = weights.min() >= 0 and weights.max() <= 100
     if memory:
         return "divide percentages by 100" if percentages else "divide by the greatest absolute weight"
@@ -93,11 +94,12 @@ def _outside_written(edge: str, written: Written) -> tuple[DataError | None, int
 
 def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> None:
     """Say how many pairs of vertices have several weights; the rows of `columns` are distinct."""
-    first = first_rows(columns[:2])
-    if first.all():
+    source, target = columns[:2]
+    numbers = np.sort(source * (target.max(initial=0) + 1) + target)
+    same = numbers[1:] == numbers[:-1]
+    pairs = len(np.unique(numbers[1:][same]))
+    if not pairs:
         return
-    repeated = [c[~first] for c in columns[:2]]
-    pairs = int(first_rows(repeated).sum())
     progress.note(
         f"{edge}: {pairs:,} pair{'s have' if pairs > 1 else ' has'} several weights; "
         "msum(W, <Y>) counts the greatest of a contributor"
