@@ -643,10 +643,26 @@ def test_no_data() -> None:
         load_graph(load_text(FREE), {})
 
 
+def test_an_edge_predicate_needs_data() -> None:
+    program = load_text(OWN)
+    with pytest.raises(DataError, match="the input predicate 'own' has no data"):
+        load_facts(program, {})
+    assert load_facts(program, {"own": []}).count("own") == 0
+
+
+def test_a_diagonal_left_out_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "a.mtx"
+    file.write_text("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 0.5\n2 1 0.5\n2 2 0.5\n")
+    notes = Notes()
+    graph = load_graph(load_text(OWN), {"own": [file]}, notes)
+    assert graph.m == 2
+    assert f"{file}: 2 entries of the diagonal left out; diagonal=keep keeps them" in notes.said
+
+
 def test_tables_in_memory() -> None:
     program = load_text(OWN + " q(X) :- person(X).")
     assert load_facts(program, {"own": [("a", "b", 0.5)]}).count("own") == 1
-    assert list(load_facts(program, {"person": ["ann", "bob"]}).rows("person")) == [("ann",), ("bob",)]
+    assert list(load_facts(program, {"own": [], "person": ["ann", "bob"]}).rows("person")) == [("ann",), ("bob",)]
     with pytest.raises(DataError, match="<own>: row 2: 2 values where the first row has 3"):
         load_facts(program, {"own": [("a", "b", 0.5), ("a", "b")]})
     with pytest.raises(DataError, match="<own>: column 'column3': row 1: 'x' is not a number") as caught:

@@ -69,7 +69,7 @@ class Loader:
         """Predicates that have data."""
         given = [*self.program.inputs, *(b.predicate for b in self.program.binds), *self.data]
         stated = {fact.predicate for fact in self.program.facts}
-        for predicate in self.program.inputs:
+        for predicate in dict.fromkeys([*self.program.inputs, *self.program.edges]):
             free = predicate in stated or predicate in self.program.heads or predicate in self.program.nodes
             if not self.sources(predicate) and not free:
                 raise no_data(self.program, predicate)

@@ -45,10 +45,11 @@ def read_mtx(path: Path, options: Options) -> Raw:
     names = ("source", "target", "weight")[:width]
     columns, lines = fields.columns or (pa.array([], pa.string()),) * width, fields.lines
     _check(str(path), head, columns, lines, width)
-    undirected = None
+    undirected, notes = None, tuple[str, ...]()
     if head.symmetry != "general":
         diagonal = pc.equal(columns[0], columns[1]).to_numpy(zero_copy_only=False)
-        if not options.keep_diagonal:
+        if diagonal.any() and not options.keep_diagonal:
+            notes = (f"{path}: {int(diagonal.sum())} entries of the diagonal left out; diagonal=keep keeps them",)
             columns = tuple(c.filter(pa.array(~diagonal)) for c in columns)
             lines, diagonal = lines[~diagonal], diagonal[~diagonal]
         undirected = ~diagonal
@@ -65,6 +66,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
         graph=True,
         undirected=undirected,
         vertices=vertices,
+        notes=notes,
     )
 
 

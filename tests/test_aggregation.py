@@ -1,0 +1,239 @@
+"""Aggregates in recursion whose values travel on through copying rules: only the last value stays."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from kgreason.analysis.check import load_text
+from kgreason.analysis.checked import Keyed
+from kgreason.analysis.lift import lift
+from kgreason.engine import naive
+from kgreason.engine.limits import Limits
+from kgreason.engine.seminaive import evaluate
+from kgreason.engine.table import Facts
+from kgreason.errors import EvaluationError, ProgramError
+
+WAYS = [
+    "n(X,C) :- src(X), C = 1.",
+    "n(X,C) :- k(X,C).",
+    "k(X,C) :- e(Y,X), n(Y,D), C = mcount(Y).",
+]
+DAMPED = [
+    "v(X,A) :- src(X,A).",
+    "v(X,A) :- w(X,A).",
+    "w(X,S) :- e(Y,X,F), v(Y,V), S = msum(F*V,<Y>).",
+]
+
+
+def both(program, goals=None, **rows):
+    """What the two engines derive, which must be the same."""
+    goals = goals or program.outputs
+    result = evaluate(program, Facts.from_rows(rows), goals=goals).facts
+    fast = {p: set(result.rows(p)) if result.count(p) else set() for p in goals}
+    slow = naive.evaluate(program, rows)
+    assert fast == {p: slow[p] for p in goals}
+    return fast
+
+
+def errors(program, **rows):
+    """The messages with which the two engines stop."""
+    with pytest.raises(EvaluationError) as fast:
+        evaluate(program, Facts.from_rows(rows))
+    with pytest.raises(EvaluationError) as slow:
+        naive.evaluate(program, rows)
+    assert fast.value.rule == slow.value.rule
+    return str(fast.value), str(slow.value)
+
+
+# --- copies -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delay", [0, 1, 2, 5])
+@pytest.mark.parametrize("rules", list(itertools.permutations(WAYS)))
+def test_a_copy_forgets_the_values_before(rules, delay):
+    """The second way to t is longer by `delay` edges, so that its count comes that many rounds later."""
+    way = ["s", *(f"m{i}" for i in range(delay + 1)), "t"]
+    edges = [("s", "t"), *itertools.pairwise(way)]
+    expected = {(v, 1) for v in way[1:-1]} | {("t", 2)}
+    for order in (edges, edges[::-1]):
+        found = both(load_text(" ".join(rules)), e=order, src=[("s",)])
+        assert found == {"k": expected, "n": expected | {("s", 1)}}
+
+
+@pytest.mark.parametrize("rules", list(itertools.permutations(DAMPED)))
+def test_a_damped_cycle_has_one_value_for_each_vertex(rules):
+    edges = [("a", "b", 0.5), ("b", "c", 0.5), ("c", "a", 0.5), ("b", "b", 0.5)]
+    found = both(load_text(" ".join(rules)), e=edges, src=[("a", 1.0)])
+    assert sorted(x for x, _ in found["v"]) == ["a", "b", "c"]
+    values = dict(found["v"])
+    assert values["b"] == pytest.approx(1.0)
+    assert dict(found["w"])["a"] == pytest.approx(0.25)
+    assert values["a"] == 1.0  # the fact is greater than what comes round
+
+
+def test_copies_of_copies_at_any_position():
+    program = load_text(
+        """a(X,C) :- s(X,C). a(X,C) :- d(C,X,_). b(C,X) :- m(X,C). d(T,X,1) :- b(C,X), T = C.
+        m(X,C) :- e(Y,X,W), a(Y,D), C = mmin(D + W)."""
+    )
+    least = {p: Keyed(i, "least") for p, i in {"m": 1, "a": 1, "b": 0, "d": 0}.items()}
+    assert program.keyed == least
+    assert lift(program).keyed == {p: Keyed(k.position + 1, "least") for p, k in least.items()}
+    edges = [(1, 2, 5), (1, 3, 1), (3, 4, 1), (4, 2, 1), (2, 5, 1)]
+    assert both(program, ["a"], e=edges, s=[(1, 0)])["a"] == {(1, 0), (2, 3), (3, 1), (4, 2), (5, 4)}
+    parts = {"e": [(p, *row) for p in (7, 8) for row in edges], "s": [(7, 1, 0), (8, 3, 0)]}
+    lifted = both(lift(program), ["a"], **parts, part_=[(7,), (8,)])["a"]
+    assert {row[1:] for row in lifted if row[0] == 8} == {(3, 0), (4, 1), (2, 2), (5, 3)}
+
+
+def test_a_copied_value_tells_no_contributors_apart():
+    program = load_text("n(X,C) :- src(X,C). n(X,C) :- k(X,C). k(X,C) :- e(Y,X), n(Y,D), C = msum(D).")
+    [contributors] = [r.aggregation.contributors for r in program.rules if r.aggregation]
+    assert contributors == ("Y", "X")
+    edges = [("s", "t"), ("s", "m"), ("m", "t"), ("t", "u")]
+    found = both(program, e=edges, src=[("s", 1)])["k"]
+    assert found == {("m", 1), ("t", 2), ("u", 2)}
+
+
+def test_copies_in_a_later_stratum_are_ordinary_facts():
+    program = load_text(" ".join(WAYS) + " all(C) :- n(_,C). next(X,D) :- n(X,C), D = C + 1.")
+    assert program.keyed.keys() == {"k", "n"}
+    found = both(program, e=[("s", "t"), ("s", "m"), ("m", "t")], src=[("s",)])
+    assert found["all"] == {(1,), (2,)}
+    assert found["next"] == {("s", 2), ("m", 2), ("t", 3)}
+
+
+def test_a_computed_value_stays_under_the_key_of_an_aggregate():
+    text = "d(X,D) :- s(X,D). d(X,T) :- d(Y,D), e(Y,X), T = D + 1. d(X,M) :- d(Y,D), f(Y,X), M = mmin(D)."
+    program = load_text(text)
+    assert program.keyed == {"d": Keyed(1, "least")}
+    found = both(program, s=[(1, 0)], e=[(1, 2), (2, 3), (3, 1)], f=[(1, 3)])["d"]
+    assert found == {(1, 0), (2, 1), (3, 0)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (
+            "n(X,C,C) :- k(X,C).",
+            """\
+<text>:1:1: error[E115]: `n` has aggregates in more than one way
+  1 | n(X,C,C) :- k(X,C).
+    | ^^^^^^^^
+  <text>:1:13: C is an aggregate of `k`
+  1 | n(X,C,C) :- k(X,C).
+    |             ^^^^^^
+  note: a predicate with a monotonic aggregate has one value for each key, at one position in all \
+of its rules, and either always the greatest value or always the least
+  help: use a predicate for each""",
+        ),
+        (
+            "n(X,C,D) :- k(X,C), e(X,D,Y), D = mmin(Y).",
+            "error[E115]: `n` has aggregates in more than one way",
+        ),
+        ("n(X,1,D) :- k(X,D). n(X,C,1) :- e(X,1,Y), C = mmin(Y).", "error[E115]: `n` has aggregates"),
+        ("n(X,C,1) :- k(X,C). n(X,C,1) :- e(X,1,Y), C = mmin(Y).", "error[E115]: `n` has aggregates"),
+        (
+            "n(X,T,1) :- k(X,C), T = 2 * C.",
+            """\
+<text>:1:1: error[E116]: the head of a recursive rule holds T, computed from the aggregate C
+  1 | n(X,T,1) :- k(X,C), T = 2 * C.
+    | ^^^^^^^^
+  <text>:1:13: C is an aggregate of `k`
+  1 | n(X,T,1) :- k(X,C), T = 2 * C.
+    |             ^^^^^^
+  note: an aggregate in recursion improves step by step, and what is computed from it stays
+  help: if it grows with C, write `T = mmax(2 * C)`""",
+        ),
+        ("n(X,U,1) :- k(X,C), T = 2 * C, U = T.", "holds T, computed from the aggregate C"),
+        ("n(X,B,1) :- k(X,C), B = C > 1, N = mcount(X), N > 2.", "holds B, computed from the aggregate C"),
+    ],
+)
+def test_no_other_use_of_an_improving_value_enters_a_head(rule, message):
+    text = f"{rule}\ne(1,2,3). n(X,1,1) :- e(X,_,_). k(X,C) :- e(Y,X,_), n(Y,_,_), C = mcount(Y)."
+    with pytest.raises(ProgramError) as caught:
+        load_text(text)
+    assert len(caught.value.diagnostics) == 1
+    assert message in str(caught.value)
+
+
+# --- growth -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("one", "kind"), [("1.0", "double"), ("1", "integer")])
+def test_a_product_that_grows_for_ever_names_rule_and_group(one, kind):
+    text = "b(X,S) :- e(Y,X,W), b(Y,V), S = msum(W * V,<Y>)."
+    program = load_text(f'e("a","a",{2 * float(one) if "." in one else 2}). b("a",{one}). {text}')
+    fast, slow = errors(program)
+    assert f"{kind} overflow in W * V, with W = 2" in fast
+    assert 'in the group X = "a"\n  rule: b(X, S)' in fast
+    assert f"{kind} overflow, with Y = 'a', X = 'a', W = 2" in slow
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(1.5e308, "double"), (2**62, "integer")], ids=["double", "integer"]
+)
+@pytest.mark.parametrize("function", ["sum", "msum", "prod", "mprod"])
+def test_an_aggregate_that_overflows_names_rule_and_group(function, value, kind):
+    program = load_text(f"q(X,T) :- e(X,I,V), T = {function}(V,<I>).")
+    fast, slow = errors(program, e=[("fine", 1, value), ("a", 1, value), ("a", 2, value)])
+    assert f'{kind} overflow in {function}, in the group X = "a"\n  rule: q(X, T)' in fast
+    assert f"{kind} overflow, with X = 'a'\n  rule: q(X, T)" in slow
+
+
+@pytest.mark.parametrize("function", ["avg", "median"])
+def test_a_mean_that_overflows(function):
+    program = load_text(f"q(T) :- e(I,V), T = {function}(V,<I>).")
+    fast, slow = errors(program, e=[(1, 1.5e308), (2, 1.6e308)])
+    assert f"double overflow in {function}\n  rule: q(T)" in fast
+    assert "double overflow\n  rule: q(T)" in slow
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "total"),
+    [("sum", [1.7e308, 1.6e308, -1.6e308], 1.7e308), ("prod", [1e308, 10.0, 0.5, 0.125], 6.25e307)],
+)
+def test_an_overflow_on_the_way_to_a_finite_total_is_none(function, values, total):
+    program = load_text(f"q(T) :- e(I,V), T = {function}(V,<I>).")
+    for order in itertools.permutations(values):
+        [(found,)] = both(program, e=list(enumerate(order)))["q"]
+        assert found == pytest.approx(total, rel=1e-15)
+
+
+def test_a_better_contribution_may_take_a_total_to_the_end_of_the_range():
+    text = "t(X,1.5e307) :- s(X). t(X,S) :- t(Y,V), e(Y,X), S = msum(V * 5.0,<Y>)."
+    program = load_text(text + " t(X,M) :- big(X,B), M = mmax(B).")
+    found = dict(both(program, s=[(1,), (2,)], e=[(1, 3), (2, 3)], big=[(2, 2e307)])["t"])
+    assert found[3] == math.fsum([7.5e307, 1e308])
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("q(X) :- p(Y), X = Y * 1e308 * 10.", ["double overflow in (Y * 1e+308) * 10, with Y = 1.0"]),
+        ("q(X) :- p(Y), X = 1e308 / (Y / 1e10).", ["double overflow in 1e+308 / (Y / 10000000000.0), with"]),
+        ("q(Y) :- p(Y), Y + 1.7e308 - -1.7e308 > 0.", ["double overflow in", "with Y = 1.0"]),
+        ("q(X) :- p(Y), X = Y - 2e308 / 2.", None),
+    ],
+)
+def test_arithmetic_that_leaves_the_range_of_doubles(rule, words):
+    if words is None:
+        with pytest.raises(ProgramError):
+            load_text(rule)
+        return
+    fast, slow = errors(load_text(rule), p=[(1.0,)])
+    for word in words:
+        assert word in fast
+    assert "double overflow, with Y = 1.0" in slow
+    assert f"rule: {rule[:7]}" in fast
+
+
+def test_the_rule_and_group_that_grow_are_named_behind_a_copy():
+    program = load_text("b(X,S) :- c(X,S). c(X,S) :- e(Y,X), b(Y,V), S = msum(V + 1,<Y>).")
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(program, Facts.from_rows({"e": [("a", "a")], "b": [("a", 1)]}), limits=Limits(rounds=51))
+    assert 'values still change after 51 rounds, for instance X = "a", S = ' in str(caught.value)
+    assert "rule: c(X, S) :- " in str(caught.value)
