@@ -33,7 +33,7 @@ def both(program, goals=None, **rows):
     goals = goals or program.outputs
     result = evaluate(program, Facts.from_rows(rows), goals=goals).facts
     fast = {p: set(result.rows(p)) if result.count(p) else set() for p in goals}
-    slow = naive.evaluate(program, rows)
+    slow = naive.evaluate(program, rows, growth=0.0)
     assert fast == {p: slow[p] for p in goals}
     return fast
 
@@ -131,7 +131,7 @@ of its rules, and either always the greatest value or always the least
   help: use a predicate for each""",
         ),
         (
-            "n(X,C,D) :- k(X,C), e(X,D,Y), D = mmin(Y).",
+            "n(X,C,D) :- k(X,C), e(X,_,Y), D = mmin(Y).",
             "error[E115]: `n` has aggregates in more than one way",
         ),
         ("n(X,1,D) :- k(X,D). n(X,C,1) :- e(X,1,Y), C = mmin(Y).", "error[E115]: `n` has aggregates"),

@@ -106,7 +106,7 @@ def test_copies_through_which_a_recursion_goes_change_nothing(case: Case):
     ]
     clauses = [_late(c, program.heads) if isinstance(c, Rule) else c for c in case.program.clauses]
     delayed = load_text(str(Program((*clauses, *copies))))
-    note(str(delayed.rules))
+    note(delayed.text)
     expected = quickly(program, case.facts, goals)
     slow = slowly(delayed, case.facts)
     fast = quickly(delayed, case.facts, sorted(delayed.heads))

@@ -662,7 +662,10 @@ def test_a_diagonal_left_out_is_counted(tmp_path: Path) -> None:
 def test_tables_in_memory() -> None:
     program = load_text(OWN + " q(X) :- person(X).")
     assert load_facts(program, {"own": [("a", "b", 0.5)]}).count("own") == 1
-    assert list(load_facts(program, {"own": [], "person": ["ann", "bob"]}).rows("person")) == [("ann",), ("bob",)]
+    assert list(load_facts(program, {"own": [], "person": ["ann", "bob"]}).rows("person")) == [
+        ("ann",),
+        ("bob",),
+    ]
     with pytest.raises(DataError, match="<own>: row 2: 2 values where the first row has 3"):
         load_facts(program, {"own": [("a", "b", 0.5), ("a", "b")]})
     with pytest.raises(DataError, match="<own>: column 'column3': row 1: 'x' is not a number") as caught:

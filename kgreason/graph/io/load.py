@@ -32,8 +32,8 @@ def load_facts(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     Raises
     ------
     DataError
-        If a file cannot be read, a value does not fit its column, an ``@input`` or ``@edge`` predicate has no data at all, or a weight
-        is outside [0,1] where ``@incoming_sum`` bounds their sums.
+        If a file cannot be read, a value does not fit its column, an ``@input`` or ``@edge`` predicate has no
+        data at all, or a weight of a predicate with ``@incoming_sum`` lies outside [0,1].
     """
     loader = Loader(program, data, progress)
     tables = {}
