@@ -160,6 +160,37 @@ def test_no_other_use_of_an_improving_value_enters_a_head(rule, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("aggregate", "fine"),
+    [
+        ("mcount(D)", False),
+        ("msum(1, <Y, D>)", False),
+        ("mcount(1, <E>)", False),
+        ("mcount(Y)", True),
+        ("msum(D,<Y>)", True),
+        ("mmax(D,<D>)", True),
+    ],
+)
+def test_an_improving_value_tells_no_contributions_apart(aggregate, fine):
+    text = f"n(X,1) :- e(X,_). n(X,C) :- k(X,C). k(X,C) :- e(Y,X), n(Y,D), E = D + 1, C = {aggregate}."
+    if fine:
+        assert load_text("e(1,2). " + text).keyed.keys() == {"n", "k"}
+        return
+    with pytest.raises(ProgramError, match="E118") as caught:
+        load_text("e(1,2). " + text)
+    [diagnostic] = caught.value.diagnostics
+    assert (
+        diagnostic.message == f"`{aggregate}` tells contributions apart by an aggregate that still improves"
+    )
+    assert diagnostic.note == "each value on the way to the last would contribute"
+
+
+def test_an_aggregate_of_a_lower_stratum_may_tell_contributions_apart():
+    text = " ".join(WAYS) + " many(N) :- n(_,C), N = mcount(C)."
+    found = both(load_text(text), e=[("s", "t"), ("s", "m"), ("m", "t")], src=[("s",)])
+    assert found["many"] == {(2,)}
+
+
 # --- growth -------------------------------------------------------------------------------------------------
 
 

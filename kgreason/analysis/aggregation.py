@@ -209,6 +209,30 @@ def _carry(rules: Sequence[Draft], keyed: dict[str, Keyed], findings: Findings) 
             _inconsistent(head, findings, (origin.atom.span, where))
         elif origin.computed is not None and (known is None or known.position != position):
             _stale(head, origin, origin.computed, findings)
+    for rule in rules:
+        if rule.aggregate is not None:
+            _fleeting(rule.aggregate.node, rule, keyed, strata, findings)
+
+
+def _fleeting(
+    node: Aggregate, rule: Draft, keyed: Mapping[str, Keyed], strata: _Strata, findings: Findings
+) -> None:
+    """Report contributors that a better value takes the place of: they would count nevertheless."""
+    if node.function in ("mmin", "mmax", "min", "max"):
+        return  # does not ask who contributes
+    told = _named_contributors(node)
+    for head in rule.heads:
+        origins = _improving(rule, head, keyed, strata)
+        for origin in [o for name in told or () for o in origins.get(name, ())]:
+            where = f"{origin.value} is an aggregate of `{origin.atom.predicate}`"
+            findings.add(
+                "E118",
+                f"`{node}` tells contributions apart by an aggregate that still improves",
+                node.span,
+                note="each value on the way to the last would contribute",
+                hint="tell them apart by other variables of the body, or aggregate in a rule outside the recursion",
+                related=((origin.atom.span, where),),
+            )
 
 
 def _stale(head: CheckedAtom, origin: _Improving, computed: Assign, findings: Findings) -> None:
@@ -300,18 +324,26 @@ def finish(
         aggregate.variable,
         function,
         argument,
-        _contributors(node, counts, rule, keyed),
+        _contributors(node, rule, keyed),
         aggregate.group,
         name is not None,
         node.span,
     )
 
 
-def _contributors(node: Aggregate, counts: bool, rule: Draft, keyed: Mapping[str, Keyed]) -> tuple[str, ...]:
+def _named_contributors(node: Aggregate) -> tuple[str, ...] | None:
+    """Those of ``<...>`` or, for a count of a variable, that variable; `None` for the default."""
     if node.contributors is not None:
         return tuple(dict.fromkeys(v.name for v in node.contributors))
-    if counts and isinstance(node.argument, Variable):
+    if node.function in ("mcount", "count") and isinstance(node.argument, Variable):
         return (node.argument.name,)
+    return None
+
+
+def _contributors(node: Aggregate, rule: Draft, keyed: Mapping[str, Keyed]) -> tuple[str, ...]:
+    named = _named_contributors(node)
+    if named is not None:
+        return named
     values = {
         term.name
         for atom in rule.positives
