@@ -19,9 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgreason.api import (
-        Anonymization,
-        Reasoned,
-        Score,
         anonymize,
         load,
         read_graph,
@@ -42,6 +39,7 @@ if TYPE_CHECKING:
     from kgreason.graph.model import KnowledgeGraph, Relation
     from kgreason.pairs import read_pair
     from kgreason.publication import Folders
+    from kgreason.results import Anonymization, Reasoned, Score
 
 __version__ = "0.1.0"
 
@@ -73,10 +71,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "kgreason.api": (
-        *("Anonymization", "Reasoned", "Score"),
-        *("anonymize", "load", "read_graph", "reason", "score", "verify"),
-    ),
+    "kgreason.api": ("anonymize", "load", "read_graph", "reason", "score", "verify"),
+    "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (
         "AnonymizationError",
         "DataError",

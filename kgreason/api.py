@@ -8,9 +8,8 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,124 +28,15 @@ from kgreason.publication import (
     write_readme,
     write_release,
 )
+from kgreason.results import Anonymization, Clock, Reasoned, Score
 
 if TYPE_CHECKING:
-    import pandas
-    import pyarrow
-
     from kgreason.anonymizers.base import Anonymizer, Release
-    from kgreason.assess.fidelity import Fidelity
-    from kgreason.assess.utility import Utility
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
-    from kgreason.engine.seminaive import Stats
-    from kgreason.engine.table import Facts
     from kgreason.graph.model import KnowledgeGraph, Vertices
-    from kgreason.lang.ast import Value
 
 Rules = str | Path | CheckedProgram
-
-
-@dataclass(frozen=True)
-class Reasoned:
-    """Derived facts by output predicate, and what it took to derive them."""
-
-    facts: Facts
-    stats: Stats
-
-    @property
-    def predicates(self) -> tuple[str, ...]:
-        """The output predicates."""
-        return tuple(self.facts.tables)
-
-    def rows(self, predicate: str) -> list[tuple[Value, ...]]:
-        """Facts of a predicate as Python tuples.
-
-        Raises
-        ------
-        KeyError
-            If it is not among `predicates`.
-        """
-        return list(self.facts.rows(predicate))
-
-    def to_arrow(self, predicate: str) -> pyarrow.Table:
-        """Facts of a predicate as an Arrow table with columns ``c1, c2, ...``."""
-        from kgreason.graph.interchange import facts_to_arrow
-
-        return facts_to_arrow(self.facts, predicate)
-
-    def to_pandas(self, predicate: str) -> pandas.DataFrame:
-        """Facts of a predicate as a pandas frame (needs pandas)."""
-        frame: pandas.DataFrame = self.to_arrow(predicate).to_pandas()
-        return frame
-
-
-@dataclass(frozen=True)
-class Score:
-    """What a release is worth: answers kept and distributions kept."""
-
-    utility: Utility
-    fidelity: Fidelity
-
-
-@dataclass(frozen=True)
-class Anonymization:
-    """An anonymized graph with its proof and its scores.
-
-    Attributes
-    ----------
-    original
-        The input graph.
-    release
-        The graph to publish and the secret mapping.
-    verdict
-        What the independent checker found.
-    score
-        Utility and fidelity.
-    seconds
-        Time of each stage by name.
-    """
-
-    original: KnowledgeGraph
-    release: Release
-    verdict: Verdict
-    score: Score
-    seconds: Mapping[str, float]
-
-    def __repr__(self) -> str:
-        found = "holds" if self.holds else "DOES NOT HOLD"
-        return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
-
-    @property
-    def holds(self) -> bool:
-        """Whether the guarantee was confirmed for every subgraph."""
-        return self.verdict.holds
-
-    @property
-    def mapping(self) -> dict[str, str]:
-        """Released label of each original label: the secret."""
-        labels = self.release.graph.labels[self.release.mapping]
-        return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
-        return {
-            "format": 1,
-            "kgreason": version(),
-            "guarantee": str(self.release.guarantee),
-            "original": {"vertices": self.original.n, "edges": self.original.m},
-            "verdict": self.verdict.as_dict(),
-            "utility": self.score.utility.as_dict(),
-            "fidelity": self.score.fidelity.as_dict(),
-            "figures": dict(self.release.figures),
-            "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},
-        }
-
-    def summary(self) -> dict[str, Any]:
-        """`as_dict` without witnesses, which name original vertices: for terminals and logs."""
-        whole = self.as_dict()
-        items = [{k: v for k, v in item.items() if k != "witnesses"} for item in whole["verdict"]["items"]]
-        return whole | {"verdict": whole["verdict"] | {"items": items}}
 
 
 def load(rules: Rules) -> CheckedProgram:
@@ -396,27 +286,6 @@ def anonymizer(method: Method, mode: Mode, k: int, x: int, trials: int, max_subg
     if method == "kguard":
         return Kguard(k, x, trials, max_subgraphs)
     raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard or klone")
-
-
-def version() -> str:
-    """Version of kgreason."""
-    from kgreason import __version__
-
-    return __version__
-
-
-class Clock:
-    """Wall-clock seconds per stage."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = perf_counter()
-
-    def lap(self, stage: str) -> None:
-        """End a stage."""
-        now = perf_counter()
-        self.laps[stage] = now - self._last
-        self._last = now
 
 
 def _graph(

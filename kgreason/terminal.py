@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from kgreason.api import Anonymization, Score
     from kgreason.assess.verify import Verdict
     from kgreason.engine.seminaive import Stats
     from kgreason.engine.table import Facts
     from kgreason.progress import Progress
+    from kgreason.results import Anonymization, Score
 
 SHOWN = 20  # facts of a predicate shown to a person
 WITNESSES = 3  # of a violated item
