@@ -145,34 +145,37 @@ def anonymize(
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
     from kgreason.anonymizers.publish import publish
-    from kgreason.assess.verify import check_size
+    from kgreason.assess.verify import check_parameters, count_attacked
 
     if folders is not None:
         folders.check()
-    clock = Clock()
+    if seed is not None and seed < 0:
+        raise AnonymizationError(f"the seed must be 0 or more, not {seed}")
+    clock, rng = Clock(), np.random.default_rng(seed)
+    algorithm = anonymizer(method, mode, k, x, trials, max_subgraphs)
     written = load(rules)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
-    progress.note(
-        f"{check_size(graph, k, x, max_subgraphs):,} connected subgraphs of {x} vertices to protect"
-    )
+    check_parameters(graph, k, x)
+    count = count_attacked(graph, x, max_subgraphs)
+    progress.note(f"{count:,} connected subgraphs of {x} vertices to protect")
+    if not program.derived:
+        progress.note("the rules have no derived edges: the guarantee is about ground edges alone")
     clock.lap("read")
-    if seed is not None and seed < 0:
-        raise AnonymizationError(f"the seed must be 0 or more, not {seed}")
-    rng = np.random.default_rng(seed)
-    augmented = anonymizer(method, mode, k, x, trials, max_subgraphs).augment(graph, program, rng, progress)
+    augmented = algorithm.augment(graph, program, rng, progress)
     labels = frozenset(graph.labels.tolist())
     release = publish(augmented, labels, None if seed is None else rng)
     clock.lap("anonymize")
     if folders is None:
-        return _assess(Pair(graph, release.graph, release.mapping), program, release, k, x, clock, progress)
+        pair = Pair(graph, release.graph, release.mapping)
+        return _assess(pair, program, release, k, x, max_subgraphs, clock, progress)
     with staged(folders) as (public, private):
         write_release(public, release, program)
         write_mapping(private / "mapping.csv", graph, release)
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
-        result = _assess(pair, program, release, k, x, clock, progress)
+        result = _assess(pair, program, release, k, x, max_subgraphs, clock, progress)
         write_readme(public, program, release, x, holds=result.holds, seeded=seed is not None)
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
@@ -186,12 +189,14 @@ def _assess(
     release: Release,
     k: int,
     x: int,
+    max_subgraphs: int,
     clock: Clock,
     progress: Progress,
 ) -> Anonymization:
-    verdict = verify(pair.original, pair.released, pair.mapping, program, k=k, x=x, progress=progress)
+    graphs = (pair.original, pair.released, pair.mapping)
+    verdict = verify(*graphs, program, k=k, x=x, max_subgraphs=max_subgraphs, progress=progress)
     clock.lap("verify")
-    result = score(pair.original, pair.released, pair.mapping, program, progress=progress)
+    result = score(*graphs, program, progress=progress)
     clock.lap("score")
     return Anonymization(pair.original, release, verdict, result, clock.laps)
 
@@ -204,6 +209,7 @@ def verify(
     *,
     k: int = 3,
     x: int = 4,
+    max_subgraphs: int = MAX_SUBGRAPHS,
     progress: Progress = SILENT,
 ) -> Verdict:
     """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly.
@@ -214,12 +220,24 @@ def verify(
         Graphs, for instance from `kgreason.pairs.read_pair`.
     mapping
         Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
+    k, x
+        Parameters of the guarantee.
+    max_subgraphs
+        Refuse graphs with more connected subgraphs of x vertices.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are more than `max_subgraphs`, or they have more than 8 vertices.
+    ProgramError, DataError
+        If the rules depend on vertex names, or the graphs do not fit them.
     """
     from kgreason.assess import verify as checker
 
     program = anonymizable(load(rules))
     for graph in (original, released):
         check_relations(graph, program)
+    checker.count_attacked(original, x, max_subgraphs)
     return checker.verify(original, released, np.asarray(mapping), program, k, x, progress)
 
 
@@ -231,7 +249,18 @@ def score(
     *,
     progress: Progress = SILENT,
 ) -> Score:
-    """Utility U and U△ of the ``@query`` predicates, and fidelity (docs/anonymization.md, Utility and fidelity)."""
+    """Measure utility U and U△ of the ``@query`` predicates, and fidelity (docs/anonymization.md).
+
+    Parameters
+    ----------
+    original, released, mapping
+        As in `verify`.
+
+    Raises
+    ------
+    DataError
+        If the graphs do not fit the rules.
+    """
     from kgreason.assess.fidelity import fidelity
     from kgreason.assess.utility import utility
 

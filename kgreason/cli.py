@@ -56,6 +56,9 @@ K = Annotated[int, typer.Option("-k", help="Number of places that look the same,
 X = Annotated[
     int, typer.Option("-x", help="Vertices of the part that an attacker knows; kguard 1 to 6, klone 1 to 8.")
 ]
+MaxSubgraphs = Annotated[
+    int, typer.Option(min=1, help="Refuse graphs with more connected subgraphs of x vertices.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Repeatable randomness: for experiments only.")
@@ -211,9 +214,7 @@ def anonymize(
     force: Annotated[
         bool, typer.Option("--force", help="Replace earlier releases in these folders.")
     ] = False,
-    max_subgraphs: Annotated[
-        int, typer.Option(min=1, help="Refuse graphs with more connected subgraphs of x vertices.")
-    ] = MAX_SUBGRAPHS,
+    max_subgraphs: MaxSubgraphs = MAX_SUBGRAPHS,
     as_json: AsJson = False,
 ) -> int:
     """Make an anonymous version of a graph, and prove that it is."""
@@ -260,6 +261,7 @@ def verify(
     mapping: MappingFile,
     k: K = 3,
     x: X = 4,
+    max_subgraphs: MaxSubgraphs = MAX_SUBGRAPHS,
     as_json: AsJson = False,
 ) -> int:
     """Decide exactly whether a release is a (k,x)-isomorphism anonymization."""
@@ -270,7 +272,13 @@ def verify(
     program = _load(rules)
     with progress() as shown:
         pair = read_pair(program, _tables(program, original), _tables(program, release), mapping)
-        verdict = api.verify(pair.original, pair.released, pair.mapping, program, k=k, x=x, progress=shown)
+        verdict = api.verify(
+            *(pair.original, pair.released, pair.mapping, program),
+            k=k,
+            x=x,
+            max_subgraphs=max_subgraphs,
+            progress=shown,
+        )
     if as_json:
         _print_json({"format": 1, **verdict.as_dict()})
     else:

@@ -378,6 +378,29 @@ def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> 
     assert "`nodes` would be written to nodes.csv" in result.output
 
 
+def test_verify_refuses_what_would_take_too_long(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    words = [
+        "--rules",
+        ownership / "control.vada",
+        "--original",
+        ownership / "own.csv",
+        "--release",
+        "release",
+    ]
+    result = run("verify", *words, "--mapping", "private", "--max-subgraphs", "2")
+    assert result.exit_code == 2
+    assert "more than 2 connected subgraphs with 4 vertices" in result.output
+
+
+def test_without_derived_edges_the_guarantee_says_so(ownership: Path, anywhere: Path) -> None:
+    rules = ownership / "control.vada"
+    rules.write_text(rules.read_text().replace('@output("control")', '@output("two_owns")'))
+    result = anonymize(ownership)
+    assert result.exit_code == 0, result.output
+    assert "the guarantee is about ground edges alone" in result.output
+
+
 def test_an_empty_graph_is_refused(ownership: Path, anywhere: Path) -> None:
     (ownership / "own.csv").write_text("owner,company,share\n")
     result = anonymize(ownership)

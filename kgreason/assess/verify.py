@@ -22,7 +22,7 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 
-__all__ = ["Verdict", "check_size", "verify"]
+__all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
 
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
 TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
@@ -82,29 +82,33 @@ def verify(
     return Verdict(k, x, (*items, images), delta)
 
 
-def check_size(original: KnowledgeGraph, k: int, x: int, limit: int) -> int:
-    """Count the attacked subgraphs, before any work, and refuse what could not be verified after it.
-
-    Returns
-    -------
-    int
-        Number of attacked subgraphs.
+def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
+    """Refuse what cannot be asked of a graph, before any work.
 
     Raises
     ------
     AnonymizationError
-        If the graph is empty, k or x is out of range, attacked subgraphs have more than 8 vertices, or there are
-        more than `limit`.
-
-    Examples
-    --------
-    >>> check_size(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 2, 3, limit=10)
-    2
+        If the graph is empty, or k or x is out of range.
     """
     if not original.n:
         raise AnonymizationError("the graph has no vertices", hint="does the file hold any rows?")
     if not (asked := _parameters(original.n, k, x)).holds:
         raise AnonymizationError(asked.detail, hint="choose k and x to fit the graph: -k K -x X")
+
+
+def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
+    """Count the attacked subgraphs, and refuse what could not be decided in reasonable time and memory.
+
+    Raises
+    ------
+    AnonymizationError
+        If attacked subgraphs have more than 8 vertices, or there are more than `limit`.
+
+    Examples
+    --------
+    >>> count_attacked(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
+    2
+    """
     total = 0
     for size, subsets in attacked_subsets(original, x):
         _check_largest(size)
