@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.subgraphs import CHUNK, Classes, Pairs, connected_subsets, scrambled
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
@@ -29,7 +30,8 @@ from kgreason.progress import Progress
 Ints = npt.NDArray[np.int64]
 
 PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
-BUDGET = 1 << 28  # comparisons per X1 at the end; some seconds
+BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
+HARD = 1 << 36  # comparisons per X1 of that search; minutes, for members in the hundred thousands
 BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
 SAMPLE = 1 << 14  # members of a class that are tried before the release is listed
 ALL_SUBSETS = 1 << 22  # vertex sets listed at most when an attacked subgraph is disconnected in the release
@@ -248,7 +250,22 @@ class _Search:
                     return
                 tried = max(pool.count, 1)
         wanted = self.attempt(pool, wanted, BUDGET)
+        self.decide_hard(pool, wanted)
+        wanted = np.intersect1d(self.open_classes(), wanted)
         self.targets.pools.update((c, pool.of(c)) for c in wanted.tolist())
+
+    def decide_hard(self, pool: _Pool, wanted: Ints) -> None:
+        """Decide the attacked subgraphs that the kernel gave up."""
+        t, traits = self.targets, self.space.traits
+        rows = np.flatnonzero((t.status == -1) & np.isin(t.classes, wanted))
+        if len(rows):
+            self.progress.step(f"Deciding hard cases of {self.size} vertices", len(rows))
+        for row in rows:
+            number = int(t.classes[row])
+            turns = self.full.form(number).automorphisms
+            placed = placements(t.members[row], pool.of(number), turns, traits)
+            t.status[row], _ = packs(tokens(placed, traits), self.need, HARD)
+            self.progress.advance()
 
     def attempt(self, pool: _Pool, wanted: Ints, budget: int) -> Ints:
         """Resolve what can be resolved with the members so far; return the classes still open."""
