@@ -149,8 +149,7 @@ def anonymize(
 
     if folders is not None:
         folders.check()
-    if seed is not None and seed < 0:
-        raise AnonymizationError(f"the seed must be 0 or more, not {seed}")
+    check_numbers(k=(k, 2), x=(x, 1), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1), seed=(seed, 0))
     clock, rng = Clock(), np.random.default_rng(seed)
     algorithm = anonymizer(method, mode, k, x, trials, max_subgraphs)
     written = load(rules)
@@ -160,8 +159,6 @@ def anonymize(
     check_parameters(graph, k, x)
     count = count_attacked(graph, x, max_subgraphs)
     progress.note(f"{count:,} connected subgraphs of {x} vertices to protect")
-    if not program.derived:
-        progress.note("the rules have no derived edges: the guarantee is about ground edges alone")
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
     labels = frozenset(graph.labels.tolist())
@@ -198,7 +195,7 @@ def _assess(
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
     clock.lap("score")
-    return Anonymization(pair.original, release, verdict, result, clock.laps)
+    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps)
 
 
 def verify(
@@ -276,6 +273,20 @@ def read_graph(
 ) -> KnowledgeGraph:
     """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe."""
     return _graph(load(rules), data, progress)
+
+
+def check_numbers(**given: tuple[int | None, int]) -> None:
+    """Refuse options that are no whole numbers or below their least value.
+
+    Raises
+    ------
+    AnonymizationError
+        Naming the option.
+    """
+    for name, (value, least) in given.items():
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
+            raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
 def anonymizable(program: CheckedProgram) -> CheckedProgram:

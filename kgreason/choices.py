@@ -6,3 +6,4 @@ Method = Literal["kguard", "klone"]
 Mode = Literal["exact", "published"]
 
 MAX_SUBGRAPHS = 10_000_000  # by default more are refused: each takes memory and time
+MAX_VERTICES = 20_000_000  # larger releases are refused: at 64 bytes and more per vertex they fill memory

@@ -52,9 +52,12 @@ DataFiles = Annotated[
         "'own=shares.csv?percent=true&columns=owner,company,share'.",
     ),
 ]
-K = Annotated[int, typer.Option("-k", help="Number of places that look the same, 2 or more.")]
+K = Annotated[int, typer.Option("-k", min=2, help="Number of places that look the same, 2 or more.")]
 X = Annotated[
-    int, typer.Option("-x", help="Vertices of the part that an attacker knows; kguard 1 to 6, klone 1 to 8.")
+    int,
+    typer.Option(
+        "-x", min=1, help="Vertices of the part that an attacker knows; kguard 1 to 6, klone 1 to 8."
+    ),
 ]
 MaxSubgraphs = Annotated[
     int, typer.Option(min=1, help="Refuse graphs with more connected subgraphs of x vertices.")
@@ -104,7 +107,10 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         except OSError as error:
             _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", 2)
         except MemoryError:
-            _stop("error: there is not enough memory for this", 2)
+            _stop(
+                "error: there is not enough memory for this\n  help: choose a smaller k or x, or a smaller graph",
+                2,
+            )
         except KeyboardInterrupt:
             _stop("interrupted; nothing was written", 130)
         raise typer.Exit(code)

@@ -70,6 +70,7 @@ class Folders:
                 hint="publishing the one would publish the other; choose two separate folders",
             )
         for folder, kind in ((self.release, "release"), (self.private, "private")):
+            _check_writable(folder, kind)
             self._check_replaceable(folder, kind)
 
     def _check_replaceable(self, folder: Path, kind: str) -> None:
@@ -88,6 +89,16 @@ class Folders:
                 f"{folder} holds files that kgreason did not write ({', '.join(foreign[:3])}), so it is not replaced",
                 hint=f"move them away, or choose another place with --{kind} DIR",
             )
+
+
+def _check_writable(folder: Path, kind: str) -> None:
+    """Find out before the work whether a folder can be made."""
+    nearest = next(p for p in folder.absolute().parents if p.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise ReleaseError(
+            f"{folder} cannot be made: {nearest} is {'not writable' if nearest.is_dir() else 'no folder'}",
+            hint=f"choose another place with --{kind} DIR",
+        )
 
 
 def _written(folder: Path, kind: str) -> set[str]:
@@ -308,6 +319,7 @@ def write_readme(
     weighted = any(r.weight is not None for r in release.graph.relations.values())
     text = README.format(
         guarantee=release.guarantee,
+        edges=", ".join([*program.edges, *program.derived]),
         checked=f"Confirmed by an exact check for x = {x}.\n" if holds else "",
         k=release.guarantee.k,
         tables=tables,
@@ -318,7 +330,7 @@ def write_readme(
 
 README = """Anonymized knowledge graph
 
-Guarantee: {guarantee}.
+Guarantee: {guarantee}, for the edges {edges}.
 {checked}
 Whoever knows a connected part of the original graph with x vertices, and everything that the rules
 derive from that part alone, finds in this graph at least {k} places that look the same and share no vertex;

@@ -77,6 +77,8 @@ class Anonymization:
         What the independent checker found.
     score
         Utility and fidelity.
+    derived
+        The derived predicates that the guarantee covers besides the ground edges.
     seconds
         Time of each stage by name.
     """
@@ -85,6 +87,7 @@ class Anonymization:
     release: Release
     verdict: Verdict
     score: Score
+    derived: tuple[str, ...]
     seconds: Mapping[str, float]
 
     def __repr__(self) -> str:
@@ -108,6 +111,7 @@ class Anonymization:
             "format": 1,
             "kgreason": version(),
             "guarantee": str(self.release.guarantee),
+            "derived": list(self.derived),
             "original": {"vertices": self.original.n, "edges": self.original.m},
             "verdict": self.verdict.as_dict(),
             "utility": self.score.utility.as_dict(),

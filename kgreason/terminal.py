@@ -133,6 +133,7 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
         [
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
             ("guarantee", f"{result.release.guarantee}"),
+            ("derived edges", ", ".join(result.derived) or "none: the guarantee covers ground edges alone"),
             ("verified", f"{'holds' if result.holds else 'DOES NOT HOLD'} for x = {result.verdict.x}"),
             *verdict_rows(result.verdict),
             *score_rows(result.score),
@@ -189,8 +190,8 @@ def score_rows(score: Score) -> list[Row]:
     utility, fidelity = score.utility, score.fidelity
     weights = [f"weights of {name} {distance:.3f}" for name, distance in fidelity.weights.items()]
     return [
-        ("U (0 is best)", f"{utility.u:.3f}"),
-        ("U△ (0 is best)", f"{utility.u_symmetric:.3f}"),
+        ("U (0 is best)", f"{utility.u:.3f}" if utility.per_query else "nothing asked"),
+        ("U△ (0 is best)", f"{utility.u_symmetric:.3f}" if utility.per_query else "nothing asked"),
         (
             "fidelity",
             f"vertices {fidelity.vertices_added_percent:+.1f} %, edges {fidelity.edges_added_percent:+.1f} %",

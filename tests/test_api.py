@@ -114,11 +114,18 @@ def test_a_release_goes_out_as_tables() -> None:
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [({"seed": -1}, "seed"), ({"mode": "foo"}, "mode 'foo'"), ({"method": "x"}, "method 'x'")],
+    [
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"seed": 1.5}, "seed must be"),
+        ({"k": "3"}, "k must be a whole number of at least 2, not '3'"),
+        ({"trials": 0}, "trials must be"),
+        ({"mode": "foo"}, "mode 'foo'"),
+        ({"method": "x"}, "method 'x'"),
+    ],
 )
 def test_bad_options(option: dict[str, Any], message: str) -> None:
     with pytest.raises(kgreason.AnonymizationError, match=message):
-        kgreason.anonymize(RULES, {"own": OWNERSHIP}, x=2, **option)
+        kgreason.anonymize(RULES, {"own": OWNERSHIP}, **{"x": 2, **option})
 
 
 def test_written_release_is_the_one_returned(tmp_path: Path) -> None:

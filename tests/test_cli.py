@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -398,7 +399,38 @@ def test_without_derived_edges_the_guarantee_says_so(ownership: Path, anywhere: 
     rules.write_text(rules.read_text().replace('@output("control")', '@output("two_owns")'))
     result = anonymize(ownership)
     assert result.exit_code == 0, result.output
-    assert "the guarantee is about ground edges alone" in result.output
+    assert "none: the guarantee covers ground edges alone" in result.output
+    assert "for the edges own." in (anywhere / "release" / "README.txt").read_text()
+
+
+def test_an_output_that_is_nothing_is_refused(ownership: Path, anywhere: Path) -> None:
+    rules = ownership / "control.vada"
+    rules.write_text(rules.read_text().replace('@output("control")', '@output("contrl")'))
+    result = anonymize(ownership)
+    assert result.exit_code == 2
+    assert "@output: no rule and no fact mentions `contrl`" in result.output
+    assert "did you mean 'control'?" in result.output
+
+
+def test_places_are_checked_before_the_work(ownership: Path, anywhere: Path) -> None:
+    (anywhere / "file").write_text("mine")
+    result = anonymize(ownership, "--release", "file/release")
+    assert result.exit_code == 2
+    assert "file/release cannot be made" in result.output
+    assert "to protect" not in result.output
+
+
+def test_a_release_beyond_memory_is_refused(ownership: Path, anywhere: Path) -> None:
+    result = run(
+        "anonymize", "--rules", ownership / "control.vada", "--method", "klone", "-k", "12", "-x", "3"
+    )
+    assert result.exit_code in (0, 1)
+    with patch("kgreason.anonymizers.klone.MAX_VERTICES", 50):
+        for method in ("klone", "kguard"):
+            words = ["--method", method, "-k", "12", "-x", "3", "--force"]
+            result = run("anonymize", "--rules", ownership / "control.vada", *words)
+            assert result.exit_code == 2, result.output
+            assert "vertices or more, beyond 50" in result.output
 
 
 def test_an_empty_graph_is_refused(ownership: Path, anywhere: Path) -> None:

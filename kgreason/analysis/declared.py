@@ -79,7 +79,7 @@ def _check_sums(notes: Annotations, findings: Findings) -> None:
 
 
 def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Findings) -> None:
-    """Warn of annotations of a predicate that nothing but data can know."""
+    """Point out annotations of a predicate that nothing but data can know; an output of it is an error."""
     known = frozenset(mentioned)
     sourced = {p for name in ("bind", "input") for p in notes.named[name]}
     shown = {p for name in ("output", "edge", "node") for p in notes.named[name]}
@@ -92,7 +92,9 @@ def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Fin
             other = "output" if name in ("mapping", "bind", "input") else "input"
             closest = suggest(predicate, known)
             findings.add(
-                "W503",
+                "E304"
+                if name == "output"
+                else "W503",  # an output that is nothing would pass for an empty one
                 f"@{name}: no rule and no fact mentions `{predicate}`",
                 span,
                 hint=f"did you mean {closest!r}?"

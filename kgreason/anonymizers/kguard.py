@@ -20,7 +20,7 @@ from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.copies import Copied, copied_edges, reweighed
 from kgreason.anonymizers.diversify import Diversifier
-from kgreason.anonymizers.klone import check_k
+from kgreason.anonymizers.klone import check_k, check_vertices
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.anonymizers.select import choose_disjoint
 from kgreason.errors import AnonymizationError
@@ -132,6 +132,7 @@ class _Build:
         for found in choose_disjoint(classes, self.k, degrees, self.rng):
             lacking, size = self.k - len(found), found.shape[1]
             if lacking:
+                check_vertices(self.n + lacking * size)
                 model = found[self.rng.integers(0, len(found), lacking)]
                 copy = self.n + np.arange(lacking * size, dtype=np.int64).reshape(lacking, size)
                 self.copied.append((model, copy))

@@ -17,6 +17,7 @@ from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.degrees import DegreeDistribution, Degrees, choose_across
 from kgreason.anonymizers.matching import match_between
 from kgreason.anonymizers.noise import WeightNoising
+from kgreason.choices import MAX_VERTICES
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
@@ -48,6 +49,7 @@ class Klone:
             If k is less than 2, weights lie outside [0, 1], or the graph has vertices but no relation.
         """
         check_k(self.k)
+        check_vertices(self.k * graph.n)
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)
         progress.step("Tying the copies together")
@@ -122,6 +124,21 @@ def check_k(k: int) -> None:
     """Refuse a k that protects nothing."""
     if k < 2:
         raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
+
+
+def check_vertices(count: int) -> None:
+    """Refuse a release that would not fit into memory.
+
+    Raises
+    ------
+    AnonymizationError
+        If it has more than `MAX_VERTICES` vertices.
+    """
+    if count > MAX_VERTICES:
+        raise AnonymizationError(
+            f"the release would have {count:,} vertices or more, beyond {MAX_VERTICES:,}",
+            hint="choose a smaller k or x",
+        )
 
 
 def tie_pieces(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:

@@ -31,7 +31,7 @@ Ints = npt.NDArray[np.int64]
 
 PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
 BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
-HARD = 1 << 36  # comparisons per X1 of that search; minutes, for members in the hundred thousands
+HARD = 1 << 33  # comparisons of that search for all X1 of a size together; some minutes
 BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
 SAMPLE = 1 << 14  # members of a class that are tried before the release is listed
 ALL_SUBSETS = 1 << 22  # vertex sets listed at most when an attacked subgraph is disconnected in the release
@@ -260,11 +260,13 @@ class _Search:
         rows = np.flatnonzero((t.status == -1) & np.isin(t.classes, wanted))
         if len(rows):
             self.progress.step(f"Deciding hard cases of {self.size} vertices", len(rows))
+        left = HARD
         for row in rows:
             number = int(t.classes[row])
             turns = self.full.form(number).automorphisms
             placed = placements(t.members[row], pool.of(number), turns, traits)
-            t.status[row], _ = packs(tokens(placed, traits), self.need, HARD)
+            t.status[row], spent = packs(tokens(placed, traits), self.need, left)
+            left -= spent
             self.progress.advance()
 
     def attempt(self, pool: _Pool, wanted: Ints, budget: int) -> Ints:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 BLOCK = 64  # sets compared with all others at once
+CALL = 1 << 14  # comparisons that take as long as one more call of `packs`
 
 
 def placements(target: Ints, members: Ints, turns: Ints, traits: Ints) -> Ints:
@@ -73,14 +74,13 @@ def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int]:
     Returns
     -------
     status, spent
-        1 there are, 0 there are not (exact), -1 more than `budget` pairs would have to be compared; and the pairs
-        compared.
+        1 there are, 0 there are not (exact), -1 it would cost more than `budget`; and the cost, in pairs compared.
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
     >>> sets = csr_array(np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], dtype=np.int32))
-    >>> packs(sets, 2, 100)[0], packs(sets, 3, 100)[0]
+    >>> packs(sets, 2, 1 << 20)[0], packs(sets, 3, 1 << 20)[0]
     (1, 0)
     """
     count = sets.shape[0]
@@ -90,7 +90,7 @@ def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int]:
         return 0, 0
     commonest = int(np.asarray(sets.sum(axis=0)).argmax())
     without = np.flatnonzero(sets[:, [commonest]].toarray().reshape(-1) == 0)
-    spent = 0
+    spent = CALL
     for begin in range(0, len(without), BLOCK):
         starts = without[begin : begin + BLOCK]
         spent += len(starts) * count
@@ -104,6 +104,6 @@ def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int]:
                 others = np.flatnonzero(disjoint[:, column])
                 status, more = packs(sets[others], need - 1, budget - spent)
                 spent += more
-                if status:
-                    return status, spent
+                if status or spent > budget:
+                    return status or -1, spent
     return 0, spent
