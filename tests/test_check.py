@@ -544,7 +544,6 @@ def test_warnings_do_not_stop() -> None:
             "    | ^^^^^^^^^^^^^^^^\n  help: did you mean 'anteil'?",
         ),
         ('@node("compny"). company("A").', "@node: no rule and no fact mentions `compny`"),
-        ('@output("contol"). control(1).', "@output: no rule and no fact mentions `contol`"),
         ('@mapping("owm",0,"a","int"). own(1).', "@mapping: no rule and no fact mentions `owm`"),
         ('@bind("shares","csv","","f.csv"). own(1).', 'if only data hold it, say so: @output("shares")'),
         ('@input("shares"). own(1).', "@input: no rule and no fact mentions `shares`"),
@@ -737,6 +736,14 @@ error[E402]: there are several @node predicates: company, bank
   help: name the derived edges of your rules: @derived("...")""",
     ),
 }
+
+
+def test_an_output_that_nothing_mentions_is_an_error() -> None:
+    with pytest.raises(ProgramError) as caught:
+        load_text('@output("contol"). control(1).')
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.hint) == ("E304", "did you mean 'control'?")
+    assert found.message == "@output: no rule and no fact mentions `contol`"
 
 
 def test_a_side_table_is_not_published() -> None:

@@ -421,13 +421,9 @@ def test_places_are_checked_before_the_work(ownership: Path, anywhere: Path) -> 
 
 
 def test_a_release_beyond_memory_is_refused(ownership: Path, anywhere: Path) -> None:
-    result = run(
-        "anonymize", "--rules", ownership / "control.vada", "--method", "klone", "-k", "12", "-x", "3"
-    )
-    assert result.exit_code in (0, 1)
     with patch("kgreason.anonymizers.klone.MAX_VERTICES", 50):
         for method in ("klone", "kguard"):
-            words = ["--method", method, "-k", "12", "-x", "3", "--force"]
+            words = ["--method", method, "-k", "12", "-x", "3"]
             result = run("anonymize", "--rules", ownership / "control.vada", *words)
             assert result.exit_code == 2, result.output
             assert "vertices or more, beyond 50" in result.output
