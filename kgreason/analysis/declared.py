@@ -92,9 +92,8 @@ def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Fin
             other = "output" if name in ("mapping", "bind", "input") else "input"
             closest = suggest(predicate, known)
             findings.add(
-                "E304"
-                if name == "output"
-                else "W503",  # an output that is nothing would pass for an empty one
+                # beside rules, an output that they do not know is a slip, and would pass for an empty one
+                "E304" if name == "output" and known else "W503",
                 f"@{name}: no rule and no fact mentions `{predicate}`",
                 span,
                 hint=f"did you mean {closest!r}?"
