@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgreason.engine.seminaive import Stats
     from kgreason.engine.table import Facts
     from kgreason.graph.model import KnowledgeGraph
-    from kgreason.lang.ast import Value
+    from kgreason.lang.values import Value
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine import naive
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, ProgramError
-from kgreason.lang.ast import Value
+from kgreason.lang.values import Value
 
 CASES = sorted(p.parent for p in (Path(__file__).parent / "programs").glob("*/program.vada"))
 TYPES: dict[str, Callable[[str], Value]] = {

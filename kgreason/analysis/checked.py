@@ -9,8 +9,8 @@ from typing import Literal
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Atom, Expression, Term, Variable
 
-MONOTONIC = frozenset({"msum", "mprod", "mcount", "mmin", "mmax"})
-STRATIFIED = frozenset({"sum", "prod", "count", "min", "max", "avg", "median"})
+MONOTONIC = frozenset({"msum", "mprod", "mcount", "mmin", "mmax", "munion"})
+STRATIFIED = frozenset({"sum", "prod", "count", "min", "max", "avg", "median", "list", "set", "union"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +85,34 @@ class Aggregation:
 
 
 @dataclass(frozen=True, slots=True)
+class Invention:
+    """Give an existential `variable` the null ``function(frontier)``: the same for the same frontier values.
+
+    Attributes
+    ----------
+    function
+        A name of its own for each existential variable of each rule as written, ``"<rule number>:<variable>"``; all
+        heads of one rule share it.
+    frontier
+        Head variables of the rule as written that its body binds, an aggregated one excepted.
+    """
+
+    variable: str
+    function: str
+    frontier: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedRule:
     """A safe rule with one head atom, its body sorted into the order of evaluation.
 
     Evaluation: join `positives`, drop matches of `negatives`, run `before` in order; where there is an
     `aggregation`, aggregate, then run `after` in order on the groups (only the group variables and
-    the aggregated one are visible there); then emit `head`.
+    the aggregated one are visible there); then give the `inventions` their nulls and emit `head`.
 
     A variable of a negative atom that is not bound by the positives and `before` is existential in that atom.
-    `text` is the rule as written, for messages.
+    `text` is the rule as written, for messages; `number` counts the rules as written from 1 over all files (rules
+    made from one with several heads share it); `label` and `documentation` are what ``@label`` and ``%%`` say.
     """
 
     head: CheckedAtom
@@ -104,6 +123,10 @@ class CheckedRule:
     after: tuple[Step, ...]
     text: str
     span: Span = field(compare=False, repr=False)
+    inventions: tuple[Invention, ...] = ()
+    number: int = 0
+    label: str = ""
+    documentation: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +152,11 @@ class Keyed:
     position
         0-based position of the aggregated value; the other positions are the key.
     keep
-        Which of two values for one key replaces the other.
+        Which of two values for one key replaces the other; ``"union"``: the union of both replaces them.
     """
 
     position: int
-    keep: Literal["greatest", "least"]
+    keep: Literal["greatest", "least", "union"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +174,82 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
+class Query:
+    """``@qbind(predicate, source options, outer, query)``: facts are the rows of an SQL query.
+
+    `path` is the database file, resolved against the rule file (empty: tables are files named in the query).
+    """
+
+    predicate: str
+    source: str
+    options: Mapping[str, str]
+    path: str
+    query: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """``@post(predicate, "operation(arguments)")``: what is done with the facts of an output before it is given out.
+
+    `operation` is a name such as ``orderby``; positions in `arguments` count from 1 and are negative for descending.
+    """
+
+    predicate: str
+    operation: str
+    arguments: tuple[int, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unification:
+    """An equality-generating dependency ``X = Y :- body.``, made into a rule.
+
+    Its rule derives `predicate`, a hidden one (its name starts with ``#``), whose first two arguments must be the same
+    value and whose others are the other named variables of the body, for messages.
+    """
+
+    predicate: str
+    rule: CheckedRule
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A constraint ``#F :- body.``, made into a rule.
+
+    Its rule derives `predicate`, a hidden one, with the named variables of the body: each of its facts is a violation.
+    """
+
+    predicate: str
+    rule: CheckedRule
+
+
+@dataclass(frozen=True, slots=True)
+class Wardedness:
+    """What `kgreason.analysis.warded` finds out about a program.
+
+    Attributes
+    ----------
+    fragment
+        ``"Datalog"``, ``"linear"``, ``"guarded"``, ``"piecewise linear"``, ``"warded"`` or ``"none"``.
+    affected
+        Positions (predicate, 0-based) that can hold nulls.
+    warded
+        Whether all rules are warded, so that the chase can be cut off without losing answers.
+    harmful_joins
+        Most atoms of one rule body that are joined through variables which can only be nulls; 0 where there is no
+        such join.
+    """
+
+    fragment: str = "Datalog"
+    affected: frozenset[tuple[str, int]] = frozenset()
+    warded: bool = True
+    harmful_joins: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Mapped:
-    """``@mapping(predicate, position, column, type)``; type is int, double, string, boolean or percent.
+    """``@mapping(predicate, position, column, type)``; type is int, double, string, boolean, date or percent.
 
     A column of type percent is divided by 100: 25 and ``25%`` are 0.25.
     """
@@ -187,6 +284,19 @@ class CheckedProgram:
         Diagnostics that do not stop the program.
     file, text
         Where it came from.
+    targets
+        Binds of outputs: where their facts are written.
+    queries_bound
+        The ``@qbind`` sources.
+    posts
+        In the order of the text.
+    unifications, denials
+        Equality-generating dependencies and constraints. The rules of both stand in `strata` like all others, and
+        their hidden predicates in `arities`; they are kept whatever the goals are.
+    wardedness
+        What is known of its nulls.
+    sources
+        Text of every file that was read, the included ones too, by its name in spans.
     """
 
     facts: tuple[CheckedAtom, ...]
@@ -205,6 +315,13 @@ class CheckedProgram:
     warnings: tuple[Diagnostic, ...]
     file: str = "<text>"
     text: str = field(default="", repr=False)
+    targets: tuple[Bind, ...] = ()
+    queries_bound: tuple[Query, ...] = ()
+    posts: tuple[Post, ...] = ()
+    unifications: tuple[Unification, ...] = ()
+    denials: tuple[Denial, ...] = ()
+    wardedness: Wardedness = Wardedness()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def rules(self) -> tuple[CheckedRule, ...]:
@@ -233,6 +350,8 @@ class CheckedProgram:
         """
         goals = tuple(dict.fromkeys(goals))
         needed = set(goals)
+        needed.update(u.predicate for u in self.unifications)
+        needed.update(d.predicate for d in self.denials)
         strata: list[Stratum] = []
         for stratum in reversed(self.strata):
             if not needed & stratum.predicates:

@@ -13,7 +13,8 @@ from kgreason.engine.relation import Rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind, decode, doubles
 from kgreason.errors import EvaluationError
-from kgreason.lang.ast import Binary, Constant, Expression, Unary, Value, Variable
+from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
+from kgreason.lang.values import Value
 from kgreason.plan.kinds import join, kind_of
 from kgreason.plan.place import variables
 

@@ -18,6 +18,10 @@ class Limits:
         A double of a keyed predicate that improves by at most this fraction is stored but not propagated again.
     patience
         Rounds before `growth` comes into force: what ends by itself keeps its last bit.
+    depth
+        How often a null may be nested in nulls of the same existential variable where the rules are not
+        warded; what would go deeper is left out, with a warning. Warded rules have no bound: they end without
+        losing answers.
 
     Examples
     --------
@@ -28,3 +32,4 @@ class Limits:
     rounds: int = 100_000
     growth: float = 1e-12
     patience: int = 1000
+    depth: int = 3

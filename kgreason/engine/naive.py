@@ -33,9 +33,9 @@ from kgreason.lang.ast import (
     Expression,
     Unary,
     Unsupported,
-    Value,
     Variable,
 )
+from kgreason.lang.values import Value
 
 Row = tuple[Value, ...]
 Binding = dict[str, Value]

@@ -7,10 +7,10 @@ up to layout. ``str(node)`` gives source back; parsing it gives an equal node.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from kgreason.errors import Span
-
-Value = int | float | str | bool
+from kgreason.lang.values import Value, identity, source
 
 NOWHERE = Span("<generated>", 1, 1, 1, 1)
 
@@ -37,29 +37,47 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An integer (64 bit), double, string or boolean; ``1``, ``1.0`` and ``#T`` are three constants."""
+    """An integer (64 bit), double, string, boolean or date; ``1``, ``1.0`` and ``#T`` are three constants.
+
+    The parser makes no constant of a list or set (see `Collection`); the checker does where all elements are.
+    """
 
     value: Value
     span: Span = _span()
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Constant)
-            and type(self.value) is type(other.value)
-            and self.value == other.value
-        )
+        return isinstance(other, Constant) and identity(self.value) == identity(other.value)
 
     def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
+        return hash(identity(self.value))
 
     def __str__(self) -> str:
-        if isinstance(self.value, bool):
-            return "#T" if self.value else "#F"
-        if isinstance(self.value, str):
-            escaped = self.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-            escaped = escaped.replace("${", "\\${")
-            return f'"{escaped}"'
-        return repr(self.value)
+        return source(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A list ``[1, "a"]`` or a set ``{1, 2}``."""
+
+    kind: Literal["list", "set"]
+    elements: tuple[Expression, ...]
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        left, right = "[]" if self.kind == "list" else "{}"
+        return left + ", ".join(map(str, self.elements)) + right
+
+
+@dataclass(frozen=True, slots=True)
+class Skolem:
+    """``#f(X, Y)``: a null, the same for the same name and arguments; `function` is written without the ``#``."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"#{self.function}({', '.join(map(str, self.arguments))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +152,7 @@ class Aggregate:
         return f"{self.function}({', '.join(parts)})"
 
 
-Expression = Variable | Constant | Unary | Binary | Call | Aggregate | Unsupported
+Expression = Variable | Constant | Collection | Skolem | Unary | Binary | Call | Aggregate | Unsupported
 Term = Variable | Constant
 
 
@@ -213,11 +231,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``head :- body.``; `documentation` is the text of the ``%%`` lines above it."""
+    """``head :- body.``; `documentation` is the text of the ``%%`` lines above it, `label` that of ``@label``."""
 
     head: tuple[Atom, ...]
     body: tuple[BodyItem, ...]
     documentation: str = field(default="", compare=False)
+    label: str = field(default="", kw_only=True)
     span: Span = _span()
 
     def __str__(self) -> str:
@@ -225,8 +244,36 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Equality:
+    """An equality-generating dependency ``X = Y :- body.``: where the body holds, both are one value."""
+
+    left: Variable
+    right: Variable
+    body: tuple[BodyItem, ...]
+    documentation: str = field(default="", compare=False)
+    label: str = field(default="", kw_only=True)
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.right} :- {', '.join(map(str, self.body))}."
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """``#F :- body.``: the body must never hold."""
+
+    body: tuple[BodyItem, ...]
+    documentation: str = field(default="", compare=False)
+    label: str = field(default="", kw_only=True)
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return f"#F :- {', '.join(map(str, self.body))}."
+
+
+@dataclass(frozen=True, slots=True)
 class UnsupportedClause:
-    """A clause of Vadalog that this version does not run (an EGD, a constraint, ...)."""
+    """A clause of Vadalog that kgreason does not run (temporal operators, SQL, ...)."""
 
     feature: str
     text: str
@@ -248,7 +295,7 @@ class Annotation:
         return f"@{self.name}({', '.join(map(str, self.arguments))})."
 
 
-Clause = Fact | Rule | Annotation | UnsupportedClause
+Clause = Fact | Rule | Equality | Constraint | Annotation | UnsupportedClause
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kgreason.analysis.checked import MONOTONIC, Aggregation, CheckedAtom, CheckedRule
+from kgreason.analysis.checked import MONOTONIC, Aggregation, CheckedAtom, CheckedRule, Invention
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Expression
 
@@ -87,6 +87,14 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Invent:
+    """The bindings, each with the nulls of the rule's existential variables; without those that the chase may skip."""
+
+    inventions: tuple[Invention, ...]
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """The facts of the head."""
 
@@ -94,7 +102,7 @@ class Project:
     columns: tuple[str, ...] = ()
 
 
-Operator = Scan | Join | AntiJoin | Filter | Assign | Aggregate | Project
+Operator = Scan | Join | AntiJoin | Filter | Assign | Aggregate | Invent | Project
 
 
 @dataclass(frozen=True, slots=True)

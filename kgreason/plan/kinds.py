@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
-from kgreason.lang.ast import Binary, Constant, Expression, Unary, Value, Variable
+from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
+from kgreason.lang.values import Value
 from kgreason.plan.ir import plain
 
 Position = tuple[str, int]

@@ -1,0 +1,83 @@
+"""Values of the language as Python objects.
+
+Integers are `int`, doubles `float`, strings `str`, booleans `bool`, dates `datetime.datetime` without a zone (midnight
+for a day), lists `tuple`, sets `frozenset`, labelled nulls `Null`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """A labelled null: a value that is known to exist, but not which it is.
+
+    Two nulls are the same value exactly if they have the same number; numbers are given in the order of
+    invention within one evaluation.
+
+    Examples
+    --------
+    >>> str(Null(3)), Null(3) == Null(4)
+    ('_:n3', False)
+    """
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"_:n{self.number}"
+
+
+Value: TypeAlias = "int | float | str | bool | datetime | tuple[Value, ...] | frozenset[Value] | Null"
+
+
+def identity(value: Value) -> Hashable:
+    """Key that is equal for the same constants only: Python takes ``1``, ``1.0`` and ``True`` for equal.
+
+    Examples
+    --------
+    >>> identity(1) == identity(1.0), identity((1,)) == identity((True,)), identity("a") == identity("a")
+    (False, False, True)
+    """
+    if isinstance(value, tuple):
+        return ("list", *map(identity, value))
+    if isinstance(value, frozenset):
+        return ("set", frozenset(map(identity, value)))
+    return (type(value).__name__, value)
+
+
+def source(value: Value) -> str:
+    """Write a value as a program writes it (a null has no such form; it gets its label).
+
+    Examples
+    --------
+    >>> source("a"), source(True), source((1, "x")), source(frozenset({2, 1})), source(datetime(2024, 1, 15))
+    ('"a"', '#T', '[1, "x"]', '{1, 2}', '2024-01-15')
+    """
+    if isinstance(value, bool):
+        return "#T" if value else "#F"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return '"' + escaped.replace("${", "\\${") + '"'
+    if isinstance(value, datetime):
+        return date_text(value)
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(source, value)) + "]"
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(source(v) for v in ordered(value)) + "}"
+    return str(value) if isinstance(value, Null) else repr(value)
+
+
+def date_text(value: datetime) -> str:
+    """Write a date; the time of day only where it is not midnight."""
+    if value.time() == time():
+        return f"{value:%Y-%m-%d}"
+    return value.isoformat(sep=" ")
+
+
+def ordered(values: frozenset[Value]) -> list[Value]:
+    """Elements of a set in an order that depends on nothing but the elements."""
+    return sorted(values, key=lambda v: (type(v).__name__, v if isinstance(v, int | float) else 0, str(v)))
