@@ -61,6 +61,29 @@ def load(rules: Rules) -> CheckedProgram:
     return load_text(rules)
 
 
+def load_functions(path: str | Path) -> None:
+    """Run a Python file whose `kgreason.function` definitions rules may call afterwards.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or is no Python, or a definition in it is refused.
+    """
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(f"kgreason_functions_{Path(path).stem}", path)
+    if spec is None or spec.loader is None:
+        raise DataError(
+            str(path), "this is no Python file", hint="functions of rules stand in a file FILE.py"
+        )
+    try:
+        spec.loader.exec_module(module_from_spec(spec))
+    except SyntaxError as error:
+        raise DataError(str(path), f"{error.msg}: `{(error.text or '').strip()}`", error.lineno) from None
+    except (ImportError, NameError, OSError, TypeError, ValueError) as error:
+        raise DataError(str(path), str(error)) from None
+
+
 def reason(
     rules: Rules,
     data: Mapping[str, Any] | None = None,

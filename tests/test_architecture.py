@@ -47,7 +47,7 @@ def offences(where: tuple[str, ...], forbidden: tuple[str, ...]) -> list[str]:
     ]
 
 
-TERMINAL = {"kgreason.cli", "kgreason.terminal"}
+TERMINAL = ("kgreason.cli", "kgreason.terminal", "kgreason.__main__")
 REASONER = ("kgreason.lang", "kgreason.analysis", "kgreason.plan", "kgreason.engine")
 ANONYMIZER = ("kgreason.anonymizers", "kgreason.subgraphs")
 
@@ -70,7 +70,7 @@ def test_import_directions(where: tuple[str, ...], forbidden: tuple[str, ...]) -
 
 
 def test_nothing_imports_the_command_line() -> None:
-    inside = [p for p in FILES if module(p) not in {*TERMINAL, "kgreason.__main__"}]
+    inside = [p for p in FILES if not within(module(p), TERMINAL)]
     assert [
         module(p) for p in inside if any(within(n, ("kgreason.cli", "typer", "rich")) for n in imports(p))
     ] == []
@@ -85,14 +85,14 @@ def calls(path: Path) -> Iterator[str]:
 
 def test_only_the_command_line_prints() -> None:
     printing = {module(p) for p in FILES if any(c in {"print", "sys.stdout.write"} for c in calls(p))}
-    assert printing <= TERMINAL
+    assert [name for name in printing if not within(name, TERMINAL)] == []
 
 
 def test_every_generator_is_passed_in() -> None:
     makers = {
         f"{module(p)}: {call}"
         for p in FILES
-        if module(p) not in {"kgreason.api", "kgreason.cli"}
+        if not within(module(p), ("kgreason.api", "kgreason.cli"))
         for call in calls(p)
         if call.endswith((".default_rng", "random.seed", "RandomState")) or call == "default_rng"
     }

@@ -1,0 +1,62 @@
+"""Command line: argv -> api -> exit code. Nothing is computed here.
+
+Exit codes: 0 all is well (for ``anonymize`` and ``verify``: the guarantee holds), 1 it is not, 2 bad usage or input.
+"""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from kgreason.cli import reasoning, releasing
+from kgreason.cli.generating import generate_app
+
+app = typer.Typer(
+    name="kgreason",
+    help="Reason over knowledge graphs, anonymize them against derived edges, and prove it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (
+    reasoning.check,
+    reasoning.reason,
+    releasing.anonymize,
+    releasing.verify,
+    releasing.score,
+):
+    app.command()(command)
+app.add_typer(generate_app, name="generate")
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows a question mark
+            stream.reconfigure(errors="replace")
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # a signal ends the work as Ctrl-C does: nothing is left behind
+            signal.signal(getattr(signal, name), signal.default_int_handler)
+    app()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from kgreason import __version__
+
+        print(f"kgreason {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""

@@ -1,0 +1,85 @@
+"""What all commands share: the guard around errors, rule files, data options, numbers and JSON on the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
+
+import typer
+
+from kgreason.errors import KgreasonError, render_all
+
+if TYPE_CHECKING:
+    from kgreason.analysis.checked import CheckedProgram
+
+P = ParamSpec("P")
+
+
+def guarded(command: Callable[P, int]) -> Callable[P, None]:
+    """Turn the errors of a user into one message and an exit code."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            code = command(*args, **kwargs)
+        except KgreasonError as error:
+            text = str(error)
+            _stop(text if ": error[" in text or text.startswith("error") else f"error: {text}", 2)
+        except BrokenPipeError:  # whoever read our output has gone
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
+        except OSError as error:
+            _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", 2)
+        except MemoryError:
+            _stop(
+                "error: there is not enough memory for this\n  help: choose a smaller k or x, or a smaller graph",
+                2,
+            )
+        except KeyboardInterrupt:
+            _stop("interrupted; nothing was written", 130)
+        raise typer.Exit(code)
+
+    return run
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    print(message, file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def load_rules(rules: Path, functions: Sequence[Path] | None = None) -> CheckedProgram:
+    """Read a rule file, and before it the Python files that define functions; warnings go to standard error."""
+    from kgreason.api import load, load_functions
+
+    for file in functions or ():
+        load_functions(file)
+    program = load(rules)
+    if program.warnings:
+        print(render_all(program.warnings, program.text), file=sys.stderr)
+    return program
+
+
+def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:
+    """Read the values of ``--data``."""
+    from kgreason.graph.io.source import parse_source
+
+    found: dict[str, list[Any]] = {}
+    for text in data or ():
+        predicate, source = parse_source(text)
+        found.setdefault(predicate, []).append(source)
+    return found
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """Write a number with its noun."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Print JSON that others can read."""
+    print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))

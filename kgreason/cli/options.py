@@ -1,0 +1,49 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RulesFile = Annotated[Path, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
+DataFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="PRED=FILE",
+        help="Facts of PRED, in place of its @bind; repeatable. Options follow a question mark: "
+        "'own=shares.csv?percent=true&columns=owner,company,share'.",
+    ),
+]
+FunctionFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--functions", metavar="FILE.py", help="Python file with @kgreason.function definitions."),
+]
+K = Annotated[int, typer.Option("-k", min=2, help="Number of places that look the same, 2 or more.")]
+X = Annotated[
+    int,
+    typer.Option(
+        "-x", min=1, help="Vertices of the part that an attacker knows; kguard 1 to 6, klone 1 to 8."
+    ),
+]
+MaxSubgraphs = Annotated[
+    int, typer.Option(min=1, help="Refuse graphs with more connected subgraphs of x vertices.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Repeatable randomness: for experiments only.")
+]
+OriginalFiles = Annotated[
+    list[str],
+    typer.Option(
+        "--original", metavar="[PRED=]FILE", help="Original edges; repeatable, PRED= if there are several."
+    ),
+]
+ReleasedFiles = Annotated[list[str], typer.Option("--release", metavar="[PRED=]FILE", help="Released edges.")]
+MappingFile = Annotated[
+    Path, typer.Option("--mapping", metavar="FILE", help="The private table original,released.")
+]
+OutFile = Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write.")]
+Vertices = Annotated[int, typer.Option("-n", min=1, max=100_000_000, help="Number of vertices.")]
