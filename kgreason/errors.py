@@ -5,9 +5,13 @@ Every error a user can cause derives from :class:`KgreasonError`; anything else 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
+
+Source = str | Mapping[str, str] | None
+"""The text that spans point into: of one file, or of each file by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,13 @@ class Diagnostic:
         """``"warning"`` for codes that start with W."""
         return "warning" if self.code.startswith("W") else "error"
 
-    def render(self, source: str | None = None) -> str:
+    def render(self, source: Source = None) -> str:
         """Write the finding with its source line and a caret.
 
         Parameters
         ----------
         source
-            Text of the file that `span` points into.
+            Text of the file that `span` points into, or the texts of all files by name.
 
         Examples
         --------
@@ -75,12 +79,11 @@ class Diagnostic:
         """
         where = f"{self.span}: " if self.span else ""
         parts = [f"{where}{self.severity}[{self.code}]: {self.message}"]
-        if self.span and source is not None:
+        if self.span:
             parts += _quote(self.span, source)
         for span, words in self.related:
             parts.append(f"  {span}: {words}")
-            if source is not None:
-                parts += _quote(span, source)
+            parts += _quote(span, source)
         if self.note:
             parts.append(f"  note: {self.note}")
         if self.hint:
@@ -88,8 +91,16 @@ class Diagnostic:
         return "\n".join(parts)
 
 
-def _quote(span: Span, source: str) -> list[str]:
-    lines = source.split("\n")  # spans count line feeds only
+@lru_cache(maxsize=4)  # many findings of one long file split it once
+def _lines(source: str) -> list[str]:
+    return source.split("\n")  # spans count line feeds only
+
+
+def _quote(span: Span, source: Source) -> list[str]:
+    text = source.get(span.file) if isinstance(source, Mapping) else source
+    if text is None:
+        return []
+    lines = _lines(text)
     if not 1 <= span.line <= len(lines):
         return []
     line = "".join(c if c.isprintable() else " " for c in lines[span.line - 1])
@@ -108,17 +119,41 @@ class KgreasonError(Exception):
 
 @dataclass
 class ProgramError(KgreasonError):
-    """A rule file that cannot run; holds all its diagnostics at once."""
+    """A rule file that cannot run; holds all its diagnostics at once.
+
+    Attributes
+    ----------
+    source
+        Text of the file, or of each file by the name that spans give it.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
-    source: str = field(default="", repr=False)
+    source: str | Mapping[str, str] = field(default="", repr=False)
 
     def __str__(self) -> str:
         return render_all(self.diagnostics, self.source)
 
 
-def render_all(diagnostics: Iterable[Diagnostic], source: str | None) -> str:
-    """Render diagnostics in order, separated by blank lines."""
+def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:
+    """Render diagnostics in order, separated by blank lines.
+
+    Parameters
+    ----------
+    source
+        As for `Diagnostic.render`.
+
+    Examples
+    --------
+    >>> found = [Diagnostic("W501", "no facts", Span(f, 1, 1, 1, 2)) for f in ("a.vada", "b.vada")]
+    >>> print(render_all(found, {"a.vada": "p.", "b.vada": "q."}))
+    a.vada:1:1: warning[W501]: no facts
+      1 | p.
+        | ^
+    <BLANKLINE>
+    b.vada:1:1: warning[W501]: no facts
+      1 | q.
+        | ^
+    """
     return "\n\n".join(d.render(source) for d in diagnostics)
 
 

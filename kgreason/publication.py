@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shutil
 import tempfile
 import time
@@ -24,11 +23,12 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Release
-from kgreason.engine.table import Facts
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.lang.ast import Constant, Variable
+from kgreason.output.place import replacing
+from kgreason.output.write import write_facts as write_facts
 
 NAMES = {
     "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"},
@@ -247,22 +247,6 @@ def write_mapping(path: Path, original: KnowledgeGraph, release: Release) -> Non
     write_csv(path, ("original", "released"), columns)
 
 
-def write_facts(folder: Path, facts: Facts) -> None:
-    """Write ``<predicate>.csv`` for every predicate; files are replaced one by one, each of them whole."""
-    from pyarrow.csv import WriteOptions
-    from pyarrow.csv import write_csv as write_table
-
-    from kgreason.graph.interchange import facts_to_arrow
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for predicate, table in facts.tables.items():
-        with replacing(folder / f"{predicate}.csv") as path:
-            if table.arity:
-                write_table(facts_to_arrow(facts, predicate), path, WriteOptions(quoting_style="needed"))
-            else:  # a table has columns: of a proposition, whether it holds
-                write_csv(path, ("holds",), ([table.length > 0],))
-
-
 def write_graph(path: Path, graph: KnowledgeGraph) -> None:
     """Write the one relation of a graph as a table."""
     (relation,) = graph.relations.values()
@@ -273,27 +257,6 @@ def write_graph(path: Path, graph: KnowledgeGraph) -> None:
 def _columns(graph: KnowledgeGraph, relation: Relation) -> list[npt.NDArray[Any]]:
     ends: list[npt.NDArray[Any]] = [graph.labels[relation.source], graph.labels[relation.target]]
     return ends if relation.weight is None else [*ends, relation.weight]
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path`, renamed to it if the block ends well.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder does not exist or cannot be written.
-    """
-    if not path.name or path.is_dir():
-        raise ReleaseError(f"{path} is a folder", hint="name a file in it")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        raise ReleaseError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

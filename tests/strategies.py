@@ -4,14 +4,17 @@ Every program ends: values that a recursion computes are bounded by conditions, 
 of monotonic aggregates) are used in their own stratum only in ways that a better value cannot undo. Without
 that the answer would depend on the order of evaluation, and there would be nothing to compare.
 
-Positions have one of six kinds: ``n`` integer >= 0, ``i`` integer, ``w`` double >= 0, ``d`` double, ``s``
-string, ``b`` boolean. Doubles of the data are multiples of 1/8.
+Positions have one of these kinds: ``n`` integer >= 0, ``i`` integer, ``w`` double >= 0, ``d`` double, ``s``
+string, ``b`` boolean. Doubles of the data are multiples of 1/8. Programs of the whole language have ``t`` dates, ``l``
+lists and ``z`` sets of small integers as well, and positions that can hold nulls: ``u`` beside strings, ``v``
+beside integers. Nulls are invented outside of recursion only, so that none is nested in one of its own function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from hypothesis import strategies as st
@@ -21,24 +24,32 @@ from kgreason.lang.ast import (
     Atom,
     Binary,
     BodyItem,
+    Call,
     Clause,
+    Collection,
     Condition,
     Constant,
+    Constraint,
+    Equality,
     Equation,
     Expression,
     Fact,
     Negation,
     Program,
     Rule,
+    Skolem,
     Term,
     Unary,
-    Value,
     Variable,
 )
+from kgreason.lang.values import Null, Value
 
 Draw = Any
 Row = tuple[Value, ...]
 FAMILY = {"n": "int", "i": "int", "w": "double", "d": "double", "s": "string", "b": "bool"}
+FAMILY |= {"t": "date", "l": "list", "z": "set", "u": "string or null", "v": "int or null"}
+PLAIN, WHOLE = "iiinnwwddsb", "iinwdssbtlzuuv"
+DATES = [datetime(2024, 2, 28), datetime(2024, 2, 29, 12), datetime(2024, 3, 1), datetime(1999, 12, 31)]
 STRINGS = ["a", "b", 'q"\\', "é\n", ""]
 VALUES: dict[str, st.SearchStrategy[Value]] = {
     "n": st.integers(0, 4),
@@ -47,6 +58,15 @@ VALUES: dict[str, st.SearchStrategy[Value]] = {
     "d": st.integers(-8, 12).map(lambda k: k / 8),
     "s": st.sampled_from(STRINGS),
     "b": st.booleans(),
+    "t": st.sampled_from(DATES),
+    "l": st.lists(st.integers(0, 2), max_size=2).map(tuple),
+    "z": st.frozensets(st.integers(0, 2), max_size=2),
+    "u": st.sampled_from(STRINGS[:2]),
+    "v": st.integers(0, 2),
+}
+CELLS = VALUES | {  # what the data hold
+    "u": VALUES["u"] | st.integers(1, 2).map(Null),
+    "v": VALUES["v"] | st.integers(1, 3).map(Null),
 }
 GREATEST = ["msum", "mprod", "mcount", "mmax"]
 STRATIFIED = ["sum", "prod", "count", "min", "max", "avg", "median"]
@@ -57,11 +77,12 @@ BOUND = 9
 class Signature:
     """A predicate; `keep` and `position` are set where one value per key is final.
 
-    It `copies` where no rule of its own aggregates: its values come from other keyed predicates.
+    `functions` are the aggregates that may stand at each position. It `copies` where no rule of its own aggregates: its values come from other keyed predicates.
     """
 
     name: str
     kinds: tuple[str, ...]
+    functions: tuple[str, ...] = ()
     keep: str | None = None
     position: int = -1
     copies: bool = False
@@ -97,6 +118,8 @@ class _Scope:
     fallible: bool = False
     """Whether a division by zero may happen: only where no condition could come before or after it."""
     fresh: int = 0
+    invents: str = ""
+    """Where not empty, the head may hold new nulls: the name of their Skolem function."""
 
     def new(self, prefix: str) -> str:
         self.fresh += 1
@@ -115,19 +138,34 @@ def chance(draw: Draw, percent: int) -> bool:
 
 def wider(kind: str) -> tuple[str, ...]:
     """Kinds whose variables may stand where `kind` is asked for."""
-    return {"i": ("i", "n"), "d": ("d", "w", "i", "n"), "w": ("w", "n")}.get(kind, (kind,))
+    wide = {
+        "i": ("i", "n"),
+        "d": ("d", "w", "i", "n"),
+        "w": ("w", "n"),
+        "u": ("u", "s"),
+        "v": ("v", "i", "n"),
+    }
+    return wide.get(kind, (kind,))
 
 
 @st.composite
-def signatures(draw: Draw, name: str) -> Signature:
+def signatures(draw: Draw, name: str, kinds: str = PLAIN) -> Signature:
     arity = draw(st.sampled_from([1, 2, 2, 3, 3, 0]))
-    return Signature(name, tuple(draw(st.sampled_from("iiinnwwddsb")) for _ in range(arity)))
+    return _signature(draw, name, [draw(st.sampled_from(kinds)) for _ in range(arity)])
+
+
+def _signature(draw: Draw, name: str, kinds: Sequence[str]) -> Signature:
+    collecting = {"l": ["list"], "z": ["set", "union"]}
+    functions = [draw(st.sampled_from(collecting.get(kind, STRATIFIED))) for kind in kinds]
+    return Signature(name, tuple(kinds), tuple(functions))
 
 
 @st.composite
-def rows(draw: Draw, signature: Signature, most: int = 8) -> list[Row]:
+def rows(
+    draw: Draw, signature: Signature, most: int = 8, values: dict[str, st.SearchStrategy[Value]] = CELLS
+) -> list[Row]:
     """Rows of a predicate; a column of doubles may hold some integers."""
-    cells = [VALUES[k] if k not in "wd" or not chance(draw, 10) else VALUES["n"] for k in signature.kinds]
+    cells = [values[k] if k not in "wd" or not chance(draw, 10) else VALUES["n"] for k in signature.kinds]
     least = 0 if chance(draw, 10) else min(most, 4)
     sizes = {"min_size": least, "max_size": most} if cells else {"min_size": 1, "max_size": 1}
     return draw(st.lists(st.tuples(*cells), **sizes))  # type: ignore[no-any-return]
@@ -137,7 +175,7 @@ def rows(draw: Draw, signature: Signature, most: int = 8) -> list[Row]:
 
 
 def _argument(scope: _Scope, kind: str) -> Term:
-    draw, known = scope.draw, scope.like(kind)
+    draw, known = scope.draw, [*scope.like(kind), *(scope.like("s") if kind == "u" else [])]
     choice = draw(st.integers(0, 19))
     if choice <= 6 and known:
         return Variable(draw(st.sampled_from(known)))
@@ -193,7 +231,10 @@ def _condition(scope: _Scope) -> None:
     others = [n for k in ("i", "d") for n in scope.like(k)] if numeric else scope.like(kind)
     if chance(draw, 60):
         right = Variable(draw(st.sampled_from(sorted(others))))
-    operators = ["!=", "=="] if kind == "b" else ["!=", "<", "<=", ">", ">=", "=="]
+    if kind in "stlzuv" and chance(draw, 50):
+        scope.body.append(Condition(_test(scope)))
+        return
+    operators = ["!=", "=="] if kind in "blz" else ["!=", "<", "<=", ">", ">=", "=="]
     operator = draw(st.sampled_from(operators))
     if operator == "==" and left not in scope.assigned and chance(draw, 30):
         scope.body.append(Equation(Variable(left), right))
@@ -234,6 +275,108 @@ def _expression(scope: _Scope, kinds: str) -> Expression:
     return result
 
 
+def _call(function: str, *arguments: Expression | Value) -> Call:
+    given = (a if isinstance(a, Expression) else Constant(a) for a in arguments)
+    return Call(function, tuple(given))
+
+
+def _test(scope: _Scope) -> Expression:
+    """A boolean of the functions that give one."""
+
+    def some(*kinds: str) -> Expression:
+        return _operand(scope, *kinds)
+
+    tests: list[tuple[str, Callable[[], Expression]]] = [
+        ("s", lambda: _call("contains", some("s"), some("s"))),
+        ("s", lambda: _call("starts_with", some("s"), "a")),
+        ("s", lambda: _call("rlike", some("s"), "^[ab]$")),
+        ("s", lambda: Binary("!in", some("s"), Collection("list", (Constant("a"), some("s"))))),
+        ("in", lambda: _call("between", some("i", "n"), 0, some("n"))),
+        ("l", lambda: Binary("in", some("i", "n"), some("l"))),
+        ("l", lambda: Binary("==", some("l"), Collection("list", (some("n"), some("n"))))),
+        ("z", lambda: _call("contains", some("z"), some("n", "w"))),
+        ("z", lambda: Binary("!in", some("n"), some("z"))),
+        ("t", lambda: Binary("<", some("t"), some("t"))),
+        ("t", lambda: Binary("==", _call("year", some("t")), Constant(2024))),
+        ("u", lambda: _call("is_null", some("u"))),
+        ("u", lambda: Binary("<", some("u"), Constant("b"))),
+        ("u", lambda: Binary("==", _call("coalesce", some("u"), "a"), some("u", "s"))),
+        ("v", lambda: Unary("!", Binary("<", some("v"), some("v", "i")))),
+        (
+            "v",
+            lambda: Binary(
+                "&&", _call("is_not_null", v := some("v")), Binary(">", Binary("+", v, v), Constant(1))
+            ),
+        ),
+    ]
+    fitting = [make for kinds, make in tests if scope.bound(*kinds)]
+    return scope.draw(st.sampled_from(fitting))() if fitting else Constant(True)  # type: ignore[no-any-return]
+
+
+def _value_of(scope: _Scope, kind: str) -> Expression:
+    """An expression with functions; outside of recursion, since it may make new values."""
+
+    def some(*kinds: str) -> Expression:
+        return _operand(scope, *kinds)
+
+    values: dict[str, list[Callable[[], Expression]]] = {
+        "i": [
+            lambda: _call("string_length", some("s")),
+            lambda: _call("index_of", some("s"), "a"),
+            lambda: _call("abs", some("i", "n")),
+            lambda: _call("max", some("i", "n"), some("i", "n"), 1),
+            lambda: _call("diff", some("t"), some("t")),
+            lambda: _call("day", some("t")),
+            lambda: _call(scope.draw(st.sampled_from(["round", "floor", "ceil", "as_int"])), some("d", "w")),
+            lambda: _call("as_int", _call("as_string", some("i", "n"))),
+            lambda: _call("if", _test(scope), some("i", "n"), Binary("+", some("i", "n"), Constant(1))),
+        ],
+        "d": [
+            lambda: _call("sqrt", some("w", "n")),
+            lambda: _call("round", some("d", "w"), 1),
+            lambda: _call("as_double", some("i", "n")),
+            lambda: Binary("/", _call("min", some("d", "w"), some("i", "n")), Constant(2)),
+            lambda: Binary("/", _call("if", _test(scope), some("d", "w"), some("i", "n")), Constant(2)),
+        ],
+        "s": [
+            lambda: _call("substring", some("s"), 0, some("n")),
+            lambda: _call("concat", some("s"), "-", some("s")),
+            lambda: _call("to_upper", some("s")),
+            lambda: _call("replace", some("s"), "a", some("s")),
+            lambda: _call("as_string", some("i", "n")),
+            lambda: _call("as_string", some("t")),
+            lambda: _call("as_string", some("l")),
+            lambda: _call("if", _test(scope), some("s"), some("s")),
+        ],
+        "t": [
+            lambda: _call("if", _test(scope), some("t"), some("t")),
+            lambda: _call("as_date", _call("as_string", some("t"))),
+            lambda: _call("max", some("t"), some("t")),
+        ],
+        "l": [
+            lambda: Collection("list", (some("n"), some("n"))),
+            lambda: Binary("+", some("l"), some("l")),
+            lambda: _call("if", _test(scope), some("l"), some("l")),
+        ],
+        "z": [lambda: Collection("set", (some("n"), some("n"), Constant(1)))],
+        "u": [
+            lambda: _call("coalesce", some("u"), some("u", "s")),
+            lambda: _call("if", _test(scope), some("u", "s"), some("u")),
+        ],
+        "v": [lambda: _call("if", _call("is_null", v := some("v")), 0, Binary("+", v, Constant(1)))],
+    }
+    return scope.draw(st.sampled_from(values[kind]))()  # type: ignore[no-any-return]
+
+
+def _computed(scope: _Scope) -> None:
+    """Assign a value that functions compute."""
+    kind = scope.draw(st.sampled_from("idstlzuv"))
+    name = scope.new(kind)
+    scope.body.append(Equation(Variable(name), _value_of(scope, kind)))
+    scope.kinds[name] = kind
+    scope.assigned.add(name)
+
+
 def _assignment(scope: _Scope, recursive: bool) -> None:
     draw = scope.draw
     if scope.bound("s") and not recursive and chance(draw, 40):
@@ -258,6 +401,9 @@ def _assignment(scope: _Scope, recursive: bool) -> None:
 
 
 def _monotone_condition(scope: _Scope, name: str, keep: str) -> None:
+    if keep == "union":
+        scope.body.append(Condition(Binary("in", Constant(scope.draw(VALUES["n"])), Variable(name))))
+        return
     operators = [">", ">="] if keep == "greatest" else ["<", "<="]
     limit = Constant(scope.draw(st.integers(0, 4)))
     scope.body.append(Condition(Binary(scope.draw(st.sampled_from(operators)), Variable(name), limit)))
@@ -285,8 +431,20 @@ def _product(scope: _Scope, function: str, recursive: bool) -> Aggregate:
     return Aggregate(function, factor, (Variable(scope.draw(st.sampled_from(few))),))
 
 
+def _collecting(scope: _Scope, function: str) -> Aggregate:
+    """A collection of small integers; a set counts as its elements only for a union."""
+    own = [n for n, keep in scope.values.items() if keep == "union"]
+    if function == "munion" and own and chance(scope.draw, 70):
+        return Aggregate(function, Variable(scope.draw(st.sampled_from(own))), _contributors(scope))
+    sets = scope.bound("z") if function in ("union", "munion") else []
+    argument = Variable(scope.draw(st.sampled_from(sets))) if sets else _operand(scope, "n")
+    return Aggregate(function, argument, _contributors(scope) if function in ("union", "munion") else None)
+
+
 def _aggregate(scope: _Scope, function: str, recursive: bool) -> Aggregate:
     draw = scope.draw
+    if function in ("set", "list", "union", "munion"):
+        return _collecting(scope, function)
     if function.endswith("prod"):
         return _product(scope, function, recursive)
     if function.endswith("count"):
@@ -311,13 +469,25 @@ def _aggregate(scope: _Scope, function: str, recursive: bool) -> Aggregate:
     return Aggregate(function, argument, _contributors(scope))
 
 
+def _null(scope: _Scope) -> Expression:
+    """An existential variable, perhaps one of another head, or a Skolem term."""
+    draw = scope.draw
+    if chance(draw, 30):
+        bound = sorted(scope.kinds.keys() - scope.values.keys())
+        names = draw(st.lists(st.sampled_from(bound), max_size=2)) if bound else []
+        return Skolem(scope.invents, tuple(map(Variable, names)))
+    return Variable(draw(st.sampled_from(["N", "M"])))
+
+
 def _head(scope: _Scope, signature: Signature, at: int, value: Term | None) -> Atom:
     """The head; `value` stands at position `at`, bound variables or constants elsewhere."""
-    terms: list[Term] = []
+    terms: list[Expression] = []
     for i, kind in enumerate(signature.kinds):
         names = scope.bound(*wider(kind))
         if i == at and value is not None:
             terms.append(value)
+        elif kind in "uv" and scope.invents and chance(scope.draw, 40):
+            terms.append(_null(scope))
         elif names and not chance(scope.draw, 8):
             terms.append(Variable(scope.draw(st.sampled_from(names))))
         else:
@@ -327,17 +497,24 @@ def _head(scope: _Scope, signature: Signature, at: int, value: Term | None) -> A
 
 def _aggregated_rule(scope: _Scope, head: Signature, recursive: bool) -> Atom:
     draw = scope.draw
+    collected = [i for i, k in enumerate(head.kinds) if k in "lz"]
     if head.keep is not None:
-        function, at = draw(st.sampled_from(["mmin"] if head.keep == "least" else GREATEST)), head.position
+        function, at = head.functions[head.position], head.position
+    elif collected and not recursive and chance(draw, 70):
+        at = draw(st.sampled_from(collected))
+        function = head.functions[at]
     else:
         numeric = [i for i, k in enumerate(head.kinds) if k in "id"]
         at = draw(st.sampled_from(numeric)) if numeric and not recursive else -1
-        function = draw(st.sampled_from(STRATIFIED if at >= 0 else [*GREATEST, "mmin"]))
+        function = head.functions[at] if at >= 0 else draw(st.sampled_from([*GREATEST, "mmin"]))
     aggregate = _aggregate(scope, function, recursive)
     name = scope.new("a")
     atom = _head(scope, head, at, Variable(name))
     scope.body.append(Equation(Variable(name), aggregate))
-    if at < 0 or chance(draw, 30):
+    if function in ("set", "list", "union", "munion"):
+        if chance(draw, 20):
+            _monotone_condition(scope, name, "union")
+    elif at < 0 or chance(draw, 30):
         if recursive:
             _monotone_condition(scope, name, "least" if function == "mmin" else "greatest")
         else:
@@ -348,10 +525,17 @@ def _aggregated_rule(scope: _Scope, head: Signature, recursive: bool) -> Atom:
 
 @st.composite
 def rules(
-    draw: Draw, head: Signature, lower: Sequence[Signature], stratum: Sequence[Signature], recursive: bool
+    draw: Draw,
+    head: Signature,
+    lower: Sequence[Signature],
+    stratum: Sequence[Signature],
+    recursive: bool,
+    skolem: str = "",
 ) -> Rule:
     """One rule for `head` over predicates of lower strata and, in a recursive stratum, of its own."""
     scope = _Scope(draw, fallible=chance(draw, 5))
+    if not recursive and head.keep is None:
+        scope.invents = skolem
     for _ in range(draw(st.integers(1, 3))):
         inner = recursive and chance(draw, 45)
         _positive(scope, draw(st.sampled_from(list(stratum if inner else lower))), inner)
@@ -360,6 +544,8 @@ def rules(
             _monotone_condition(scope, name, keep)
     if chance(draw, 35):
         _assignment(scope, recursive)
+    if skolem and not recursive and chance(draw, 60):
+        _computed(scope)
     if chance(draw, 25):
         _negative(scope, draw(st.sampled_from(list(lower))))
     for _ in range(draw(st.sampled_from([0, 0, 1, 2])) if scope.kinds and not scope.fallible else 0):
@@ -377,18 +563,18 @@ def rules(
 
 
 @st.composite
-def _stratum(draw: Draw, number: int) -> list[Signature]:
+def _stratum(draw: Draw, number: int, kinds: str) -> list[Signature]:
     result = []
     for i in range(draw(st.integers(1, 2))):
         name = f"p{number}{'ab'[i]}"
-        signature = draw(signatures(name))
+        signature = draw(signatures(name, kinds))
         if chance(draw, 40):
-            keep = draw(st.sampled_from(["greatest", "least"]))
+            keep = draw(st.sampled_from(["greatest", "least", *(["union"] if kinds == WHOLE else [])]))
             signature = _keyed(draw, signature, keep)
         result.append(signature)
     keeps = [s.keep for s in result if s.keep]
     if keeps and chance(draw, 40):
-        copies = _keyed(draw, draw(signatures(f"p{number}c")), draw(st.sampled_from(keeps)))
+        copies = _keyed(draw, draw(signatures(f"p{number}c", kinds)), draw(st.sampled_from(keeps)))
         result.append(replace(copies, copies=True))
     return result
 
@@ -397,25 +583,60 @@ def _keyed(draw: Draw, signature: Signature, keep: str) -> Signature:
     """The signature with a further position, which holds the value."""
     key = signature.kinds[:2]
     at = draw(st.integers(0, len(key)))
-    return Signature(signature.name, (*key[:at], draw(st.sampled_from("id")), *key[at:]), keep, at)
+    value = "z" if keep == "union" else draw(st.sampled_from("id"))
+    function = draw(st.sampled_from({"least": ["mmin"], "greatest": GREATEST, "union": ["munion"]}[keep]))
+    functions = signature.functions
+    return Signature(
+        signature.name,
+        (*key[:at], value, *key[at:]),
+        (*functions[:at], function, *functions[at:]),
+        keep,
+        at,
+    )
+
+
+def _dependency(draw: Draw, known: Sequence[Signature]) -> list[Clause]:
+    """An equality of two values at a position that can hold nulls, or a constraint."""
+    places = [(s, i) for s in known for i, k in enumerate(s.kinds) if k in "uv" and s.keep is None]
+    if not places:
+        return []
+    signature, at = draw(st.sampled_from(places))
+    same = draw(st.integers(0, len(signature.kinds) - 1))
+
+    def atom(prefix: str, last: str) -> Atom:
+        names = [f"_{prefix}{i}" for i in range(len(signature.kinds))]
+        names[same], names[at] = "K", last
+        return Atom(signature.name, tuple(map(Variable, names)))
+
+    if chance(draw, 40):
+        test = Condition(Call("is_null", (Variable("X"),)))
+        return [Constraint((atom("a", "X"), test, Condition(Binary("==", Variable("X"), Constant("a")))))]
+    if same == at:
+        return []
+    return [Equality(Variable("X"), Variable("Y"), (atom("a", "X"), atom("b", "Y")))]
 
 
 @st.composite
-def cases(draw: Draw, strata: int = 3) -> Case:
+def cases(draw: Draw, strata: int = 3, whole: bool = False) -> Case:
     """A random program with data for its input predicates and some facts in the text."""
-    base = [draw(signatures(f"e{i}")) for i in range(draw(st.integers(1, 3)))]
-    base.append(Signature("e", draw(st.sampled_from([("i", "i"), ("n", "n", "w"), ("s", "s", "d")]))))
+    kinds = WHOLE if whole else PLAIN
+    base = [draw(signatures(f"e{i}", kinds)) for i in range(draw(st.integers(1, 3)))]
+    base.append(_signature(draw, "e", draw(st.sampled_from([("i", "i"), ("n", "n", "w"), ("s", "s", "d")]))))
     known, clauses = list(base), list[Clause]()
     for number in range(draw(st.integers(1, strata))):
-        stratum, recursive = draw(_stratum(number)), chance(draw, 60)
+        stratum, recursive = draw(_stratum(number, kinds)), chance(draw, 35 if whole else 60)
+        skolem = f"f{number}" if whole else ""
         for head in stratum:
             for _ in range(draw(st.integers(1, 3))):
-                clauses.append(draw(rules(head, known, stratum, recursive)))
+                clauses.append(draw(rules(head, known, stratum, recursive, skolem)))
         known += stratum
+    if whole and chance(draw, 25):
+        clauses += _dependency(draw, known)
     for signature in known:
         if chance(draw, 25):
             clauses += [
-                Fact(Atom(signature.name, tuple(map(Constant, row)))) for row in draw(rows(signature, 2))
+                Fact(Atom(signature.name, tuple(map(Constant, row))))
+                for row in draw(rows(signature, 2, VALUES))
             ]
     facts = {s.name: draw(rows(s)) for s in known if s in base or chance(draw, 10)}
     for name in [n for n, given_rows in facts.items() if not given_rows and chance(draw, 50)]:

@@ -191,6 +191,119 @@ def test_an_aggregate_of_a_lower_stratum_may_tell_contributions_apart():
     assert found["many"] == {(2,)}
 
 
+# --- every aggregate ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "argument", "contributors"),
+    [
+        ("munion(Y)", "munion", "Y", ("X", "Y", "W")),
+        ("union(Y,<W>)", "union", "Y", ("W",)),
+        ("set(Y)", "set", "Y", ("X", "Y", "W")),
+        ("list(Y + 1,<Y>)", "list", "Y + 1", ("Y",)),
+        ("median(W)", "median", "W", ("X", "Y", "W")),
+        ("sum(W)", "sum", "W", ("X", "Y", "W")),
+        ("sum(1,<Y>)", "sum", "1", ("Y",)),
+        ("count(Y)", "count", None, ("Y",)),
+        ("mcount()", "mcount", None, ("X", "Y", "W")),
+        ("msum(W,[X],[Y])", "msum", "W", ("Y",)),
+        ("mprod(W,[X],[])", "mprod", "W", ()),
+        ("set([Y, 1])", "set", "[Y, 1]", ("X", "Y", "W")),
+    ],
+)
+def test_forms(call, function, argument, contributors):
+    (rule,) = load_text(f"e(1,2,3). p(X,S) :- e(X,Y,W), S = {call}.").rules
+    found = rule.aggregation
+    assert (found.function, found.argument and str(found.argument)) == (function, argument)
+    assert (found.group, found.contributors) == (("X",), contributors)
+
+
+def test_sets_that_grow_in_recursion_are_kept_by_their_union():
+    program = load_text(
+        """s(X,{}) :- e(X,_). s(X,S) :- t(X,S). t(X,S) :- e(Y,X), s(Y,T), S = munion(T).
+        t(X,S) :- f(X,Y), S = munion(Y). f(1,2). e(1,2)."""
+    )
+    assert program.keyed == {"t": Keyed(1, "union"), "s": Keyed(1, "union")}
+    found = [r.aggregation.contributors for r in program.rules if r.aggregation]
+    assert found == [("Y", "X"), ("X", "Y")]
+
+
+@pytest.mark.parametrize("function", ["list", "set", "union"])
+def test_collections_are_stratified(function):
+    with pytest.raises(ProgramError) as caught:
+        load_text(f"e(1,2). p(X,S) :- q(X,S). q(X,S) :- p(X,Y), S = {function}(Y).")
+    [diagnostic] = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == (
+        "E106",
+        "`q` depends on an aggregate of itself: q -> p -> q",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("p(X,S) :- e(X,Y), S = msum(Y). p(X,S) :- e(X,Y), S = mmin(Y).", "E119"),
+        ("p(X,S) :- e(X,Y), S = munion(Y). p(X,S) :- e(X,Y), S = mmax(Y).", "E119"),
+        ("p(X,S) :- e(X,Y), S = avg(Y). p(X,S) :- e(X,Y), S = median(Y).", "E119"),
+        ("p(1,S) :- e(_,Y), S = mmin(Y). p(2,S) :- e(_,Y), S = mmax(Y).", "E119"),
+        ("p(X,S) :- e(X,Y), S = mmin(Y). p(X,#f(X)) :- e(X,_).", "E119"),
+        ("p(X,S) :- e(X,Y), S = mmin(Y). p(S,X) :- e(X,Y), S = mmin(Y).", "E115"),
+        ("p(1,S) :- e(_,Y), S = avg(Y). p(2,S) :- e(_,Y), S = median(Y).", None),
+        ("p(1,S) :- e(_,Y), S = msum(Y). p(2,S) :- e(_,Y), S = mmax(Y).", None),
+        ("p(X,S) :- e(X,Y), S = msum(Y). p(X,S) :- e(X,Y), S = sum(Y).", None),
+        ("p(X,S) :- e(X,Y), S = msum(Y). p(X,Y) :- e(X,Y).", None),
+        ("p(X,S) :- e(X,Y), S = avg(Y). p(X,#f(X)) :- e(X,_).", None),
+    ],
+)
+def test_rules_of_a_predicate_agree_on_what_a_position_holds(text, found):
+    if found is None:
+        assert load_text(text + " e(1,2).").rules
+        return
+    with pytest.raises(ProgramError) as caught:
+        load_text(text + " e(1,2).")
+    assert [d.code for d in caught.value.diagnostics] == [found]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (
+            "n(X,C,[C]) :- k(X,C).",
+            """\
+<text>:1:1: error[E116]: the head of a recursive rule holds `[C]`, computed from the aggregate C
+  1 | n(X,C,[C]) :- k(X,C).
+    | ^^^^^^^^^^
+  <text>:1:15: C is an aggregate of `k`
+  1 | n(X,C,[C]) :- k(X,C).
+    |               ^^^^^^
+  note: an aggregate in recursion improves step by step, and what is computed from it stays
+  help: if it grows with C, write `T1 = mmax([C])`""",
+        ),
+        (
+            "n(X,C,N) :- k(X,C).",
+            """\
+<text>:1:1: error[E116]: the head of a recursive rule holds N, a null of the aggregate C
+  1 | n(X,C,N) :- k(X,C).
+    | ^^^^^^^^
+  <text>:1:13: C is an aggregate of `k`
+  1 | n(X,C,N) :- k(X,C).
+    |             ^^^^^^
+  note: an aggregate in recursion improves step by step, and what is computed from it stays
+  help: make the null in a rule outside of the recursion""",
+        ),
+    ],
+)
+def test_no_list_and_no_null_of_an_improving_value(rule, message):
+    with pytest.raises(ProgramError) as caught:
+        load_text(f"{rule}\ne(1,2). n(X,1,1) :- e(X,_). k(X,C) :- e(Y,X), n(Y,_,_), C = mcount(Y).")
+    assert str(caught.value) == message
+
+
+def test_a_term_of_the_group_may_stand_beside_an_aggregate_in_recursion():
+    text = "n(X,1,[X]) :- e(X,_). n(X,C,[X]) :- e(Y,X), n(Y,_,_), C = mcount(Y)."
+    assert load_text(text + " e(1,2).").keyed == {"n": Keyed(1, "greatest")}
+
+
 # --- growth -------------------------------------------------------------------------------------------------
 
 
@@ -236,7 +349,7 @@ def test_an_overflow_on_the_way_to_a_finite_total_is_none(function, values, tota
 
 def test_a_better_contribution_may_take_a_total_to_the_end_of_the_range():
     text = "t(X,1.5e307) :- s(X). t(X,S) :- t(Y,V), e(Y,X), S = msum(V * 5.0,<Y>)."
-    program = load_text(text + " t(X,M) :- big(X,B), M = mmax(B).")
+    program = load_text(text + " t(X,B) :- big(X,B).")
     found = dict(both(program, s=[(1,), (2,)], e=[(1, 3), (2, 3)], big=[(2, 2e307)])["t"])
     assert found[3] == math.fsum([7.5e307, 1e308])
 

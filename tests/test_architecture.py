@@ -38,12 +38,13 @@ def within(name: str, packages: tuple[str, ...]) -> bool:
 
 
 def offences(where: tuple[str, ...], forbidden: tuple[str, ...]) -> list[str]:
+    """Forbidden imports; what is within `where` itself is never forbidden."""
     return [
         f"{module(path)} imports {name}"
         for path in FILES
         if within(module(path), where)
         for name in imports(path)
-        if within(name, forbidden)
+        if within(name, forbidden) and not within(name, where)
     ]
 
 

@@ -1,34 +1,71 @@
 """Every folder of ``tests/programs`` is a test: adding one needs no code.
 
-``program.vada`` is evaluated on the tables ``in/<predicate>.csv``, whose header says ``name:type``, by both
-engines, and must give the tables ``out/<predicate>.csv``; or it fails with a message that holds the text of
-``error.txt``.
+``program.vada`` is evaluated on the tables ``in/<predicate>.csv`` by both engines, and must give the tables
+``out/<predicate>.csv``; or it fails with a message that holds the text of ``error.txt``. With ``warnings.txt``, the
+warnings of checking and running it are exactly that text. Whatever else is in the folder (included rule files,
+sources of ``@bind``) lies beside the program when it runs.
+
+The header of a table says ``name:type``. Lists, sets and values of type ``any`` are written as the language writes
+them; there ``_:n1`` is a labelled null, and the names of nulls do not matter. Programs with sources or with ``@post``
+of their own run as users run them, through `kgreason.reason`.
+
+The naive evaluator has no static types: errors E5xx are the fast engine's alone. It words its errors in its own way.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from kgreason import reason
 from kgreason.analysis.check import load_file
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine import naive
 from kgreason.engine.table import Facts
-from kgreason.errors import EvaluationError, ProgramError
-from kgreason.lang.values import Value
+from kgreason.errors import DataError, EvaluationError, ProgramError, render_all
+from kgreason.lang.ast import Collection, Constant, Expression, Fact, Skolem
+from kgreason.lang.parser import parse
+from kgreason.lang.values import Null, Value
+from tests.isomorphism import isomorphic
 
 CASES = sorted(p.parent for p in (Path(__file__).parent / "programs").glob("*/program.vada"))
+Tables = dict[str, set[tuple[Value, ...]]]
+
+
+def written(text: str) -> Value:
+    """A value as the language writes it, or a labelled null."""
+    nulls = re.sub(r"_:n(\d+)", r"#n(\1)", text)
+    (fact,) = parse(f"v({nulls}).").clauses
+    assert isinstance(fact, Fact)
+    return value(fact.atom.arguments[0])
+
+
+def value(node: Expression) -> Value:
+    if isinstance(node, Collection):
+        elements = map(value, node.elements)
+        return tuple(elements) if node.kind == "list" else frozenset(elements)
+    if isinstance(node, Skolem):
+        return Null(int(str(node.arguments[0])))
+    assert isinstance(node, Constant)
+    return node.value
+
+
 TYPES: dict[str, Callable[[str], Value]] = {
     "int": int,
     "double": float,
     "string": str,
-    "boolean": lambda text: text == "true",
+    "boolean": lambda text: {"true": True, "false": False}[text],
+    "date": datetime.fromisoformat,
+    "list": written,
+    "set": written,
+    "any": written,
 }
-Tables = dict[str, set[tuple[Value, ...]]]
 
 
 def table(path: Path) -> set[tuple[Value, ...]]:
@@ -45,40 +82,63 @@ def tables(folder: Path) -> Tables:
     return {path.stem: table(path) for path in sorted(folder.glob("*.csv"))}
 
 
-def fast(program: CheckedProgram, facts: Tables) -> Tables:
+def connected(program: CheckedProgram) -> bool:
+    return bool(program.binds or program.queries_bound or program.posts)
+
+
+def given_rows(facts: Tables) -> Facts:
+    return Facts.from_rows({predicate: sorted(rows, key=repr) for predicate, rows in facts.items() if rows})
+
+
+def fast(program: CheckedProgram, facts: Tables) -> tuple[Tables, str]:
     from kgreason.engine.seminaive import evaluate
 
-    given = Facts.from_rows({predicate: sorted(rows) for predicate, rows in facts.items() if rows})
-    found = evaluate(program, given).facts
-    return {p: set(found.rows(p)) if found.count(p) else set() for p in program.outputs}
+    result = reason(program) if connected(program) else evaluate(program, given_rows(facts))
+    found = result.facts
+    warnings = render_all((*program.warnings, *result.warnings), program.text)
+    return {p: set(found.rows(p)) if found.count(p) else set() for p in program.outputs}, warnings
 
 
-def slow(program: CheckedProgram, facts: Tables) -> Tables:
+def slow(program: CheckedProgram, facts: Tables) -> tuple[Tables, None]:
+    if program.posts:
+        pytest.skip("what @post does is no part of the evaluation")
+    if connected(program):
+        from kgreason.graph.io.load import load_facts
+
+        loaded = load_facts(program, {})
+        facts = {p: set(loaded.rows(p)) for p in loaded.tables}
     found = naive.evaluate(program, facts)
-    return {p: found.get(p, set()) for p in program.outputs}
+    return {p: found.get(p, set()) for p in program.outputs}, None
 
 
 @pytest.mark.parametrize("engine", [fast, slow])
 @pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
 def test_program(
     case: Path,
-    engine: Callable[[CheckedProgram, Tables], Tables],
+    engine: Callable[[CheckedProgram, Tables], tuple[Tables, str | None]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shutil.copy(case / "program.vada", tmp_path)
+    shutil.copytree(case, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    error = case / "error.txt"
-    if error.exists():
-        with pytest.raises((ProgramError, EvaluationError)) as caught:
-            engine(load_file("program.vada"), tables(case / "in"))
-        assert error.read_text(encoding="utf-8").strip() in str(caught.value)
+    given = tables(Path("in"))
+    if Path("error.txt").exists():
+        _fails(Path("error.txt").read_text(encoding="utf-8").strip(), engine, given)
         return
-    found = engine(load_file("program.vada"), tables(case / "in"))
-    for predicate, expected in tables(case / "out").items():
-        assert typed(found[predicate]) == typed(expected), predicate
+    found, warnings = engine(load_file("program.vada"), given)
+    expected = tables(Path("out"))
+    assert expected or Path("warnings.txt").exists(), "the folder tests nothing"
+    assert expected.keys() <= found.keys()
+    compared = {p: found[p] for p in expected}
+    assert isomorphic(compared, expected, typed=True), f"{compared} is not {expected}"
+    if Path("warnings.txt").exists() and warnings is not None:
+        assert warnings == Path("warnings.txt").read_text(encoding="utf-8").strip()
 
 
-def typed(rows: set[tuple[Value, ...]]) -> set[tuple[tuple[str, Value], ...]]:
-    """Rows in which 1, 1.0 and true differ."""
-    return {tuple((type(v).__name__, v) for v in row) for row in rows}
+def _fails(text: str, engine: Callable[[CheckedProgram, Tables], object], given: Tables) -> None:
+    if engine is slow and "error[E5" in text:
+        pytest.skip("the naive evaluator has no static types")
+    with pytest.raises((ProgramError, EvaluationError, DataError)) as caught:
+        engine(load_file("program.vada"), given)
+    if engine is fast or isinstance(caught.value, ProgramError):
+        assert text in str(caught.value)

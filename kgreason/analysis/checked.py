@@ -164,6 +164,7 @@ class Bind:
     """Where the facts of an input predicate come from: ``@bind(predicate, source options, folder, file)``.
 
     `options` are the ``key='value'`` words behind the source name; `path` is resolved against the rule file.
+    Of the databases sqlite and duckdb `path` is the file and `table` the last argument; else `table` is empty.
     """
 
     predicate: str
@@ -171,13 +172,15 @@ class Bind:
     options: Mapping[str, str]
     path: str
     span: Span = field(compare=False, repr=False)
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """``@qbind(predicate, source options, outer, query)``: facts are the rows of an SQL query.
 
-    `path` is the database file, resolved against the rule file (empty: tables are files named in the query).
+    `source` is ``sqlite`` or ``duckdb``. `path` is the database file or, for duckdb, a folder, resolved against the
+    rule file; empty (duckdb only): tables are files named in the query, relative to the folder of ``span.file``.
     """
 
     predicate: str
@@ -192,7 +195,24 @@ class Query:
 class Post:
     """``@post(predicate, "operation(arguments)")``: what is done with the facts of an output before it is given out.
 
-    `operation` is a name such as ``orderby``; positions in `arguments` count from 1 and are negative for descending.
+    Operations are carried out in the order of the text, ``prelimit`` before all others. Positions count from 1 and
+    lie within the arity. Before the first one the facts stand in the order of their values.
+
+    ==================  =========================================================================================
+    `operation`         what it does with `arguments`
+    ==================  =========================================================================================
+    certain             ``()``: drop facts that hold a null
+    unique              positions, perhaps none: the first fact for each combination of values there (of all
+                        values, where there are no positions)
+    min, max            positions, at least one: for each group (equal values at all other positions) the facts whose
+                        values at these positions, compared one after the other, are least (greatest)
+    argmin, argmax      one position, then those of the group, perhaps none (``argmin(3,<1,2>)`` is ``(3, 1, 2)``):
+                        for each group the facts whose value at the first position is least (greatest), all of them
+                        if several are
+    orderby             positions, at least one, negative for descending order; the sort is stable
+    limit               ``(n,)``: keep the first n facts
+    prelimit            ``(n,)``: keep the first n facts before anything else is done
+    ==================  =========================================================================================
     """
 
     predicate: str

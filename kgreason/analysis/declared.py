@@ -48,7 +48,6 @@ def check_declared(
         _check_derived(notes, heads, findings)
         _check_sums(notes, findings)
         _check_mentioned(notes, arities, findings)
-    _check_writes(notes, heads, findings)
 
 
 def _check_derived(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
@@ -81,15 +80,15 @@ def _check_sums(notes: Annotations, findings: Findings) -> None:
 def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Findings) -> None:
     """Point out annotations of a predicate that nothing but data can know; an output of it is an error."""
     known = frozenset(mentioned)
-    sourced = {p for name in ("bind", "input") for p in notes.named[name]}
+    sourced = {p for name in ("bind", "qbind", "input") for p in notes.named[name]}
     shown = {p for name in ("output", "edge", "node") for p in notes.named[name]}
     told = {*known, *(sourced & shown)}
-    for name in ("edge", "node", "mapping", "bind", "input", "output"):
+    for name in ("edge", "node", "mapping", "bind", "qbind", "post", "input", "output"):
         for predicate, span in notes.named[name].items():
             if predicate in told:
                 continue
             told.add(predicate)
-            other = "output" if name in ("mapping", "bind", "input") else "input"
+            other = "output" if name in ("mapping", "bind", "qbind", "input") else "input"
             closest = suggest(predicate, known)
             findings.add(
                 # beside rules, an output that they do not know is a slip, and would pass for an empty one
@@ -99,19 +98,6 @@ def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Fin
                 hint=f"did you mean {closest!r}?"
                 if closest
                 else f'if only data hold it, say so: @{other}("{predicate}")',
-            )
-
-
-def _check_writes(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
-    """Refuse binds of outputs: in Vadalog they write."""
-    for bind in notes.binds:
-        name = bind.predicate
-        if name in heads and name in notes.named["output"] and name not in notes.named["input"]:
-            findings.add(
-                "E207",
-                f"@bind of the output `{name}`: writing is not supported by this version",
-                bind.span,
-                hint="use --out of the command line",
             )
 
 

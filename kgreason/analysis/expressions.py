@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from kgreason.analysis.calls import check_call, check_membership, static_type
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import (
     Aggregate,
     Binary,
     Call,
+    Collection,
     Constant,
     Expression,
+    Skolem,
     Unary,
     Unsupported,
     Variable,
 )
-from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
+from kgreason.lang.values import Value, identity
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 ORDERS = frozenset({"<", "<=", ">", ">="})
 ARITHMETIC = frozenset("+-*/%")
+MEMBERSHIP = frozenset({"in", "!in"})
 _LOGIC = frozenset({"&&", "||"})
 
 
@@ -32,13 +37,32 @@ def walk(node: Expression) -> Iterator[Expression]:
         case Binary():
             yield from walk(node.left)
             yield from walk(node.right)
-        case Call():
+        case Call() | Skolem():
             for argument in node.arguments:
                 yield from walk(argument)
+        case Collection():
+            for element in node.elements:
+                yield from walk(element)
         case Aggregate():
             if node.argument is not None:
                 yield from walk(node.argument)
             yield from node.contributors or ()
+
+
+def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Replace each node by what `change` makes of it, from the leaves up; contributors stay."""
+    match node:
+        case Unary():
+            node = replace(node, operand=rewrite(node.operand, change))
+        case Binary():
+            node = replace(node, left=rewrite(node.left, change), right=rewrite(node.right, change))
+        case Call() | Skolem():
+            node = replace(node, arguments=tuple(rewrite(a, change) for a in node.arguments))
+        case Collection():
+            node = replace(node, elements=tuple(rewrite(e, change) for e in node.elements))
+        case Aggregate() if node.argument is not None:
+            node = replace(node, argument=rewrite(node.argument, change))
+    return change(node)
 
 
 def variables(node: Expression) -> tuple[Variable, ...]:
@@ -51,6 +75,44 @@ def names(node: Expression) -> frozenset[str]:
     return frozenset(v.name for v in variables(node))
 
 
+def fold(node: Expression, findings: Findings) -> Expression:
+    """Make a constant of each list and set whose elements are constants.
+
+    Examples
+    --------
+    >>> fold(Collection("set", (Constant(1), Constant(0.5))), Findings())
+    Constant(value=frozenset({0.5, 1.0}))
+    """
+
+    def change(part: Expression) -> Expression:
+        if not isinstance(part, Collection):
+            return part
+        values = tuple(e.value for e in part.elements if isinstance(e, Constant))
+        if len(values) < len(part.elements):
+            return part
+        if part.kind == "list":
+            return Constant(values, span=part.span)
+        return Constant(_set(values, part, findings), span=part.span)
+
+    return rewrite(node, change)
+
+
+def _set(values: tuple[Value, ...], node: Collection, findings: Findings) -> frozenset[Value]:
+    if any(type(v) is float for v in values):
+        values = tuple(float(v) if type(v) is int else v for v in values)
+    result = frozenset(values)
+    truths = any(isinstance(v, bool) for v in values) and any(type(v) in (int, float) for v in values)
+    if truths or len(result) < len(set(map(identity, values))):
+        findings.add(
+            "E122",
+            f"the set `{node}` mixes booleans and numbers",
+            node.span,
+            note="a set holds booleans or numbers, not both; integers become doubles beside doubles",
+            hint="write a list: [...]",
+        )
+    return result
+
+
 def supported(node: Expression, findings: Findings) -> bool:
     """Whether this version runs the expression; says why not."""
     fine = True
@@ -61,51 +123,19 @@ def supported(node: Expression, findings: Findings) -> bool:
                     "E203",
                     f"{part.feature}: `{_short(part.text)}` is not supported by this version",
                     part.span,
-                    note="terms are integers, doubles, strings, booleans and variables",
+                    note="terms are variables, numbers, strings, booleans, dates, lists, sets and Skolem terms",
                 )
                 fine = False
             case Call():
-                _refuse_call(part, findings)
-                fine = False
-            case Binary() if part.operator in ("in", "!in"):
-                findings.add(
-                    "E203",
-                    f"the operator `{part.operator}` is not supported by this version",
-                    part.span,
-                    hint="make the values facts, `allowed(1). allowed(2).`, and test `allowed(X)`",
-                )
-                fine = False
+                fine &= check_call(part, findings)
+            case Binary() if part.operator in MEMBERSHIP:
+                fine &= check_membership(part, findings)
     return fine
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 60 else line[:57] + "..."
-
-
-def _refuse_call(call: Call, findings: Findings) -> None:
-    name = call.function
-    if name in FUNCTIONS:
-        findings.add("E202", f"the function `{name}` is not supported by this version", call.span)
-    elif ":" in name:
-        library = name.split(":")[0]
-        findings.add("E202", f"library functions (`{library}:`) are not supported by this version", call.span)
-    elif name in AGGREGATES:
-        findings.add(
-            "E112",
-            f"`{name}` takes one expression and its contributors",
-            call.span,
-            hint=f"write `{name}(X, <C>)`",
-        )
-    else:
-        closest = suggest(name, FUNCTIONS | AGGREGATES)
-        findings.add(
-            "E108",
-            f"there is no function `{name}`",
-            call.span,
-            note="a predicate cannot stand inside of an expression",
-            hint=f"did you mean `{closest}`?" if closest else None,
-        )
 
 
 def boolean(node: Expression) -> bool | None:
@@ -115,10 +145,15 @@ def boolean(node: Expression) -> bool | None:
             return None
         case Constant():
             return isinstance(node.value, bool)
+        case Collection() | Skolem():
+            return False
         case Unary():
             return node.operator == "!"
         case Binary():
-            return node.operator in COMPARISONS or node.operator in _LOGIC
+            return node.operator in COMPARISONS or node.operator in _LOGIC or node.operator in MEMBERSHIP
+        case Call():
+            known = static_type(node)
+            return None if known is None else known == "boolean"
         case _:
             return None
 
@@ -130,7 +165,7 @@ def well_formed(node: Expression, findings: Findings) -> bool:
         if isinstance(part, Unary | Binary):
             wanted = part.operator in _LOGIC or part.operator == "!"
             operands = (part.operand,) if isinstance(part, Unary) else (part.left, part.right)
-            if part.operator in ("==", "!="):
+            if part.operator in ("==", "!=", "in", "!in"):
                 continue
             for operand in operands:
                 if boolean(operand) is (not wanted):

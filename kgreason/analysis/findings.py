@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from kgreason.errors import Diagnostic, Span
 
 
@@ -10,6 +12,12 @@ class Findings:
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
         self._all = list(diagnostics)
+        self.files: tuple[str, ...] = ()
+        """Names of the files in the order in which `all` takes them."""
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add findings of the parser."""
+        self._all.extend(diagnostics)
 
     def add(
         self,
@@ -27,8 +35,9 @@ class Findings:
 
     @property
     def all(self) -> tuple[Diagnostic, ...]:
-        """In the order of the text."""
-        return tuple(sorted(self._all, key=_position))
+        """In the order of the text, file by file."""
+        number = {file: i for i, file in enumerate(self.files)}
+        return tuple(sorted(self._all, key=lambda d: _position(d, number)))
 
     @property
     def errors(self) -> bool:
@@ -36,6 +45,8 @@ class Findings:
         return any(d.severity == "error" for d in self._all)
 
 
-def _position(diagnostic: Diagnostic) -> tuple[int, int, str]:
+def _position(diagnostic: Diagnostic, number: Mapping[str, int]) -> tuple[int, int, int, str]:
     span = diagnostic.span
-    return (span.line, span.column, diagnostic.code) if span else (0, 0, diagnostic.code)
+    if span is None:
+        return (-1, 0, 0, diagnostic.code)
+    return (number.get(span.file, 0), span.line, span.column, diagnostic.code)

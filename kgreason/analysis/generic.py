@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
-from kgreason.analysis.expressions import ARITHMETIC, COMPARISONS, ORDERS, names, walk
+from kgreason.analysis.expressions import ARITHMETIC, COMPARISONS, MEMBERSHIP, ORDERS, names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.errors import Diagnostic, Span
-from kgreason.lang.ast import Binary, Constant, Expression, Term, Unary, Variable
+from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Term, Unary, Variable
 
 Position = tuple[str, int]
 
@@ -45,6 +45,7 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
     for fact in program.facts:
         _check_fact(fact, positions, findings)
     for rule in program.rules:
+        _check_nulls(rule, program, findings)
         _Rule(rule, positions, findings).check()
     for predicate in program.derived:
         _check_derived(predicate, program, positions, findings)
@@ -181,6 +182,31 @@ def _check_derived(
     )
 
 
+def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings) -> None:
+    """Refuse rules that make nulls, merge them or stop the run."""
+    steps = (*rule.before, *rule.after)
+    terms = (n for step in steps for n in walk(step.expression) if isinstance(n, Skolem))
+    term = next(terms, None)
+    if any(u.predicate == rule.head.predicate for u in program.unifications):
+        what = "merges values that its body finds"
+    elif any(d.predicate == rule.head.predicate for d in program.denials):
+        what = "is a constraint"
+    elif rule.inventions:
+        made = dict.fromkeys("`_`" if i.variable.startswith("_") else i.variable for i in rule.inventions)
+        what = f"invents a null for {', '.join(made)}"
+    elif term:
+        what = f"makes the null `{term}`"
+    else:
+        return
+    findings.add(
+        "E408",
+        f"the rule {what}, which anonymization cannot follow",
+        rule.span,
+        note="an anonymized graph is judged by the edges that rules derive from vertices and weights alone",
+        hint="leave the rule out of the rule file for anonymization",
+    )
+
+
 class _Rule:
     """The checks of one rule."""
 
@@ -231,6 +257,9 @@ class _Rule:
         self._report("E404", message, term.span)
 
     def _check_expression(self, node: Expression) -> None:
+        if isinstance(node, Call | Collection):
+            self._check_call(node)
+            return
         if isinstance(node, Unary) and self._is_vertex(node.operand):
             self._report("E405", f"`{node}` computes with the vertex {node.operand}", node.span)
         if not isinstance(node, Binary):
@@ -243,10 +272,23 @@ class _Rule:
             self._report("E405", f"`{node}` compares vertices by their names", node.span)
         elif node.operator in ARITHMETIC:
             self._report("E405", f"`{node}` computes with the vertex {held[0]}", node.span)
-        elif node.operator in COMPARISONS and len(held) == 1:
+        elif node.operator in COMPARISONS | MEMBERSHIP and len(held) == 1:
             other = sides[1] if held[0] is sides[0] else sides[0]
             what = f"the constant {other}" if isinstance(other, Constant) else f"`{other}`, which is none"
             self._report("E404", f"the vertex {held[0]} is compared with {what}", node.span)
+
+    def _check_call(self, node: Call | Collection) -> None:
+        """Refuse functions of vertices: their names are all that a function could see."""
+        parts = node.elements if isinstance(node, Collection) else node.arguments
+        for part in parts:
+            if self._is_vertex(part):
+                self.findings.add(
+                    "E408",
+                    f"`{node}` takes the vertex {part}",
+                    node.span,
+                    note=_NAMES,
+                    hint="functions may take weights and counts",
+                )
 
     def _is_vertex(self, node: Expression) -> bool:
         return isinstance(node, Variable) and node.name in self.vertices

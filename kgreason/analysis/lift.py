@@ -10,17 +10,21 @@ from kgreason.analysis.checked import (
     CheckedAtom,
     CheckedProgram,
     CheckedRule,
+    Filter,
     Keyed,
+    Step,
     Stratum,
 )
-from kgreason.lang.ast import Variable
+from kgreason.analysis.expressions import rewrite
+from kgreason.lang.ast import Expression, Skolem, Variable
 
 
 def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
     """Make a program that reasons on disjoint databases, its parts, in one run.
 
     Facts of different parts never meet: each atom of a rule has the same first argument. Facts written in the
-    file hold in every part. Sources are dropped: the caller supplies the facts, those of `part` included.
+    file hold in every part, and each null is of one part. Sources are dropped: the caller supplies the facts,
+    those of `part` included.
 
     Parameters
     ----------
@@ -28,6 +32,11 @@ def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
         Any checked program.
     part
         Name of a unary predicate, not used in `program`, that lists the parts.
+
+    Raises
+    ------
+    ValueError
+        If the program uses `part`, or has equalities or constraints: those speak of all parts at once.
 
     Examples
     --------
@@ -40,6 +49,8 @@ def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
     """
     if part in program.arities:
         raise ValueError(f"the program uses the predicate {part!r} itself")
+    if program.unifications or program.denials:
+        raise ValueError("a program with equalities or constraints cannot be lifted")
     facts = [_lift_fact(atom, part) for atom in program.facts]
     derived = program.heads
     given = {rule.head.predicate: None for rule in facts if rule.head.predicate not in derived}
@@ -86,19 +97,35 @@ def _lift_rule(rule: CheckedRule, part: str) -> CheckedRule:
         head=_lift_atom(rule.head, variable),
         positives=positives or (_part(part, variable, rule.head),),
         negatives=tuple(_lift_atom(a, variable) for a in rule.negatives),
-        aggregation=rule.aggregation and _lift_aggregation(rule.aggregation, variable.name),
+        before=tuple(_lift_step(s, variable) for s in rule.before),
+        after=tuple(_lift_step(s, variable) for s in rule.after),
+        aggregation=rule.aggregation and _lift_aggregation(rule.aggregation, variable),
+        inventions=tuple(replace(i, frontier=(variable.name, *i.frontier)) for i in rule.inventions),
     )
 
 
-def _lift_aggregation(aggregation: Aggregation, variable: str) -> Aggregation:
-    return replace(aggregation, group=(variable, *aggregation.group))
+def _lift_step(step: Step, variable: Variable) -> Step:
+    return replace(step, expression=_lift_nulls(step.expression, variable))
+
+
+def _lift_nulls(expression: Expression, variable: Variable) -> Expression:
+    """Give each Skolem term the part as a further argument."""
+    return rewrite(
+        expression,
+        lambda n: replace(n, arguments=(variable, *n.arguments)) if isinstance(n, Skolem) else n,
+    )
+
+
+def _lift_aggregation(aggregation: Aggregation, variable: Variable) -> Aggregation:
+    argument = aggregation.argument and _lift_nulls(aggregation.argument, variable)
+    return replace(aggregation, argument=argument, group=(variable.name, *aggregation.group))
 
 
 def _fresh(rule: CheckedRule) -> str:
     """A variable that the rule does not use."""
     steps = (*rule.before, *rule.after)
     used = set(chain.from_iterable(a.variables for a in (rule.head, *rule.positives, *rule.negatives)))
-    used |= {getattr(step, "variable", "") for step in steps}
+    used |= {step.variable for step in (*steps, *rule.inventions) if not isinstance(step, Filter)}
     if rule.aggregation:
         used.add(rule.aggregation.variable)
     name = "Part"

@@ -9,8 +9,9 @@ from typing import Literal
 from kgreason.analysis.aggregation import IN_RECURSION
 from kgreason.analysis.checked import STRATIFIED
 from kgreason.analysis.findings import Findings
+from kgreason.analysis.rules import Written
 from kgreason.errors import Span
-from kgreason.lang.ast import Aggregate, Atom, Equation, Negation, Rule
+from kgreason.lang.ast import Aggregate, Atom, Equation, Negation
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Dependency:
         return f"`{self.head}` depends on `{self.body}`{through[self.kind]}"
 
 
-def dependencies(rules: Iterable[Rule]) -> list[Dependency]:
+def dependencies(rules: Iterable[Written]) -> list[Dependency]:
     """All edges of the dependency graph; also those of rules with other mistakes."""
     edges = []
     for rule in rules:
@@ -41,7 +42,7 @@ def dependencies(rules: Iterable[Rule]) -> list[Dependency]:
     return edges
 
 
-def _strict(rule: Rule) -> bool:
+def _strict(rule: Written) -> bool:
     """Whether the rule has an aggregate without a monotonic form."""
     aggregates = [i.right for i in rule.body if isinstance(i, Equation) and isinstance(i.right, Aggregate)]
     return any(a.function in STRATIFIED and a.function not in IN_RECURSION for a in aggregates)
@@ -107,11 +108,15 @@ def report_unstratified(
         inside = [e for e in edges if e.head in part and e.body in part]
         reported: set[tuple[str, str, str]] = set()
         for edge in inside:
-            pair = (edge.head, edge.body, edge.kind)
-            if edge.kind == "positive" or pair in reported:
+            if edge.kind == "positive" or _key(edge) in reported:
                 continue
-            reported.add(pair)
-            _report(edge, _path(edge.body, edge.head, inside), findings)
+            path = _path(edge.body, edge.head, inside)
+            reported.update(map(_key, (edge, *path)))  # one cycle with two negations is one mistake
+            _report(edge, path, findings)
+
+
+def _key(edge: Dependency) -> tuple[str, str, str]:
+    return edge.head, edge.body, edge.kind
 
 
 def _path(start: str, goal: str, edges: Sequence[Dependency]) -> list[Dependency]:
@@ -141,6 +146,6 @@ def _report(edge: Dependency, path: Sequence[Dependency], findings: Findings) ->
         note="all of a predicate must be known before it is negated or aggregated: no cycle may do so",
         hint="negate a predicate that does not depend on this one"
         if edge.kind == "negative"
-        else "use a monotonic aggregate (msum, mprod, mcount, mmin, mmax), or aggregate in a later rule",
+        else "use a monotonic aggregate (msum, mprod, mcount, mmin, mmax, munion), or aggregate in a later rule",
         related=tuple((e.span, str(e)) for e in (edge, *path)),
     )

@@ -86,7 +86,8 @@ def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
 
 def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float]]:
     if isinstance(weight, Constant):
-        return (Use.COMPARED, {float(weight.value)}) if _number(weight) else (Use.READ, set())
+        value = _number(weight)
+        return (Use.READ, set()) if value is None else (Use.COMPARED, {value})
     name, aggregation = weight.name, rule.aggregation
     bound = sum(t == weight for a in (rule.head, *rule.positives, *rule.negatives) for t in a.terms)
     if bound > 1:
@@ -140,11 +141,12 @@ def _constant(expression: Expression) -> float | None:
     if isinstance(expression, Unary) and expression.operator == "-":
         inner = _constant(expression.operand)
         return None if inner is None else -inner
-    return float(expression.value) if isinstance(expression, Constant) and _number(expression) else None
+    return _number(expression) if isinstance(expression, Constant) else None
 
 
-def _number(constant: Constant) -> bool:
-    return type(constant.value) in {int, float}
+def _number(constant: Constant) -> float | None:
+    value = constant.value
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> frozenset[str] | None:
@@ -243,7 +245,8 @@ def _rises(expression: Expression, weights: set[str]) -> bool:
     if isinstance(expression, Variable):
         return expression.name in weights
     if isinstance(expression, Constant):
-        return _number(expression) and float(expression.value) >= 0
+        value = _number(expression)
+        return value is not None and value >= 0
     if isinstance(expression, Binary) and expression.operator in {"+", "*"}:
         return _rises(expression.left, weights) and _rises(expression.right, weights)
     return False

@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import Aggregation
 from kgreason.engine import kernels
+from kgreason.engine.collect import Gathered, Unfit
 from kgreason.engine.relation import CHUNK, NO_RANKS, Rows, Slots, grown
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind, doubles
 from kgreason.plan.ir import plain
+from kgreason.plan.kinds import COLLECTING
 
 FUNCTIONS = {
     "sum": kernels.SUM,
@@ -25,6 +27,14 @@ FUNCTIONS = {
     "max": kernels.EXTREME,
 }
 NOTHING = np.empty(0, dtype=np.int64)
+
+
+def grouping(
+    aggregation: Aggregation, width: int, contributors: int, kind: Kind, symbols: Symbols
+) -> Groups | Gathered:
+    """Where an aggregate keeps its contributions; the parameters are those of `Groups`."""
+    gathers = plain(aggregation) in COLLECTING or (kind is Kind.ANY and plain(aggregation) != "count")
+    return (Gathered if gathers else Groups)(aggregation, width, contributors, kind, symbols)
 
 
 class Keys:
@@ -77,6 +87,14 @@ class Groups:
         self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
         self.now = self.n_changed = 0
 
+    def group(self, number: int) -> npt.NDArray[np.int64]:
+        """Coded variables of a group."""
+        return self.groups.rows[number]
+
+    def below(self, values: npt.NDArray[np.int64], floor: int) -> npt.NDArray[np.bool_]:
+        """Which coded values are less than `floor`."""
+        return np.asarray((values.view(np.float64) if self.kind is Kind.DOUBLE else values) < floor)
+
     def add(self, batch: Rows) -> int:
         """Take in contributions, a chunk at most; returns the number of changes, which `track` may use."""
         self._reserve(len(batch))
@@ -114,8 +132,8 @@ class Groups:
 
         Raises
         ------
-        OverflowError
-            If a total leaves 64 bits, or the range of doubles; its argument is the group.
+        Unfit
+            If a total leaves 64 bits, or the range of doubles.
         """
         changed = self.changed[: self.n_changed].copy()
         self.n_changed = 0
@@ -127,8 +145,8 @@ class Groups:
 
         Raises
         ------
-        OverflowError
-            If a total leaves 64 bits, or the range of doubles; its argument is the group.
+        Unfit
+            If a total leaves 64 bits, or the range of doubles.
         """
         count = self.contributors.count
         if self.name == "median":
@@ -150,7 +168,7 @@ class Groups:
             return doubles(self._finite(groups))
         apart = np.abs(self.high[groups] - self.whole[groups]) > 2.0**62
         if apart.any():
-            raise OverflowError(int(groups[np.argmax(apart)]))
+            raise Unfit(int(groups[np.argmax(apart)]), "integer overflow")
         return self.whole[groups]
 
     def _finite(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -160,13 +178,13 @@ class Groups:
             mine = self.owner[: self.contributors.count] == groups[i]
             values = self.values[: self.contributors.count][mine].view(np.float64).tolist()
             if not all(map(math.isfinite, values)):
-                raise OverflowError(int(groups[i]))
+                raise Unfit(int(groups[i]), "double overflow")
             fractions = map(Fraction, values)
             total = math.prod(fractions) if self.name == "prod" else sum(fractions)
             try:
                 totals[i] = float(total)
             except OverflowError:
-                raise OverflowError(int(groups[i])) from None
+                raise Unfit(int(groups[i]), "double overflow") from None
         return totals
 
     def _medians(self) -> npt.NDArray[np.int64]:
@@ -181,7 +199,7 @@ class Groups:
             middle = (lower.astype(np.float64) + upper.astype(np.float64)) / 2
         medians = np.where(lower == upper, lower.astype(np.float64), middle)
         if not np.isfinite(medians).all():
-            raise OverflowError(int(np.argmin(np.isfinite(medians))))
+            raise Unfit(int(np.argmin(np.isfinite(medians))), "double overflow")
         return doubles(medians)
 
     def _tally(

@@ -3,50 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.checked import CheckedRule
-from kgreason.engine.relation import Rows
+from kgreason.analysis.checked import CheckedRule, Invention
+from kgreason.engine.calls import compile_call
+from kgreason.engine.columns import Function, Values, code, coded, decoded, distinct, dtype, encoded, widened
+from kgreason.engine.functions import LARGEST, SMALLEST, Refusal, arithmetic, compare, make_set, member, truth
 from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Kind, decode, doubles
+from kgreason.engine.table import Codes, Kind, decode
 from kgreason.errors import EvaluationError
-from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
-from kgreason.lang.values import Value
-from kgreason.plan.kinds import join, kind_of
+from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Unary, Variable
+from kgreason.lang.values import Null, Value
 from kgreason.plan.place import variables
+from kgreason.plan.types import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, join, kind_of
 
-Values = npt.NDArray[Any]
-"""INT int64, DOUBLE float64, STRING codes int64, BOOL bool; one per row, or a single one for all."""
+Compiled = tuple[Kind, Function]
 
-Function = Callable[[Rows], Values]
+COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+EQUALITY = {"==": True, "!=": False, "<>": False}
 
-ORDER = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-SMALLEST, LARGEST = -(2**63), 2**63 - 1
+CODED = frozenset({Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY})
+"""Kinds whose columns hold codes of `Symbols`."""
 
-
-def code(value: Value, kind: Kind, symbols: Symbols) -> int:
-    """Coded constant at a position of the kind.
-
-    Examples
-    --------
-    >>> code(True, Kind.BOOL, Symbols()), code(1, Kind.DOUBLE, Symbols()) == code(1.0, Kind.DOUBLE, Symbols())
-    (1, True)
-    """
-    if kind is Kind.STRING:
-        return symbols.code(str(value))
-    if kind is Kind.DOUBLE:
-        return int(doubles(np.array([value], dtype=np.float64))[0])
-    return int(value)
+__all__ = ["CODED", "Compiled", "Inventor", "Scope", "code", "coded", "has_skolem"]
 
 
-def coded(values: Values, kind: Kind, target: Kind) -> npt.NDArray[np.int64]:
-    """Values as codes of a column of kind `target`."""
-    if target is Kind.DOUBLE:
-        return doubles(np.atleast_1d(values).astype(np.float64)).reshape(values.shape)
-    return values.astype(np.int64) if kind is Kind.BOOL else values
+class Inventor(Protocol):
+    """What expressions and operators ask of the store of nulls."""
+
+    def invent(self, function: str, arguments: Codes, kinds: Sequence[Kind]) -> Codes:
+        """Codes of the nulls ``function(arguments)``, row by row; below 0 where the chase leaves one out."""
+        ...
+
+    def activate(
+        self, rule: CheckedRule, inventions: Sequence[Invention], frontier: Codes, kinds: Sequence[Kind]
+    ) -> tuple[npt.NDArray[np.bool_], Codes]:
+        """Rows of a frontier that the chase does not leave out, and the codes of all their nulls."""
+        ...
 
 
 class Scope:
@@ -58,17 +55,25 @@ class Scope:
         Variable of each column of the rows.
     kinds
         Kind of each variable.
+    nulls
+        Where Skolem terms get their nulls.
     """
 
     def __init__(
-        self, layout: Sequence[str], kinds: Mapping[str, Kind], symbols: Symbols, rule: CheckedRule
+        self,
+        layout: Sequence[str],
+        kinds: Mapping[str, Kind],
+        symbols: Symbols,
+        rule: CheckedRule,
+        nulls: Inventor | None = None,
     ) -> None:
         self.layout = tuple(layout)
         self.kinds = kinds
         self.symbols = symbols
         self.rule = rule
+        self.nulls = nulls
 
-    def compile(self, node: Expression) -> tuple[Kind, Function]:
+    def compile(self, node: Expression) -> Compiled:
         """Kind of an expression and the function that computes it."""
         match node:
             case Constant():
@@ -76,24 +81,109 @@ class Scope:
             case Variable():
                 return self._variable(node.name)
             case Unary("!"):
-                _, operand = self.compile(node.operand)
+                operand = self.condition(node.operand)
                 return Kind.BOOL, lambda rows: ~operand(rows)
             case Unary("-"):
                 return self._arithmetic(Binary("-", Constant(0), node.operand), node)
-            case Binary("&&" | "||"):
+            case Binary(operator) if operator in LOGIC:
                 return Kind.BOOL, self._logic(node)
-            case Binary("+" | "-" | "*" | "/" | "%"):
+            case Binary(operator) if operator in ARITHMETIC:
                 return self._arithmetic(node, node)
+            case Binary(operator) if operator in MEMBERSHIP:
+                return Kind.BOOL, self._member(node)
             case Binary():
                 return Kind.BOOL, self._comparison(node)
+            case Call():
+                return compile_call(self, node)
+            case Collection():
+                elements = [self.compile(e) for e in node.elements]
+                if node.kind == "list":
+                    return Kind.LIST, self.pointwise(Kind.LIST, lambda *values: values, elements, node)
+                return Kind.SET, self.pointwise(Kind.SET, lambda *values: make_set(values), elements, node)
+            case Skolem():
+                return Kind.ANY, self._skolem(node)
         raise AssertionError(f"the checker lets no {node} through")
 
-    def _constant(self, value: Value) -> tuple[Kind, Function]:
+    def condition(self, node: Expression) -> Function:
+        """Function that computes a boolean expression."""
+        kind, function = self.compile(node)
+        return (
+            function if kind is not Kind.ANY else self.pointwise(Kind.BOOL, truth, [(kind, function)], node)
+        )
+
+    def widened(self, compiled: Compiled, target: Kind) -> Function:
+        """Function that computes an expression as one of the kind `target`."""
+        kind, function = compiled
+        if kind is target:
+            return function
+        return lambda rows: widened(function(rows), kind, target, self.symbols)
+
+    def pointwise(
+        self, kind: Kind, compute: Callable[..., Value], operands: Sequence[Compiled], whole: Expression
+    ) -> Function:
+        """Function that calls `compute` on Python values, once for each distinct combination in a batch."""
+        kinds = [k for k, _ in operands]
+
+        def evaluate(rows: Values) -> Values:
+            columns = [coded(f(rows), k, k, self.symbols) for k, f in operands]
+            if not len(rows):
+                return np.empty(0, dtype=dtype(kind))
+            varying = [i for i, column in enumerate(columns) if column.ndim]
+            which: Values = np.zeros(len(rows), dtype=np.int64)
+            if varying:
+                found, which = distinct([columns[i] for i in varying])
+                for i, column in zip(varying, found, strict=True):
+                    columns[i] = column
+            count = len(columns[varying[0]]) if varying else 1
+            columns = [np.broadcast_to(column, count) for column in columns]
+            results: list[Value] = []
+            arguments = zip(*decoded(kinds, columns, self.symbols), strict=True) if columns else iter([()])
+            for values in arguments:
+                try:
+                    results.append(compute(*values))
+                except Refusal as refusal:
+                    row = rows[int(np.argmax(which == len(results)))]
+                    raise self.refused(refusal, whole, row) from None
+            return encoded(results, kind, self.symbols)[which]
+
+        return self._guarded(kind, evaluate, operands) if _nests_skolem(whole) else evaluate
+
+    def _guarded(self, kind: Kind, evaluate: Function, operands: Sequence[Compiled]) -> Function:
+        """The same function where its operands have a value, and a code below 0 where the chase left a null out."""
+
+        def guarded(rows: Values) -> Values:
+            given = np.ones(len(rows), dtype=np.bool_)
+            for operand, function in operands:
+                if operand in CODED:
+                    given &= function(rows) >= 0
+            result = np.full(len(rows), -1, dtype=dtype(kind))
+            if given.any():
+                result[given] = evaluate(rows[given])
+            return result
+
+        return guarded
+
+    def refuse(self, bad: Values, what: str, whole: Expression, rows: Values) -> None:
+        """Raise an error with the binding of the first row that is bad."""
+        bad = np.asarray(bad, dtype=bool)
+        if bad.any() and len(rows):
+            first = rows[int(np.argmax(np.broadcast_to(bad, len(rows))))]
+            raise self.refused(Refusal(what), whole, first)
+
+    def refused(self, refusal: Refusal, whole: Expression, row: Values) -> EvaluationError:
+        """An error about one row."""
+        names = tuple(dict.fromkeys(variables(whole)))
+        nulls = [name for name in names if isinstance(self._value(row, name), Null)]
+        hint = refusal.hint.replace("...", nulls[0]) if refusal.hint and nulls else refusal.hint
+        return self.error(f"{refusal.what} in {whole}", row, names, hint)
+
+    def _constant(self, value: Value) -> Compiled:
         kind = kind_of(value)
-        single: Values = np.asarray(self.symbols.code(str(value)) if kind is Kind.STRING else value)
+        plain = value if kind in (Kind.DOUBLE, Kind.BOOL) else code(value, kind, self.symbols)
+        single: Values = np.asarray(plain)
         return kind, lambda _rows: single
 
-    def _variable(self, name: str) -> tuple[Kind, Function]:
+    def _variable(self, name: str) -> Compiled:
         column, kind = self.layout.index(name), self.kinds[name]
         if kind is Kind.DOUBLE:
             return kind, lambda rows: rows.view(np.float64)[:, column]
@@ -102,11 +192,10 @@ class Scope:
         return kind, lambda rows: rows[:, column]
 
     def _logic(self, node: Binary) -> Function:
-        _, left = self.compile(node.left)
-        _, right = self.compile(node.right)
+        left, right = self.condition(node.left), self.condition(node.right)
         stop = node.operator == "||"
 
-        def evaluate(rows: Rows) -> Values:
+        def evaluate(rows: Values) -> Values:
             result = np.array(np.broadcast_to(left(rows), len(rows)))
             open_rows = np.flatnonzero(result != stop)  # the right side must not fail where the left decides
             if len(open_rows):
@@ -115,16 +204,43 @@ class Scope:
 
         return evaluate
 
+    def _member(self, node: Binary) -> Function:
+        wanted = node.operator == "in"
+        operands = [self.compile(node.left), self.compile(node.right)]
+        return self.pointwise(Kind.BOOL, lambda value, whole: member(value, whole) == wanted, operands, node)
+
+    def _skolem(self, node: Skolem) -> Function:
+        operands = [self.compile(a) for a in node.arguments]
+        kinds = [k for k, _ in operands]
+        nulls = self.nulls
+        assert nulls is not None
+
+        def evaluate(rows: Values) -> Values:
+            arguments = np.empty((len(rows), len(operands)), dtype=np.int64)
+            for i, (kind, function) in enumerate(operands):
+                arguments[:, i] = coded(function(rows), kind, kind, self.symbols)
+            return nulls.invent(f"#{node.function}", arguments, kinds)
+
+        return self._guarded(Kind.ANY, evaluate, operands) if _nests_skolem(node) else evaluate
+
     def _comparison(self, node: Binary) -> Function:
-        left_kind, left = self.compile(node.left)
-        _, right = self.compile(node.right)
-        if node.operator in ("==", "!=", "<>"):
-            equal = node.operator == "=="
+        one, other = self.compile(node.left), self.compile(node.right)
+        both = join(one[0], other[0])
+        assert both is not None
+        if node.operator in EQUALITY:
+            equal = EQUALITY[node.operator]
+            if both is Kind.ANY:
+                left, right = self.widened(one, both), self.widened(other, both)
+            else:
+                left, right = one[1], other[1]
             return lambda rows: np.asarray((left(rows) == right(rows)) == equal)
-        compare = ORDER[node.operator]
-        if left_kind is Kind.STRING:
-            return lambda rows: compare(*self._ranks(left(rows), right(rows)))
-        return lambda rows: compare(left(rows), right(rows))
+        if both is Kind.ANY:
+            return self.pointwise(Kind.BOOL, partial(compare, node.operator), [one, other], node)
+        left, right, test = one[1], other[1], COMPARE[node.operator]
+        assert node.operator in ORDERS
+        if both is Kind.STRING:
+            return lambda rows: test(*self._ranks(left(rows), right(rows)))
+        return lambda rows: test(left(rows), right(rows))
 
     def _ranks(self, a: Values, b: Values) -> tuple[Values, Values]:
         if a.size + b.size < len(self.symbols) // 8:  # not worth sorting all strings
@@ -135,22 +251,24 @@ class Scope:
     def _strings(self, codes: Values) -> Values:
         return np.array(self.symbols.decode(codes.ravel()), dtype=object).reshape(codes.shape)
 
-    def _arithmetic(self, node: Binary, whole: Expression) -> tuple[Kind, Function]:
-        left_kind, left = self.compile(node.left)
-        right_kind, right = self.compile(node.right)
-        kind = join(left_kind, right_kind)
+    def _arithmetic(self, node: Binary, whole: Expression) -> Compiled:
+        one, other = self.compile(node.left), self.compile(node.right)
+        kind = join(one[0], other[0])
         assert kind is not None
+        if kind in (Kind.ANY, Kind.LIST):
+            return kind, self.pointwise(kind, partial(arithmetic, node.operator), [one, other], whole)
+        left, right = one[1], other[1]
         compute = {Kind.INT: self._integers, Kind.DOUBLE: self._doubles, Kind.STRING: self._concat}[kind]
         return kind, lambda rows: compute(node.operator, left(rows), right(rows), whole, rows)
 
-    def _concat(self, _operator: str, a: Values, b: Values, _whole: Expression, _rows: Rows) -> Values:
+    def _concat(self, _operator: str, a: Values, b: Values, _whole: Expression, _rows: Values) -> Values:
         a, b = np.broadcast_arrays(a, b)
         left, right = self.symbols.decode(a.ravel()), self.symbols.decode(b.ravel())
         return self.symbols.encode([x + y for x, y in zip(left, right, strict=True)]).reshape(a.shape)
 
-    def _doubles(self, operator: str, a: Values, b: Values, whole: Expression, rows: Rows) -> Values:
+    def _doubles(self, operator: str, a: Values, b: Values, whole: Expression, rows: Values) -> Values:
         if operator in "/%":
-            self._refuse(b == 0, "division by zero", whole, rows)
+            self.refuse(b == 0, "division by zero", whole, rows)
         with np.errstate(all="ignore"):
             compute = {
                 "+": np.add,
@@ -162,38 +280,34 @@ class Scope:
             result: Values = compute(a, b, dtype=np.float64)
         finite = np.isfinite(result)
         if not finite.all():
-            self._refuse(np.isnan(result), "not a number", whole, rows)
-            self._refuse(~finite, "double overflow", whole, rows)
+            self.refuse(np.isnan(result), "not a number", whole, rows)
+            self.refuse(~finite, "double overflow", whole, rows)
         return result + 0.0  # -0.0 becomes 0.0
 
-    def _integers(self, operator: str, a: Values, b: Values, whole: Expression, rows: Rows) -> Values:
+    def _integers(self, operator: str, a: Values, b: Values, whole: Expression, rows: Values) -> Values:
         if operator in "/%":
-            self._refuse(b == 0, "division by zero", whole, rows)
+            self.refuse(b == 0, "division by zero", whole, rows)
             if operator == "%":
                 return np.asarray(np.where(b == -1, 0, np.fmod(a, np.where(b == -1, 1, b))))
-            self._refuse((b == -1) & (a == SMALLEST), "integer overflow", whole, rows)
+            self.refuse((b == -1) & (a == SMALLEST), "integer overflow", whole, rows)
             return np.asarray((a - np.fmod(a, np.where(b == -1, 1, b))) // b)  # toward zero
         compute: Any = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator]
         if not a.size or not b.size or _fits(compute, a, b):
             return np.asarray(compute(a, b))
         exact = compute(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
-        self._refuse((exact < SMALLEST) | (exact > LARGEST), "integer overflow", whole, rows)
+        self.refuse((exact < SMALLEST) | (exact > LARGEST), "integer overflow", whole, rows)
         return np.asarray(exact, dtype=np.int64)
 
-    def _refuse(self, bad: Values, what: str, whole: Expression, rows: Rows) -> None:
-        bad = np.asarray(bad, dtype=bool)
-        if bad.any() and len(rows):
-            first = rows[int(np.argmax(np.broadcast_to(bad, len(rows))))]
-            raise self.error(f"{what} in {whole}", first, tuple(dict.fromkeys(variables(whole))))
-
-    def error(self, message: str, row: npt.NDArray[np.int64], names: Sequence[str]) -> EvaluationError:
+    def error(
+        self, message: str, row: npt.NDArray[np.int64], names: Sequence[str], hint: str | None = None
+    ) -> EvaluationError:
         """An error that shows the binding of some variables in one row, and its group as far as it is known."""
         aggregation = self.rule.aggregation
         group = [v for v in aggregation.group if v in self.layout] if aggregation else []
         others = self.binding(row, [v for v in names if v not in group])
         message += f", with {others}" if others else ""
         message += f", in the group {self.binding(row, group)}" if group else ""
-        return EvaluationError(message, self.rule.text, self.rule.span)
+        return EvaluationError(message, self.rule.text, self.rule.span, hint)
 
     def binding(self, row: npt.NDArray[np.int64], names: Sequence[str]) -> str:
         """Some variables of a row and their values, for messages."""
@@ -207,6 +321,24 @@ class Scope:
     def _value(self, row: npt.NDArray[np.int64], name: str) -> Value:
         column = self.layout.index(name)
         return decode(self.kinds[name], row[column : column + 1], self.symbols)[0]
+
+
+def has_skolem(node: Expression) -> bool:
+    """Whether an expression makes a null."""
+    return isinstance(node, Skolem) or _nests_skolem(node)
+
+
+def _nests_skolem(node: Expression) -> bool:
+    match node:
+        case Skolem() | Call():
+            return any(map(has_skolem, node.arguments))
+        case Collection():
+            return any(map(has_skolem, node.elements))
+        case Unary():
+            return has_skolem(node.operand)
+        case Binary():
+            return has_skolem(node.left) or has_skolem(node.right)
+    return False
 
 
 def _fits(compute: Callable[[int, int], Any], a: Values, b: Values) -> bool:

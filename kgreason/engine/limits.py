@@ -22,6 +22,8 @@ class Limits:
         How often a null may be nested in nulls of the same existential variable where the rules are not
         warded; what would go deeper is left out, with a warning. Warded rules have no bound: they end without
         losing answers.
+    restarts
+        How often unified nulls may make the evaluation start again.
 
     Examples
     --------
@@ -33,3 +35,4 @@ class Limits:
     growth: float = 1e-12
     patience: int = 1000
     depth: int = 3
+    restarts: int = 1000

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.checked import CheckedAtom, CheckedRule
+from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedRule
 from kgreason.engine import kernels
-from kgreason.engine.expressions import Scope, code, coded
+from kgreason.engine.collect import misfit
+from kgreason.engine.expressions import CODED, Inventor, Scope, code, coded, has_skolem
 from kgreason.engine.relation import CHUNK, Index, Relation, Rows, chunks
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind
@@ -190,6 +191,36 @@ def gathering(sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) 
     return stage
 
 
+def inventing(
+    nulls: Inventor, rule: CheckedRule, operator: ir.Invent, columns: Sequence[int], kinds: Sequence[Kind]
+) -> Stage:
+    """Stage that adds the nulls of a rule's existential variables; `columns` are those of their frontier."""
+
+    def stage(batches: Batches) -> Batches:
+        for batch in batches:
+            frontier = np.ascontiguousarray(batch[:, columns])
+            kept, codes = nulls.activate(rule, operator.inventions, frontier, kinds)
+            if kept.any():
+                yield np.ascontiguousarray(np.column_stack((batch, codes))[kept])
+
+    return stage
+
+
+def admitting(aggregation: Aggregation, scope: Scope) -> Stage:
+    """Stage that refuses what an aggregate of values of any type cannot take; the value is the last column."""
+
+    def stage(batches: Batches) -> Batches:
+        for batch in batches:
+            found = misfit(aggregation, batch[:, -1], scope.symbols)
+            if found is not None:
+                at, refusal = found
+                hint = refusal.hint and refusal.hint.replace("...", str(aggregation.argument))
+                raise scope.error(refusal.what, batch[at], scope.shown, hint)
+            yield batch
+
+    return stage
+
+
 class Pipeline:
     """Stages for a run of operators, built one after another.
 
@@ -203,6 +234,8 @@ class Pipeline:
         Kinds of the rule's variables.
     live
         Predicates of the stratum at work.
+    nulls
+        Where existential variables and Skolem terms get their nulls.
     """
 
     def __init__(
@@ -213,6 +246,7 @@ class Pipeline:
         symbols: Symbols,
         rule: CheckedRule,
         live: frozenset[str],
+        nulls: Inventor | None = None,
     ) -> None:
         self.relations = relations
         self.kinds = kinds
@@ -220,6 +254,7 @@ class Pipeline:
         self.symbols = symbols
         self.rule = rule
         self.live = live
+        self.nulls = nulls
         self.layout: Layout = ()
         self.stages: list[Stage] = []
         self.source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
@@ -244,13 +279,11 @@ class Pipeline:
             case ir.AntiJoin(atom):
                 self._anti_join(atom)
             case ir.Filter(expression):
-                self.stages.append(filtering(self.scope.compile(expression)[1]))
+                self.stages.append(filtering(self.scope.condition(expression)))
             case ir.Assign(variable, expression):
-                kind, function = self.scope.compile(expression)
-                target = self.variables[variable]
-                columns = range(len(self.layout))
-                self._gather([*columns, _coding(function, kind, target)])
-                self.layout = (*self.layout, variable)
+                self._assign(variable, expression)
+            case ir.Invent():
+                self._invent(operator)
             case ir.Project(atom):
                 self._project(atom)
             case ir.Aggregate():
@@ -259,7 +292,7 @@ class Pipeline:
     @property
     def scope(self) -> Scope:
         """Where expressions find the present columns."""
-        return Scope(self.layout, self.variables, self.symbols, self.rule)
+        return Scope(self.layout, self.variables, self.symbols, self.rule, self.nulls)
 
     def contribute(self, names: Sequence[str], argument: Expression) -> Kind:
         """Arrange columns as an aggregate wants them: some variables, then the argument; returns its kind."""
@@ -269,8 +302,10 @@ class Pipeline:
                 self._gather([self.layout.index(name) for name in (*names, argument.name)])
             self.layout = (*names, argument.name)
         else:
-            self._gather([*(self.layout.index(name) for name in names), _coding(function, kind, kind)])
+            self._gather([*(self.layout.index(name) for name in names), self._coding(function, kind, kind)])
             self.layout = (*names, f"#{argument}")
+        if kind is Kind.ANY and self.rule.aggregation is not None:
+            self.stages.append(admitting(self.rule.aggregation, self.scope))
         return kind
 
     def successor(self, layout: Layout) -> Pipeline:
@@ -278,6 +313,27 @@ class Pipeline:
         other = copy(self)
         other.layout, other.stages = layout, []
         return other
+
+    def _assign(self, variable: str, expression: Expression) -> None:
+        kind, function = self.scope.compile(expression)
+        target = self.variables[variable]
+        self._gather([*range(len(self.layout)), self._coding(function, kind, target)])
+        self.layout = (*self.layout, variable)
+        if target in CODED and has_skolem(expression):  # a null that the chase leaves out has no code
+            self.stages.append(filtering(lambda rows: rows[:, -1] >= 0))
+
+    def _invent(self, operator: ir.Invent) -> None:
+        assert self.nulls is not None
+        frontier = tuple(dict.fromkeys(v for i in operator.inventions for v in i.frontier))
+        columns = [self.layout.index(v) for v in frontier]
+        kinds = [self.variables[v] for v in frontier]
+        self.stages.append(inventing(self.nulls, self.rule, operator, columns, kinds))
+        self.layout = (*self.layout, *(i.variable for i in operator.inventions))
+
+    def _coding(
+        self, function: Callable[[Rows], npt.NDArray[np.generic]], kind: Kind, target: Kind
+    ) -> Callable[[Rows], npt.NDArray[np.int64]]:
+        return lambda rows: coded(function(rows), kind, target, self.symbols)
 
     def _gather(self, sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) -> None:
         self.stages.append(gathering(sources))
@@ -343,15 +399,9 @@ class Pipeline:
                 sources.append(self.layout.index(term.name))
             else:
                 kind, function = self.scope.compile(term)
-                sources.append(_coding(function, kind, target))
+                sources.append(self._coding(function, kind, target))
         if sources != list(range(len(self.layout))):
             self._gather(sources)
-
-
-def _coding(
-    function: Callable[[Rows], npt.NDArray[np.generic]], kind: Kind, target: Kind
-) -> Callable[[Rows], npt.NDArray[np.int64]]:
-    return lambda rows: coded(function(rows), kind, target)
 
 
 def _same(a: int, b: int) -> Callable[[Rows], npt.NDArray[np.bool_]]:

@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import Keyed
 from kgreason.engine import kernels
+from kgreason.engine.functions import make_set
 from kgreason.engine.limits import Limits
-from kgreason.engine.symbols import Symbols
+from kgreason.engine.symbols import Symbols, rank
 from kgreason.engine.table import Kind
+from kgreason.lang.values import Value
 from kgreason.plan.ir import Part
 
 Rows = npt.NDArray[np.int64]
@@ -207,6 +209,14 @@ def _share(needs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
     return needs + spare // max(len(needs), 1) if spare >= 0 and len(needs) <= 62 else None
 
 
+def _better(old: Value, new: Value, keyed: Keyed) -> Value:
+    if keyed.keep == "union":
+        parts = [v if isinstance(v, frozenset) else frozenset({v}) for v in (old, new)]
+        return make_set([*parts[0], *parts[1]])
+    better = rank(new) > rank(old) if keyed.keep == "greatest" else rank(new) < rank(old)
+    return new if better else old
+
+
 class KeyedRelation(Relation):
     """One row per key: a better value replaces the old one in place, and the row is recent again."""
 
@@ -222,6 +232,7 @@ class KeyedRelation(Relation):
         self.told: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
         self.stamps: npt.NDArray[np.int64] = np.full(16, -1, dtype=np.int64)
         self.now = 0
+        self._places: dict[bytes, int] = {}  # keys of the rows, where Python combines their values
         self.changed: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
         self.n_changed = 0
         self.recent: Rows = self.buffer[:0]
@@ -239,6 +250,9 @@ class KeyedRelation(Relation):
         """Add rows or better values, a chunk at most; returns how many rows changed."""
         before = self.n_changed
         self._reserve(len(batch))
+        if self.keyed.keep == "union" or self.kind is Kind.ANY:
+            self._combine(batch)
+            return self.n_changed - before
         ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
         self.count, self.n_changed = kernels.improve(
             batch,
@@ -259,6 +273,39 @@ class KeyedRelation(Relation):
         )
         self._hashed = self.count
         return self.n_changed - before
+
+    def _combine(self, batch: Rows) -> None:
+        """Insert rows whose values only Python can combine."""
+        position, symbols = self.keyed.position, self.symbols
+        for row in batch:
+            code = int(row[position])
+            at = self._places.setdefault(row[self.key].tobytes(), self.count)
+            if at == self.count:
+                self.buffer[at] = row
+                self.count += 1
+            else:
+                old = int(self.buffer[at, position])
+                code = symbols.intern(_better(symbols.value(old), symbols.value(code), self.keyed))
+                if code == old:
+                    continue
+                self.buffer[at, position] = code
+                if self.stamps[at] == self.now:
+                    self.told[at] = code
+                    continue
+                if not self._grown(symbols.value(int(self.told[at])), symbols.value(code)):
+                    continue
+            self.told[at] = code
+            self.stamps[at] = self.now
+            self.changed[self.n_changed] = at
+            self.n_changed += 1
+        self._hashed = self.count
+
+    def _grown(self, old: Value, new: Value) -> bool:
+        """Whether a value of any type has changed by more than the bound on growth."""
+        if not isinstance(old, float) or not isinstance(new, float):
+            return True
+        growth = self.limits.growth if self.now > self.limits.patience else 0.0
+        return abs(new - old) > growth * abs(old)
 
     def _reserve(self, rows: int) -> None:
         super()._reserve(rows)

@@ -1,15 +1,22 @@
-"""Dictionary of strings: each distinct string has a code 0, 1, 2, ..."""
+"""Dictionary of values: each distinct string, and whatever else has no code of its own, has a code 0, 1, 2, ..."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from datetime import date, datetime, time
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.lang.values import Null, Value
+
 
 class Symbols:
     """A growing, append-only dictionary; codes never change.
+
+    Strings have the fast ways in and out (`code`, `encode`, `decode`); values of any type, strings among them, go
+    through `intern` and `values`. Whether 1 or 1.0, one value here, comes out again is
+    decided by the first that came.
 
     Examples
     --------
@@ -18,21 +25,26 @@ class Symbols:
     [0, 1, 0]
     >>> symbols.decode([1, 0])
     ['a', 'b']
+    >>> [symbols.intern(v) for v in ("a", 1, True, 1.0, (1, "a"))]
+    [1, 2, 3, 2, 4]
     """
 
     def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-        self._strings: list[str] = []
-        self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the strings so far
+        self._codes: dict[Hashable, int] = {}
+        self._values: list[Value] = []
+        self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the values so far
+        self._mixed = False  # whether there are values other than strings
+        self.calls: dict[Hashable, Value] = {}
+        """Results of the functions that users wrote, by function and arguments: each is called once."""
 
     def __len__(self) -> int:
-        return len(self._strings)
+        return len(self._values)
 
     def code(self, string: str) -> int:
         """Code of one string, new if need be."""
-        found = self._codes.setdefault(string, len(self._strings))
-        if found == len(self._strings):
-            self._strings.append(string)
+        found = self._codes.setdefault(string, len(self._values))
+        if found == len(self._values):
+            self._values.append(string)
         return found
 
     def encode(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
@@ -41,21 +53,114 @@ class Symbols:
         codes = self._codes
         for string in dict.fromkeys(strings):
             if string not in codes:
-                codes[string] = len(self._strings)
-                self._strings.append(string)
+                codes[string] = len(self._values)
+                self._values.append(string)
         return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
 
     def decode(self, codes: Iterable[int]) -> list[str]:
-        """Strings of the codes."""
-        strings = self._strings
-        return [strings[c] for c in codes]
+        """Strings of the codes, all of which are strings."""
+        values = self._values
+        return [values[c] for c in codes]  # type: ignore[misc]
+
+    def intern(self, value: Value) -> int:
+        """Code of any value, new if need be."""
+        if isinstance(value, str):
+            return self.code(value)
+        name = key(value)
+        found = self._codes.get(name)
+        if found is None:
+            found = self._codes[name] = len(self._values)
+            self._values.append(tidy(value))
+            self._mixed = True
+        return found
+
+    def value(self, code: int) -> Value:
+        """Value of a code."""
+        return self._values[code]
+
+    def values(self, codes: Iterable[int]) -> list[Value]:
+        """Values of the codes."""
+        values = self._values
+        return [values[c] for c in codes]
 
     def ranks(self) -> npt.NDArray[np.int64]:
-        """Position of each code in the order of strings: ``ranks[a] < ranks[b]`` compares strings."""
-        if len(self._ranks) == len(self._strings):
+        """Position of each code in the order of strings: ``ranks[a] < ranks[b]`` compares strings.
+
+        Values of different types, or without an order, stand in the order of `rank`.
+        """
+        if len(self._ranks) == len(self._values):
             return self._ranks
-        order = np.argsort(np.array(self._strings, dtype=object), kind="stable")
+        if self._mixed:
+            order = np.array(sorted(range(len(self)), key=lambda c: rank(self._values[c])), dtype=np.int64)
+        else:
+            order = np.argsort(np.array(self._values, dtype=object), kind="stable")
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.arange(len(order))
         self._ranks = ranks
         return ranks
+
+
+def key(value: Value) -> Hashable:
+    """What two equal values share: 1 and 1.0 are one value, 1 and ``#T`` are two.
+
+    Examples
+    --------
+    >>> key(1) == key(1.0), key(1) == key(True), key((1,)) == key((True,)), key(frozenset({2})) == key((2,))
+    (True, False, False, False)
+    """
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, tuple):
+        return ("list", *map(key, value))
+    if isinstance(value, frozenset):
+        return ("set", frozenset(map(key, value)))
+    return value if isinstance(value, datetime) else _midnight(value)
+
+
+def tidy(value: Value) -> Value:
+    """A value as it is kept: days are dates at midnight, -0.0 is 0.0, also within lists and sets.
+
+    Raises
+    ------
+    TypeError
+        If it is no value of the language.
+    """
+    if isinstance(value, tuple):
+        return tuple(map(tidy, value))
+    if isinstance(value, frozenset):
+        return frozenset(map(tidy, value))
+    if isinstance(value, float):
+        return value + 0.0
+    value = _midnight(value)
+    if not isinstance(value, int | str | datetime | Null) or (
+        isinstance(value, datetime) and value.tzinfo is not None
+    ):
+        raise TypeError(f"{value!r} is no value of the rule language")
+    return value
+
+
+def rank(value: Value) -> tuple[object, ...]:
+    """Key that sorts values of all types: booleans, dates, lists, nulls, numbers, sets, strings.
+
+    Examples
+    --------
+    >>> sorted([Null(1), "b", 2.5, (1,), "a", 1, True], key=rank)
+    [True, (1,), Null(number=1), 1, 2.5, 'a', 'b']
+    """
+    if isinstance(value, bool):
+        return (0, value)
+    if isinstance(value, int | float):
+        return (4, value)
+    if isinstance(value, tuple):
+        return (2, tuple(map(rank, value)))
+    if isinstance(value, frozenset):
+        return (5, tuple(sorted(map(rank, value))))
+    if isinstance(value, Null):
+        return (3, value.number)
+    return (6, value) if isinstance(value, str) else (1, value)
+
+
+def _midnight(value: Value) -> Value:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, time())
+    return value

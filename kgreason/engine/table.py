@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.symbols import Symbols
-from kgreason.lang.values import Value
+from kgreason.lang.values import Null, Value
 
 Codes = npt.NDArray[np.int64]
+
+AMBIGUOUS = frozenset({bool, tuple, frozenset, Null, date, datetime})
+"""Types of which Python's equality is not that of the language, or which can stand in such columns."""
 
 
 class Kind(IntEnum):
@@ -86,10 +90,7 @@ class Facts:
         symbols = Symbols()
         tables = {}
         for predicate, given in rows.items():
-            unique = list(dict.fromkeys(tuple(row) for row in given))
-            columns = list(zip(*unique, strict=True))
-            coded = [column(values, symbols) for values in columns]
-            tables[predicate] = Table(tuple(k for k, _ in coded), tuple(c for _, c in coded), len(unique))
+            tables[predicate] = _table([tuple(row) for row in given], symbols)
         return cls(tables, symbols)
 
     def rows(self, predicate: str) -> Iterator[tuple[Value, ...]]:
@@ -108,8 +109,28 @@ class Facts:
         return table.length if table else 0
 
 
+def _table(rows: list[tuple[Value, ...]], symbols: Symbols) -> Table:
+    loose = {type(v) for row in rows for v in row} & AMBIGUOUS
+    if not loose:
+        rows = list(dict.fromkeys(rows))
+    coded = [column(values, symbols) for values in zip(*rows, strict=True)]
+    kinds, columns, length = tuple(k for k, _ in coded), tuple(c for _, c in coded), len(rows)
+    if loose:  # Python takes 1 and True for equal, so the codes decide which rows are
+        matrix = np.column_stack(columns)
+        first = np.sort(np.unique(matrix, axis=0, return_index=True)[1])
+        columns, length = tuple(np.ascontiguousarray(c[first]) for c in columns), len(first)
+    return Table(kinds, columns, length)
+
+
 def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
-    """Code Python values as one column; strings enter `symbols`."""
+    """Code Python values as one column; strings, lists, sets and nulls enter `symbols`.
+
+    Raises
+    ------
+    TypeError
+        If the column mixes types, or holds what is no value. Integers may meet doubles, and labelled nulls
+        may meet anything.
+    """
     types = {type(v) for v in values}
     if types <= {int}:
         return Kind.INT, np.array(values, dtype=np.int64)
@@ -119,7 +140,25 @@ def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
         return Kind.BOOL, np.array(values, dtype=np.int64)
     if types == {str}:
         return Kind.STRING, symbols.encode([str(v) for v in values])
+    if types <= {datetime, date}:
+        return Kind.DATE, dates(values)
+    if types in ({tuple}, {frozenset}) or Null in types:
+        codes = np.fromiter(map(symbols.intern, values), dtype=np.int64, count=len(values))
+        return Kind.ANY if Null in types else Kind.LIST if types == {tuple} else Kind.SET, codes
     raise TypeError(f"a column mixes values of types {', '.join(sorted(t.__name__ for t in types))}")
+
+
+def dates(values: Sequence[Value]) -> Codes:
+    """Code dates as microseconds since 1970-01-01.
+
+    Raises
+    ------
+    TypeError
+        If a date has a time zone.
+    """
+    if any(isinstance(v, datetime) and v.tzinfo is not None for v in values):
+        raise TypeError("a date of the rule language has no time zone")
+    return np.array(values, dtype="datetime64[us]").view(np.int64)
 
 
 def doubles(values: npt.NDArray[np.float64]) -> Codes:
@@ -135,4 +174,32 @@ def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:
         return list(np.ascontiguousarray(data).view(np.float64).tolist())
     if kind is Kind.BOOL:
         return [bool(v) for v in data.tolist()]
-    return list(symbols.decode(data))
+    if kind is Kind.DATE:
+        return list(np.ascontiguousarray(data).view("datetime64[us]").tolist())
+    return symbols.values(data.tolist())
+
+
+def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
+    """Codes of the same values in a column of kind ANY.
+
+    Examples
+    --------
+    >>> symbols = Symbols()
+    >>> any_codes(np.array([7, 8, 7]), Kind.INT, symbols).tolist(), symbols.value(0)
+    ([0, 1, 0], 7)
+    """
+    if kind in (Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY):
+        return data
+    distinct, inverse = np.unique(data, return_inverse=True)
+    values = decode(kind, distinct, symbols)
+    codes = np.fromiter(map(symbols.intern, values), dtype=np.int64, count=len(values))
+    return codes[inverse].reshape(data.shape)
+
+
+def converted(data: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
+    """The same column as one of the kind `target`, which holds all values of `kind`: itself, DOUBLE or ANY."""
+    if kind is target:
+        return data
+    if target is Kind.ANY:
+        return any_codes(data, kind, symbols)
+    return doubles(data.astype(np.float64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column, Raw
+from kgreason.graph.io.values import CastError, Objects, arrow_column, as_set, text
 from kgreason.graph.model import KnowledgeGraph, Relation, Weights
+from kgreason.lang.values import Null, Value, ordered
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -56,7 +59,7 @@ def as_raw(obj: object, name: str) -> Raw:
         table = pa.Table.from_pandas(obj, preserve_index=False)
         return _raw(name, [str(c) for c in table.column_names], table.columns)
     if isinstance(obj, Mapping):
-        return _raw(name, [str(c) for c in obj], [_array(name, list(v)) for v in obj.values()])
+        return _raw(name, [str(c) for c in obj], [_array(name, list(v), str(c)) for c, v in obj.items()])
     if isinstance(obj, Iterable) and not isinstance(obj, (str, bytes)):
         return _from_rows(list(obj), name)
     raise DataError(
@@ -70,15 +73,21 @@ def _raw(name: str, names: Sequence[str], columns: Iterable[Column], *, named: b
     return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named, memory=True)
 
 
-def _array(name: str, values: Sequence[object]) -> Column:
+def _array(name: str, values: Sequence[object], column: str | None = None) -> Column:
+    """Column of Python values; those that Arrow has one plain type for are not looked at one by one."""
     import pyarrow as pa
 
     try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        if all(isinstance(v, (str, int, float)) for v in values):
-            return pa.array([str(v) for v in values])
-        raise DataError(name, f"a column mixes types: {error}") from error
+        found = pa.array(values)
+        if any(test(found.type) for test in (pa.types.is_integer, pa.types.is_boolean, pa.types.is_string)):
+            return found
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        pass  # mixed types, or values that `arrow_column` names
+    try:
+        return arrow_column(values)
+    except CastError as error:
+        message = f"row {error.row + 1}: {error.value} is not {error.expected}"
+        raise DataError(name, message, column=column, hint=error.hint) from error
 
 
 def _from_rows(rows: Sequence[object], name: str) -> Raw:
@@ -208,8 +217,11 @@ def to_arrow(graph: KnowledgeGraph, relation: str | None = None) -> pa.Table:
     return pa.Table.from_arrays(columns, names=list(chosen.columns))
 
 
-def facts_to_arrow(facts: Facts, predicate: str) -> pa.Table:
-    """Make an Arrow table of the facts of a predicate, with columns ``c1, c2, ...``.
+def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = None) -> pa.Table:
+    """Make an Arrow table of the facts of a predicate, with columns ``c1, c2, ...`` unless named.
+
+    Dates are timestamps of microseconds, lists and sets are lists, sets in order, if their elements are of one type.
+    Labelled nulls are strings such as ``_:n1``; a column of values of several types is one of text.
 
     Examples
     --------
@@ -223,18 +235,43 @@ def facts_to_arrow(facts: Facts, predicate: str) -> pa.Table:
         _facts_column(kind, data, facts.symbols)
         for kind, data in zip(table.kinds, table.columns, strict=True)
     ]
-    return pa.Table.from_arrays(columns, names=[f"c{i + 1}" for i in range(table.arity)])
+    return pa.Table.from_arrays(columns, names=list(names or (f"c{i + 1}" for i in range(table.arity))))
 
 
 def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
     import pyarrow as pa
 
-    if kind is Kind.STRING:
-        used, where = np.unique(data, return_inverse=True)
-        return pa.array(symbols.decode(used.tolist()), pa.string()).take(pa.array(where))
     if kind is Kind.DOUBLE:
         return pa.array(np.ascontiguousarray(data).view(np.float64))
-    return pa.array(data.astype(bool) if kind is Kind.BOOL else data)
+    if kind is Kind.DATE:
+        return pa.array(np.ascontiguousarray(data).view("datetime64[us]"))
+    if kind in (Kind.INT, Kind.BOOL):
+        return pa.array(data.astype(bool) if kind is Kind.BOOL else data)
+    used, where = np.unique(data, return_inverse=True)
+    values = symbols.values(used.tolist())
+    column = pa.array(values, pa.string()) if kind is Kind.STRING else _mixed(values)
+    return column.take(pa.array(where))
+
+
+def _mixed(values: Sequence[Value]) -> Column:
+    """Arrow column of values of any types."""
+    import pyarrow as pa
+
+    types = {type(v) for v in values}
+    if types & {tuple, frozenset} and len(types) > 1:
+        return pa.array([text(v) for v in values], pa.string())
+    column = arrow_column([str(v) if isinstance(v, Null) else v for v in values])
+    if not isinstance(column, Objects):
+        return column
+    lists = [ordered(as_set(v)) if isinstance(v, frozenset) else list(v) for v in column]
+    inner = {type(e) for v in lists for e in v}
+    if not inner:
+        return pa.array(lists, pa.list_(pa.string()))
+    if inner == {int, float}:
+        return pa.array([[float(e) for e in v] for v in lists])
+    if len(inner) == 1 and inner <= {int, float, str, bool, datetime}:
+        return pa.array(lists)
+    return pa.array([text(v) for v in values], pa.string())
 
 
 def to_pandas(graph: KnowledgeGraph, relation: str | None = None) -> pd.DataFrame:

@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lark import Token, Transformer
+from lark import Token
 
-from kgreason.errors import Diagnostic, Span
+from kgreason.errors import Span
 from kgreason.lang.ast import (
     Aggregate,
     Annotation,
@@ -20,28 +17,27 @@ from kgreason.lang.ast import (
     Binary,
     BodyItem,
     Call,
+    Collection,
     Condition,
     Constant,
+    Constraint,
+    Equality,
     Equation,
     Expression,
     Fact,
     Negation,
     Rule,
-    Unary,
+    Skolem,
     Unsupported,
     UnsupportedClause,
     Variable,
 )
 from kgreason.lang.ast import Clause as ClauseNode
+from kgreason.lang.literals import Literals
 from kgreason.lang.names import AGGREGATES, suggest
 
-GREATEST = 2**63 - 1
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'", "$": "$", "/": "/"}
-_SPECIAL = re.compile(r'\\([\s\S])|""|\$\{([^}\n]*)\}')
-
-_PLAIN = {"INTEGER", "DOUBLE", "STRING", "BOOLEAN"}
-
-Node = Expression | Atom | Negation | Equation | Condition | Annotation | UnsupportedClause
+_PLAIN = {"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE"}
+_HEADS = "a head is one or more atoms, or one equality `X = Y`, or `#F`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,58 +46,34 @@ class _Contributors:
     span: Span
 
 
-class Builder(Transformer[Token, list[ClauseNode]]):
-    """Builds the nodes of one clause after the other; `found` collects diagnostics.
+@dataclass(frozen=True, slots=True)
+class _Same:
+    """The head ``X = Y``."""
 
-    Parameters
-    ----------
-    file, text
-        Source, for spans and the text of what is not supported.
-    parameters
-        Values of ``${name}``.
-    """
+    left: Variable
+    right: Variable
+    span: Span
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.begin("<text>", "", {})
 
-    def begin(self, file: str, text: str, parameters: Mapping[str, Constant]) -> None:
-        """Start on a file."""
-        self.file, self.text, self.parameters = file, text, parameters
-        self.found: list[Diagnostic] = []
-        self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
-        self.next_clause()
+@dataclass(frozen=True, slots=True)
+class _Truth:
+    """The head ``#F``, or ``#T``, which is none."""
+
+    token: Token
+    span: Span
+
+
+class Builder(Literals):
+    """Builds the nodes of one clause after the other; `found` collects diagnostics."""
 
     def next_clause(self, documentation: str = "") -> None:
         """Start on a clause."""
-        self.documentation = documentation
+        super().next_clause(documentation)
         self._anonymous = 0
-        self._lists: dict[Span, tuple[Node, ...]] = {}
-        self._border: dict[Span, Constant] = {}
-
-    def _span(self, first: Any, last: Any) -> Span:
-        if isinstance(first, Token):
-            line, column = first.line or 1, first.column or 1
-        else:
-            line, column = first.span.line, first.span.column
-        if isinstance(last, Token):
-            return Span(self.file, line, column, last.end_line or 1, last.end_column or 1)
-        return Span(self.file, line, column, last.span.end_line, last.span.end_column)
-
-    def _source(self, span: Span) -> str:
-        starts = self._line_starts
-        return self.text[
-            starts[span.line - 1] + span.column - 1 : starts[span.end_line - 1] + span.end_column - 1
-        ]
 
     def _unsupported(self, feature: str, first: Any, last: Any) -> Unsupported:
         span = self._span(first, last)
         return Unsupported(feature, self._source(span), span=span)
-
-    def _report(
-        self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
-    ) -> None:
-        self.found.append(Diagnostic(code, message, span, note, hint))
 
     # Clauses
 
@@ -110,12 +82,25 @@ class Builder(Transformer[Token, list[ClauseNode]]):
 
     def fact(self, children: list[Any]) -> list[ClauseNode]:
         *before, head, end = children
-        return [*before, *(self._fact(item, end) for item in head)]
+        refused = self._refused(head, end)
+        if refused is not None:
+            return [*before, *refused]
+        for item in head:
+            if not isinstance(item, Atom):
+                self._without_body(item)
+                return before
+        return [*before, *(Fact(atom, self.documentation, span=atom.span) for atom in head)]
 
-    def _fact(self, item: Any, end: Token) -> ClauseNode:
-        if not isinstance(item, Atom):
-            return self._refused_clause(item, end)
-        return Fact(item, self.documentation, span=item.span)
+    def _without_body(self, item: _Same | _Truth) -> None:
+        same = isinstance(item, _Same)
+        self._report(
+            "E017",
+            f"the {'equality' if same else 'constraint'} `{self._source(item.span)}` has no body",
+            item.span,
+            note="`X = Y :- body` makes X and Y one value wherever the body holds"
+            if same
+            else "`#F :- body` says that the body must never hold",
+        )
 
     def plain_fact(self, tokens: list[Token]) -> Fact | None:
         """Read ``p("a", 1, 0.5).`` without the parser: files may hold thousands of these."""
@@ -132,15 +117,47 @@ class Builder(Transformer[Token, list[ClauseNode]]):
 
     def rule(self, children: list[Any]) -> list[ClauseNode]:
         *before, head, _, body, end = children
-        for item in head:
-            if not isinstance(item, Atom):
-                return [*before, self._refused_clause(item, end, head[0])]
-        return [*before, Rule(tuple(head), tuple(body), self.documentation, span=self._span(head[0], end))]
+        refused = self._refused(head, end)
+        if refused is not None:
+            return [*before, *refused]
+        span = self._span(head[0], end)
+        items, documentation = tuple(body), self.documentation
+        special = next((item for item in head if not isinstance(item, Atom)), None)
+        if special is None:
+            return [*before, Rule(tuple(head), items, documentation, span=span)]
+        if len(head) > 1:
+            self._mixed_head(special)
+            return before
+        if isinstance(special, _Same):
+            return [*before, Equality(special.left, special.right, items, documentation, span=span)]
+        return [*before, Constraint(items, documentation, span=span)]
 
-    def _refused_clause(self, item: Any, end: Token, first: Any = None) -> ClauseNode:
-        feature = item.feature if isinstance(item, Unsupported | UnsupportedClause) else "clause"
-        span = self._span(first or item, end)
-        return UnsupportedClause(feature, self._source(span), span=span)
+    def _refused(self, head: list[Any], end: Token) -> list[ClauseNode] | None:
+        """Look for heads that are none; `None` if all is well."""
+        for item in head:
+            if isinstance(item, Unsupported):
+                span = self._span(head[0], end)
+                return [UnsupportedClause(item.feature, self._source(span), span=span)]
+            name = str(item.token) if isinstance(item, _Truth) else str(item) if _bare(item) else ""
+            if name not in ("", "#F"):
+                self._report(
+                    "E016",
+                    f"`{name}` cannot be a head",
+                    item.span,
+                    note="a constraint `#F :- body` says that the body must never hold",
+                    hint="did you mean `#F`?" if name == "false" else None,
+                )
+                return []
+        return None
+
+    def _mixed_head(self, item: _Same | _Truth) -> None:
+        self._report(
+            "E016",
+            f"`{self._source(item.span)}` must stand alone in its head",
+            item.span,
+            note=_HEADS,
+            hint="write a second clause with the same body",
+        )
 
     def annotation(self, children: list[Any]) -> Annotation:
         name, _, *arguments, end = children
@@ -149,12 +166,12 @@ class Builder(Transformer[Token, list[ClauseNode]]):
             if not isinstance(argument, Constant):
                 span = argument.span
                 argument = Constant(self._source(span), span=span)
-                if not name.startswith("@qbind"):
+                if name != "@qbind":
                     self._report(
                         "E013",
                         f"`{argument.value}` cannot stand in an annotation",
                         span,
-                        note="arguments of annotations are strings, numbers, booleans and bare words",
+                        note="arguments of annotations are strings, numbers, booleans, dates and bare words",
                     )
             constants.append(argument)
         return Annotation(str(name[1:]), tuple(constants), span=self._span(name, end))
@@ -168,14 +185,12 @@ class Builder(Transformer[Token, list[ClauseNode]]):
     def body(self, children: list[Any]) -> list[Any]:
         return children
 
-    def egd(self, children: list[Token]) -> UnsupportedClause:
-        return self._clause_of("equality-generating dependency `X = Y :- ...`", *children)
+    def egd(self, children: list[Token]) -> _Same:
+        left, right = children
+        return _Same(self.variable([left]), self.variable([right]), self._span(left, right))
 
-    def constraint(self, children: list[Token]) -> UnsupportedClause:
-        return self._clause_of("constraint `#F :- ...`", children[0], children[0])
-
-    def _clause_of(self, feature: str, first: Token, last: Token) -> UnsupportedClause:
-        return UnsupportedClause(feature, "", span=self._span(first, last))
+    def constraint(self, children: list[Token]) -> _Truth:
+        return _Truth(children[0], self._span(children[0], children[0]))
 
     # Body items
 
@@ -252,16 +267,15 @@ class Builder(Transformer[Token, list[ClauseNode]]):
 
     def _older_form(self, call: Call) -> Aggregate | None:
         """``msum(X, [K], [C])``: group and contributors as lists."""
-        group, contributors = (self._lists.get(a.span) for a in call.arguments[1:])
-        if group is None or contributors is None:
-            return None
-        variables = [n for n in (*group, *contributors) if isinstance(n, Variable)]
-        if len(variables) < len(group) + len(contributors):
-            return None
-        groups = tuple(variables[: len(group)])
-        return Aggregate(
-            call.function, call.arguments[0], tuple(variables[len(group) :]), groups=groups, span=call.span
-        )
+        argument, *lists = call.arguments
+        names: list[tuple[Variable, ...]] = []
+        for given in lists:
+            if not isinstance(given, Collection) or given.kind != "list":
+                return None
+            names.append(tuple(e for e in given.elements if isinstance(e, Variable)))
+            if len(names[-1]) < len(given.elements):
+                return None
+        return Aggregate(call.function, argument, names[1], groups=names[0], span=call.span)
 
     def contributors(self, children: list[Token]) -> _Contributors:
         less, *names, greater = children
@@ -276,14 +290,6 @@ class Builder(Transformer[Token, list[ClauseNode]]):
         left, right = children
         return Binary("==", left, right, span=self._span(left, right))
 
-    def unary(self, children: list[Any]) -> Expression:
-        operator, operand = children
-        span = self._span(operator, operand)
-        if operator == "-" and isinstance(operand, Constant) and type(operand.value) in (int, float):
-            self._border.pop(operand.span, None)
-            return Constant(-operand.value, span=span)  # type: ignore[operator]
-        return Unary(str(operator), operand, span=span)
-
     def variable(self, children: list[Token]) -> Variable:
         name = str(children[0])
         if name.startswith("_"):
@@ -291,103 +297,20 @@ class Builder(Transformer[Token, list[ClauseNode]]):
             name = f"_{self._anonymous}"
         return Variable(name, span=self._span(children[0], children[0]))
 
-    def skolem(self, children: list[Any]) -> Unsupported:
-        name = str(children[0])
-        feature = f"graph call {name}" if name[1].isupper() else f"Skolem term {name}"
-        return self._unsupported(feature, children[0], children[-1])
+    def skolem(self, children: list[Any]) -> Expression:
+        name, _, *arguments, end = children
+        if name[1].isupper():
+            return self._unsupported(f"graph call {name}", name, end)
+        call = Call(str(name), tuple(arguments), span=self._span(name, end))
+        return Skolem(str(name[1:]), self._arguments(call), span=call.span)
 
-    def list_(self, children: list[Any]) -> Unsupported:
-        node = self._unsupported("list", children[0], children[-1])
-        self._lists[node.span] = tuple(children[1:-1])
-        return node
+    def list_(self, children: list[Any]) -> Collection:
+        return Collection("list", tuple(children[1:-1]), span=self._span(children[0], children[-1]))
 
-    def set_(self, children: list[Any]) -> Unsupported:
-        return self._unsupported("set", children[0], children[-1])
+    def set_(self, children: list[Any]) -> Collection:
+        return Collection("set", tuple(children[1:-1]), span=self._span(children[0], children[-1]))
 
-    # Constants
 
-    def integer(self, children: list[Token]) -> Constant:
-        token = children[0]
-        span = self._span(token, token)
-        value = int(token) if len(token) < 40 else GREATEST + 2
-        if value > GREATEST + 1:
-            self._too_large(str(token), span)
-            value = 0
-        constant = Constant(value, span=span)
-        if value > GREATEST:
-            self._border[span] = constant  # fits behind a minus only
-        return constant
-
-    def _too_large(self, shown: str, span: Span) -> None:
-        self._report(
-            "E005",
-            f"the integer {shown if len(shown) <= 40 else shown[:20] + '...'} is too large",
-            span,
-            note=f"integers have 64 bits: {-GREATEST - 1} to {GREATEST}",
-            hint="write it as a double (with a decimal point) or as a string",
-        )
-
-    def end_clause(self) -> None:
-        """Report what only the end of a clause decides."""
-        for span, constant in self._border.items():
-            self._too_large(str(constant.value), span)
-
-    def double(self, children: list[Token]) -> Constant:
-        token = children[0]
-        span = self._span(token, token)
-        value = float(token.rstrip("fF"))
-        if math.isinf(value):
-            self._report(
-                "E005", f"the double {str(token)[:40]} is too large", span, note="doubles end near 1.8e308"
-            )
-            value = 0.0
-        return Constant(value, span=span)
-
-    def boolean(self, children: list[Token]) -> Constant:
-        return Constant(children[0] == "#T", span=self._span(children[0], children[0]))
-
-    def date(self, children: list[Token]) -> Unsupported:
-        return self._unsupported("date", children[0], children[0])
-
-    def parameter(self, children: list[Token]) -> Constant:
-        token = children[0]
-        span = self._span(token, token)
-        return Constant(self._parameter(token[2:-1], span).value, span=span)
-
-    def _parameter(self, name: str, span: Span) -> Constant:
-        if name in self.parameters:
-            return self.parameters[name]
-        closest = suggest(name, self.parameters)
-        self._report(
-            "E306",
-            f"there is no parameter {name!r}",
-            span,
-            note='`${name}` stands for the value that @param("name", value) gives',
-            hint=f"did you mean ${{{closest}}}?" if closest else f'add @param("{name}", ...)',
-        )
-        return Constant("")
-
-    def string(self, children: list[Token]) -> Constant:
-        token = children[0]
-        span = self._span(token, token)
-        content = str(token[1:-1])
-        if "\\" in content or '"' in content or "$" in content:
-            content = _SPECIAL.sub(lambda m: self._special(m, span), content)
-        return Constant(content, span=span)
-
-    def _special(self, match: re.Match[str], span: Span) -> str:
-        escaped, parameter = match.groups()
-        if parameter is not None:
-            value = self._parameter(parameter, span)
-            return str(value.value) if isinstance(value.value, str) else str(value)
-        if escaped is None:
-            return '"'
-        if escaped not in _ESCAPES:
-            self._report(
-                "E011",
-                f"unknown escape `\\{escaped}` in a string",
-                span,
-                note='the escapes are \\n \\t \\r \\" \\\\ and \\$',
-                hint="write `\\\\` for a backslash",
-            )
-        return _ESCAPES.get(escaped, escaped)
+def _bare(item: object) -> bool:
+    """Whether a head is a truth value as other languages write it."""
+    return isinstance(item, Atom) and item.predicate in ("false", "true") and not item.arguments

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 DEPTH = 100  # a tree deeper than this would exhaust the stack of the recursive walks over it
 
+LENGTH = 1_000_000  # tokens of a clause: each takes some 300 bytes
+
+_OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
+_CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE"})
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _PERCENT = re.compile(r"%(?!%)| %[.,)]")
 _CHARACTERS = {
     ";": "write one rule for each alternative, and `,` between the conditions of one rule",
@@ -88,24 +93,61 @@ def clauses(text: str, file: str) -> Iterator[Clause]:
     file
         Name for spans.
     """
-    tokens: list[Token] = []
-    comments: list[Token] = []
+    cutter = _Cutter(file, text)
     for token in lexer().lex(text):
         if token.type == "DOCUMENTATION":
-            if not tokens:
-                comments.append(token)
+            cutter.comment(token)
             continue
-        tokens.append(token)
+        cutter.add(token)
         if token.type == "END" or (token.type == "UNCLOSED" and token.rstrip().endswith(".")):
-            yield _clause(tokens, comments, file, text)
-            tokens, comments = [], []
-    if tokens:
-        yield _clause(tokens, comments, file, text)
+            yield cutter.clause()
+    if cutter.tokens:
+        yield cutter.clause()
 
 
-def _clause(tokens: list[Token], comments: list[Token], file: str, text: str) -> Clause:
-    problem = _lexical(tokens, file) or _shape(tokens, file, text)
-    return Clause(list(_arrows(tokens)), _documentation(comments, tokens[0]), problem)
+class _Cutter:
+    """Gathers the tokens of a clause; those after the first problem are not kept, they may be millions."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self._file, self._text = file, text
+        self._last_line = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self.tokens: list[Token] = []
+        self._comments: list[Token] = []
+        self._depth = 0
+        self._problem: Diagnostic | None = None
+
+    def comment(self, token: Token) -> None:
+        if not self.tokens and token.line != self._last_line:
+            self._comments.append(token)
+
+    def add(self, token: Token) -> None:
+        if self._problem is not None:
+            self._last_line = token.end_line or 0
+            return
+        self.tokens.append(token)
+        kind = token.type
+        if kind in _OPENING:
+            self._depth += 1
+            if self._depth > DEPTH:
+                self._problem = too_deep(span(token, token, self._file))
+        elif kind in _CLOSING:
+            self._depth -= 1
+        elif kind in ("UNCLOSED", "ILLEGAL"):
+            self._problem = _lexical(token, self._file)
+        elif len(self.tokens) > LENGTH:
+            self._problem = _too_long(self.tokens[0], self._file)
+
+    def clause(self) -> Clause:
+        tokens = self.tokens
+        problem = self._problem or _unfinished(tokens[-1], self._file, self._text)
+        if problem is None:
+            self._last_line = tokens[-1].end_line or 0
+        made = Clause(list(_arrows(tokens)), _documentation(self._comments, tokens[0]), problem)
+        self._begin()
+        return made
 
 
 def _documentation(comments: list[Token], first: Token) -> str:
@@ -143,42 +185,57 @@ def _split(arrow: Token) -> Iterable[Token]:
     )
 
 
-def _lexical(tokens: list[Token], file: str) -> Diagnostic | None:
-    for token in tokens:
-        if token.type not in ("UNCLOSED", "ILLEGAL"):
-            continue
-        here = span(token, token, file)
-        if token.type == "UNCLOSED":
-            return Diagnostic(
-                "E002",
-                "this string is not closed",
-                here,
-                note="a string runs from one double quote to the next, over several lines if need be",
-                hint='end it with `"`',
-            )
-        shown = f"`{token}`" if token.isprintable() else f"U+{ord(token):04X}"
-        message = f"the character {shown} has no meaning here"
-        return Diagnostic("E003", message, here, hint=_CHARACTERS.get(str(token)))
-    return None
+def _lexical(token: Token, file: str) -> Diagnostic:
+    here = span(token, token, file)
+    if token.type == "UNCLOSED":
+        return Diagnostic(
+            "E002",
+            "this string is not closed",
+            here,
+            note="a string runs from one double quote to the next, over several lines if need be",
+            hint='end it with `"`',
+        )
+    shown = f"`{token}`" if token.isprintable() else f"U+{ord(token):04X}"
+    return Diagnostic(
+        "E003", f"the character {shown} has no meaning here", here, hint=_CHARACTERS.get(str(token))
+    )
 
 
-def _shape(tokens: list[Token], file: str, text: str) -> Diagnostic | None:
-    depth = 0
-    for token in tokens:
-        if token.type in ("LPAR", "LBRACKET", "LBRACE"):
-            depth += 1
-            if depth > DEPTH:
-                return too_deep(span(token, token, file))
-        elif token.type in ("RPAR", "RBRACKET", "RBRACE"):
-            depth -= 1
-    if tokens[-1].type == "END":
+def _unfinished(last: Token, file: str, text: str) -> Diagnostic | None:
+    if last.type == "END":
         return None
     return Diagnostic(
         "E004",
         "the clause has no end",
-        span(tokens[-1], tokens[-1], file),
+        span(last, last, file),
         note="every fact, rule and annotation ends with `.`",
-        hint=percentage(tokens[-1], text) or "put `.` here",
+        hint=percentage(last, text) or "put `.` here",
+    )
+
+
+def _too_long(first: Token, file: str) -> Diagnostic:
+    return Diagnostic(
+        "E019",
+        f"the clause that begins here has more than {LENGTH:,} words and signs",
+        span(first, first, file),
+        hint="put so much data into a file, and name it with @bind",
+    )
+
+
+def unreadable(text: str, file: str) -> Diagnostic | None:
+    """Find the first character that no text holds; positions count from the start of the file."""
+    match = _NO_TEXT.search(text)
+    if match is None:
+        return None
+    start = match.start()
+    line = text.count("\n", 0, start) + 1
+    column = start - text.rfind("\n", 0, start)
+    return Diagnostic(
+        "E003",
+        f"the character U+{ord(match[0]):04X} has no meaning here",
+        Span(file, line, column, line, column + 1),
+        note="rules are text: they hold neither NUL nor halves of surrogate pairs",
+        hint="if the file is UTF-16, save it as UTF-8" if match[0] == "\0" else None,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lark import Token
 
 from kgreason.errors import Diagnostic
@@ -10,6 +12,8 @@ from kgreason.lang.clauses import percentage, span, starts_line
 _TERMS = frozenset({"VAR", "INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER", "HASH", "LBRACE"})
 _OPERATORS = frozenset({"OR", "AND", "PLUS", "TIMES", "COMPARATOR"})
 _COMPARISONS = frozenset({"LESS", "GREATER", "COMPARATOR", "EQUAL", "IN", "NOT_IN"})
+_OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
+_CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE"})
 _WORDS = {
     "ARROW": "`:-`",
     "END": "`.`",
@@ -24,13 +28,11 @@ _WORDS = {
 }
 
 
-def sql(tokens: list[Token]) -> bool:
-    """Whether the body is an SQL statement."""
-    types = [t.type for t in tokens]
-    if "ARROW" not in types:
-        return False
-    body = tokens[types.index("ARROW") + 1 :]
-    return len(body) > 1 and body[0].lower() == "select" and body[1].type not in ("LPAR", "COMMA", "END")
+def sql(tokens: Sequence[tuple[str, str]]) -> bool:
+    """Whether the body is an SQL statement; tokens are given by type and text."""
+    arrow = next((i for i, (kind, _) in enumerate(tokens) if kind in ("ARROW", "LEFT_ARROW")), len(tokens))
+    body = tokens[arrow + 1 :]
+    return len(body) > 1 and body[0][1].lower() == "select" and body[1][0] not in ("LPAR", "COMMA", "END")
 
 
 def unexpected(
@@ -62,6 +64,8 @@ def _show(token: Token) -> str:
 
 
 def _expected(expected: frozenset[str]) -> str | None:
+    if len(expected) == 1 and expected <= {"VAR", "EQUAL"}:
+        return f"expected {'a variable' if 'VAR' in expected else '`=`'}"
     words = [shown for name, shown in _WORDS.items() if name in expected]
     if expected & _TERMS:
         words.append("a term")
@@ -83,10 +87,16 @@ def _hint(tokens: list[Token], position: int) -> str | None:
         return "the clause above may lack its final `.`"
     if token.type in _COMPARISONS and any(t.type in _COMPARISONS for t in tokens[:position]):
         return "compare two values at a time: `X < Y, Y < Z`; write `==` inside of an expression"
-    if token.type == "VAR" and position == 0:
-        return "predicates begin with a small letter"
+    if position == 0 and token.type == "ARROW":
+        return "a constraint is written `#F :- ...`"
+    if before is not None and position <= 2 and tokens[0].type == "VAR":
+        return _head_hint(tokens, position)
+    if token.type == "NOT" and [t.type for t in tokens[position + 1 : position + 2]] == ["IN"]:
+        return "write `!in`"
+    if token.type == "COMMA" and _group_after_in(tokens[:position]):
+        return "a set is written `{1, 2}`, a list `[1, 2]`"
     if token.type == "LPAR" and before is not None and before.type == "VAR":
-        return f"predicates begin with a small letter: `{before[0].lower()}{before[1:]}(`"
+        return f"predicates begin with a small letter: `{_small(before)}(`"
     if token.type == "END" and before is not None and before.type == "COMMA":
         return "remove the `,` before it"
     if token.type in ("END", "ARROW") and _open(tokens[:position]):
@@ -94,6 +104,36 @@ def _hint(tokens: list[Token], position: int) -> str | None:
     return None
 
 
+def _head_hint(tokens: list[Token], position: int) -> str | None:
+    """Explain a head that begins with a variable."""
+    token, first = tokens[position], tokens[0]
+    if token.type == "LPAR" or (token.type in ("ARROW", "COMMA", "END") and position == 1):
+        small = (
+            f"predicates begin with a small letter: `{_small(first)}{'(' if token.type == 'LPAR' else ''}`"
+        )
+        return "did you mean `#F`?" if first.lower() == "false" else small
+    if token.type in _COMPARISONS or tokens[1].type == "EQUAL":
+        return "an equality is written `X = Y :- ...`, with two variables"
+    return None
+
+
+def _small(name: Token) -> str:
+    return name[0].lower() + name[1:]
+
+
+def _group_after_in(tokens: list[Token]) -> bool:
+    """Whether the innermost open bracket is the one of ``X in (``."""
+    closed = 0
+    for i in range(len(tokens) - 1, 0, -1):
+        if tokens[i].type in _CLOSING:
+            closed += 1
+        elif tokens[i].type in _OPENING:
+            if not closed:
+                return tokens[i].type == "LPAR" and tokens[i - 1].type in ("IN", "NOT_IN")
+            closed -= 1
+    return False
+
+
 def _open(tokens: list[Token]) -> bool:
     types = [t.type for t in tokens]
-    return types.count("LPAR") > types.count("RPAR")
+    return sum(t in _OPENING for t in types) > sum(t in _CLOSING for t in types)

@@ -17,9 +17,11 @@ FUNCTIONS = _words(
     "abs sqrt pow exp log round floor ceil min max year month day diff"
 )
 
-ANNOTATIONS = _words("input output bind mapping param node edge derived query incoming_sum")
+ANNOTATIONS = _words(
+    "input output bind qbind mapping param post include module label node edge derived query incoming_sum"
+)
 
-LATER_ANNOTATIONS = _words("qbind post include module label")
+LATER_ANNOTATIONS = _words("model")
 
 TYPES = {
     "int": "int",
@@ -31,13 +33,16 @@ TYPES = {
     "bool": "boolean",
     "boolean": "boolean",
     "percent": "percent",
+    "date": "date",
 }
 
-SOURCES = _words("csv tsv parquet edges mtx gml graphml pajek net konect")
+SOURCES = _words("csv tsv parquet json sqlite duckdb edges mtx gml graphml pajek net konect rdf")
 
-LATER_SOURCES = _words(
-    "json sqlite duckdb postgresql rdf excel neo4j mysql mariadb oracle sqlserver mongodb sparql"
-)
+DATABASES = _words("sqlite duckdb")
+
+TARGETS = _words("csv tsv parquet json sqlite duckdb graphml rdf")
+
+LATER_SOURCES = _words("postgresql excel neo4j mysql mariadb oracle sqlserver mongodb sparql")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:

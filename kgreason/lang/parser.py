@@ -9,28 +9,21 @@ control(X, X) :- company(X).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import (
-    Aggregate,
     Annotation,
-    Atom,
-    Binary,
-    BodyItem,
-    Call,
     Clause,
-    Condition,
     Constant,
-    Equation,
-    Expression,
-    Fact,
-    Negation,
+    Constraint,
+    Equality,
     Program,
     Rule,
-    Unary,
     UnsupportedClause,
 )
 
@@ -40,6 +33,8 @@ if TYPE_CHECKING:
     from kgreason.lang.builder import Builder
     from kgreason.lang.clauses import Clause as Tokens
 
+
+FINDINGS = 1_000  # a file with more errors than this is no program
 
 _ONE_AT_A_TIME = Lock()  # the callbacks of the cached parser have a state
 
@@ -65,29 +60,45 @@ def parse(text: str, file: str = "<text>") -> Program:
     return program
 
 
-def read(text: str, file: str = "<text>") -> tuple[Program, tuple[Diagnostic, ...]]:
-    """Parse what can be parsed: the program of the good clauses, and the errors of the others."""
+def read(
+    text: str, file: str = "<text>", given: Mapping[str, Constant] | None = None
+) -> tuple[Program, tuple[Diagnostic, ...]]:
+    """Parse what can be parsed: the program of the good clauses, and the errors of the others.
+
+    Parameters
+    ----------
+    given
+        Parameters that other files define; those of the text win.
+    """
     with _ONE_AT_A_TIME:
-        return _read(text, file)
+        return _read(text, file, given or {})
 
 
-def _read(text: str, file: str) -> tuple[Program, tuple[Diagnostic, ...]]:
-    from kgreason.lang.clauses import clauses
+def _read(text: str, file: str, given: Mapping[str, Constant]) -> tuple[Program, tuple[Diagnostic, ...]]:
+    from kgreason.lang.clauses import clauses, unreadable
+    from kgreason.lang.parameters import define
 
+    problem = unreadable(text, file)
+    if problem is not None:
+        return Program((), file, text), (problem,)
     lark, builder = _parser()
     cut = list(clauses(text, file))
-    parameters: dict[str, Constant] = {}
-    builder.begin(file, text, parameters)
-    parsed: list[list[Clause]] = [[] for _ in cut]
-    for i, clause in enumerate(cut):  # first the parameters, for they may be used above their definition
-        if clause.tokens[0] == "@param":
-            parsed[i] = _parse_clause(clause, lark, builder)
-            parameters.update(_parameters(parsed[i]))
-    for i, clause in enumerate(cut):
-        if clause.tokens[0] != "@param":
-            parsed[i] = _parse_clause(clause, lark, builder)
+    builder.begin(file, text, {})
+    builder.parameters = define(cut, builder, given)  # they may be used above their definition
+    parsed: list[Clause] = []
+    label: Annotation | None = None
+    for clause in cut:
+        if len(builder.found) >= FINDINGS:
+            builder.found.append(_too_many(clause, file))
+            break
+        built = _parse_clause(clause, lark, builder)
+        if label is not None or clause.tokens[0].type == "ANNOTATION":
+            built, label = _labelled(built, label, builder)
+        parsed += built
+    if label is not None:
+        builder.found.append(_without_rule(label))
     found = sorted(builder.found, key=lambda d: _position(d.span))
-    return Program(tuple(c for cs in parsed for c in cs), file, text), tuple(found)
+    return Program(tuple(parsed), file, text), tuple(found)
 
 
 @cache
@@ -103,32 +114,62 @@ def _position(span: Span | None) -> tuple[int, int]:
     return (span.line, span.column) if span else (0, 0)
 
 
-def _parameters(clauses: list[Clause]) -> dict[str, Constant]:
-    return {
-        str(clause.arguments[0].value): clause.arguments[1]
-        for clause in clauses
-        if isinstance(clause, Annotation) and clause.name == "param" and len(clause.arguments) == 2
-    }
+def _too_many(clause: Tokens, file: str) -> Diagnostic:
+    from kgreason.lang.clauses import span
+
+    where = span(clause.tokens[0], clause.tokens[0], file)
+    return Diagnostic("E019", f"reading stops here, after {FINDINGS:,} errors", where)
+
+
+def _labelled(
+    built: list[Clause], label: Annotation | None, builder: Builder
+) -> tuple[list[Clause], Annotation | None]:
+    """Give the rule after ``@label("text")`` its label; returns the label that is still to be given, too."""
+    result: list[Clause] = []
+    for clause in built:
+        if isinstance(clause, Annotation) and clause.name == "label":
+            if label is not None:
+                builder.found.append(_without_rule(label))
+            label = clause
+        elif label is not None and not isinstance(clause, Annotation):
+            if isinstance(clause, Rule | Equality | Constraint):
+                text = label.arguments[0].value if label.arguments else ""
+                clause = replace(clause, label=text if isinstance(text, str) else str(label.arguments[0]))
+            elif not isinstance(clause, UnsupportedClause):
+                builder.found.append(_without_rule(label))
+            label = None
+        result.append(clause)
+    return result, None if not built else label
+
+
+def _without_rule(label: Annotation) -> Diagnostic:
+    return Diagnostic(
+        "E018",
+        "this label names no rule",
+        label.span,
+        note='`@label("name")` names the rule, equality or constraint right after it',
+    )
 
 
 def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
     from lark import UnexpectedToken
 
     from kgreason.lang.clauses import DEPTH, span, too_deep
+    from kgreason.lang.depth import deeper
     from kgreason.lang.explain import sql, unexpected
 
     if clause.problem is not None:
         builder.found.append(clause.problem)
         return []
     tokens = clause.tokens
-    if sql(tokens):
-        where = span(tokens[0], tokens[-1], builder.file)
-        start, end = tokens[0].start_pos, tokens[-1].end_pos
-        return [UnsupportedClause("SQL in a rule body", builder.text[start:end], span=where)]
     builder.next_clause(clause.documentation)
     fact = builder.plain_fact(tokens)
     if fact is not None:
         return [fact]
+    if sql([(t.type, t) for t in tokens]):
+        where = span(tokens[0], tokens[-1], builder.file)
+        start, end = tokens[0].start_pos, tokens[-1].end_pos
+        return [UnsupportedClause("SQL in a rule body", builder.text[start:end], span=where)]
     state = lark.parse_interactive()
     for i, token in enumerate(tokens):
         try:
@@ -139,49 +180,7 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
             return []
     built: list[Clause] = state.feed_eof(tokens[-1])  # type: ignore[no-untyped-call]
     builder.end_clause()
-    if len(tokens) > DEPTH and any(_depth(c) > DEPTH for c in built):
+    if len(tokens) > DEPTH and any(deeper(c, DEPTH) for c in built):
         builder.found.append(too_deep(built[0].span))
         return []
     return built
-
-
-def _depth(clause: Clause) -> int:
-    """Depth of the deepest expression, found without recursion."""
-    depth = 0
-    level: list[Expression] = [e for item in _items(clause) for e in _expressions(item)]
-    while level and depth <= 2 * 100:
-        depth += 1
-        level = [child for node in level for child in _children(node)]
-    return depth
-
-
-def _items(clause: Clause) -> tuple[BodyItem, ...]:
-    if isinstance(clause, Rule):
-        return (*clause.head, *clause.body)
-    return (clause.atom,) if isinstance(clause, Fact) else ()
-
-
-def _expressions(item: BodyItem) -> tuple[Expression, ...]:
-    match item:
-        case Atom():
-            return item.arguments
-        case Negation():
-            return item.atom.arguments
-        case Equation():
-            return (item.left, item.right)
-        case Condition():
-            return (item.expression,)
-
-
-def _children(node: Expression) -> tuple[Expression, ...]:
-    match node:
-        case Unary():
-            return (node.operand,)
-        case Binary():
-            return (node.left, node.right)
-        case Call():
-            return node.arguments
-        case Aggregate():
-            return () if node.argument is None else (node.argument,)
-        case _:
-            return ()

@@ -74,7 +74,7 @@ def source(value: Value) -> str:
 def date_text(value: datetime) -> str:
     """Write a date; the time of day only where it is not midnight."""
     if value.time() == time():
-        return f"{value:%Y-%m-%d}"
+        return value.date().isoformat()
     return value.isoformat(sep=" ")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from kgreason.analysis.checked import Assign as AssignStep
 from kgreason.analysis.checked import CheckedProgram, CheckedRule, Step, Stratum
@@ -14,6 +14,7 @@ from kgreason.plan.ir import (
     AntiJoin,
     Assign,
     Filter,
+    Invent,
     Join,
     Line,
     Operator,
@@ -29,7 +30,7 @@ from kgreason.plan.order import order_atoms
 from kgreason.plan.place import place_early
 from kgreason.plan.prune import prune_columns
 
-PASSES = (
+PASSES: tuple[Callable[[Line, Mapping[str, Kind]], Line], ...] = (
     order_atoms,  # recent facts first, then whatever is bound the most
     place_early,  # negations and comparisons where their variables are bound
     prune_columns,  # variables only as long as they are used
@@ -74,7 +75,7 @@ def compile_rule(
     for parts in variants(rule, recursive, keyed):
         line = lower(rule, parts, sizes)
         for rewrite in PASSES:
-            line = rewrite(line)
+            line = rewrite(line, kinds)
         lines.append(line)
     recurs = any(atom.predicate in recursive for atom in rule.positives)
     return RulePlan(rule, tuple(lines), kinds, recurs)
@@ -92,7 +93,10 @@ def lower(rule: CheckedRule, parts: tuple[Part, ...], sizes: Mapping[str, int]) 
     body = [*atoms, *map(AntiJoin, early), *map(_step, rule.before), *map(AntiJoin, late)]
     if rule.aggregation is not None:
         body.append(Aggregate(rule.aggregation))
-    return Line((*body, *map(_step, rule.after), Project(rule.head)))
+    body += map(_step, rule.after)
+    if rule.inventions:
+        body.append(Invent(rule.inventions))
+    return Line((*body, Project(rule.head)))
 
 
 def _step(step: Step) -> Operator:
@@ -102,6 +106,7 @@ def _step(step: Step) -> Operator:
 
 
 def _invents(rule: CheckedRule) -> bool:
+    """Whether a rule makes values without end; the chase sees to it that nulls do not."""
     made = {step.variable for step in (*rule.before, *rule.after) if isinstance(step, AssignStep)}
     if rule.aggregation is not None:
         made.add(rule.aggregation.variable)

@@ -130,7 +130,7 @@ class RulePlan:
 
 @dataclass(frozen=True, slots=True)
 class StratumPlan:
-    """The rules of one stratum; `inventive` if it can make values without end."""
+    """The rules of one stratum; `inventive` if it can make values without end (nulls do not count)."""
 
     predicates: frozenset[str]
     rules: tuple[RulePlan, ...]

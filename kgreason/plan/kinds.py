@@ -1,7 +1,8 @@
 """Static types: the kind of every argument position and of every variable of a rule.
 
 The kinds of the input, of the constants and of the rules flow forward until nothing changes. Within a body, a
-variable and all the positions where it stands have one kind; where integers meet doubles, it is DOUBLE.
+variable and all the positions where it stands have one kind; where integers meet doubles, it is DOUBLE, and where a
+labelled null can come to stand, it is ANY.
 """
 
 from __future__ import annotations
@@ -12,29 +13,24 @@ from dataclasses import dataclass, field
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
-from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
-from kgreason.lang.values import Value
+from kgreason.lang.ast import NOWHERE, Constant, Expression
 from kgreason.plan.ir import plain
+from kgreason.plan.types import (
+    COLLECTIONS,
+    NAMES,
+    NO_ORDER,
+    NUMBERS,
+    SIGNATURE,
+    join,
+    kind_of,
+    kind_of_expression,
+    remedy,
+)
 
 Position = tuple[str, int]
 
-NAMES = {Kind.INT: "an integer", Kind.DOUBLE: "a double", Kind.STRING: "a string", Kind.BOOL: "a boolean"}
-NUMBERS = (Kind.INT, Kind.DOUBLE)
-
-
-def kind_of(value: Value) -> Kind:
-    """Kind of a Python value.
-
-    Examples
-    --------
-    >>> kind_of(True).name, kind_of(0.5).name
-    ('BOOL', 'DOUBLE')
-    """
-    if isinstance(value, bool):
-        return Kind.BOOL
-    if isinstance(value, int):
-        return Kind.INT
-    return Kind.DOUBLE if isinstance(value, float) else Kind.STRING
+COLLECTING = {"set": Kind.SET, "union": Kind.SET, "list": Kind.LIST}
+"""Aggregates that gather their contributions, and what they give."""
 
 
 def infer(program: CheckedProgram, facts: Facts) -> Kinds:
@@ -53,13 +49,18 @@ def infer(program: CheckedProgram, facts: Facts) -> Kinds:
         for i, term in enumerate(fact.terms):
             if isinstance(term, Constant):
                 kinds.meet((fact.predicate, i), kind_of(term.value), f"fact {fact}.", fact.span)
+    for unification in program.unifications:  # whether two values agree is asked of values of any type
+        for i in range(2):
+            kinds.meet((unification.predicate, i), Kind.ANY, f"rule {unification.rule.text}")
     kinds.changed = True
     while kinds.changed:
         kinds.changed = False
         kinds.clashes.clear()
         for rule in program.rules:
             _Flow(rule, kinds).run()
-    found = dict.fromkeys((*kinds.input_clashes, *kinds.clashes))
+    # what the data mixes does not matter where, for the sake of nulls, any types may meet
+    mixed = (d for position, d in kinds.input_clashes if kinds.positions[position] is not Kind.ANY)
+    found = dict.fromkeys((*mixed, *kinds.clashes))
     if found:
         raise ProgramError(tuple(found), program.text)
     return kinds
@@ -74,7 +75,7 @@ class Kinds:
     origins: dict[Position, str] = field(default_factory=dict)
     rules: dict[int, dict[str, Kind]] = field(default_factory=dict)
     clashes: list[Diagnostic] = field(default_factory=list)
-    input_clashes: list[Diagnostic] = field(default_factory=list)
+    input_clashes: list[tuple[Position, Diagnostic]] = field(default_factory=list)
     changed: bool = False
 
     def meet(self, position: Position, kind: Kind, origin: str, span: Span | None = None) -> None:
@@ -92,7 +93,10 @@ class Kinds:
                 note="an argument of a predicate has one type; only integers and doubles may meet",
                 hint="give it the same type everywhere, for instance with @mapping",
             )
-            (self.clashes if span and origin.startswith("rule") else self.input_clashes).append(clash)
+            if span and origin.startswith("rule"):
+                self.clashes.append(clash)
+            else:
+                self.input_clashes.append((position, clash))
         elif new is not old:
             self.positions[position] = new
             self.origins.setdefault(position, origin)
@@ -113,13 +117,6 @@ class Kinds:
         }
 
 
-def join(a: Kind | None, b: Kind | None) -> Kind | None:
-    """Kind that holds the values of both; `None` if there is none."""
-    if a is None or b is None or a is b:
-        return a if b is None else b
-    return Kind.DOUBLE if a in NUMBERS and b in NUMBERS else None
-
-
 class _Flow:
     """One pass of kinds through one rule."""
 
@@ -138,6 +135,8 @@ class _Flow:
             self.bind(rule.aggregation.variable, self.aggregate(), rule.aggregation.span)
         for step in rule.after:
             self.step(step)
+        for invention in rule.inventions:
+            self.bind(invention.variable, Kind.ANY, rule.span)
         for i, kind in self.term_kinds(rule.head):
             self.kinds.meet((rule.head.predicate, i), kind, f"rule {rule.text}", rule.head.span)
 
@@ -146,8 +145,8 @@ class _Flow:
             self.bind(step.variable, self.expression(step.expression, step.span), step.span)
         else:
             kind = self.expression(step.expression, step.span)
-            if kind is not None and kind is not Kind.BOOL:
-                self.clash("E502", f"{step} is {NAMES[kind]}, not a condition", step.span)
+            if kind is not None and kind not in (Kind.ANY, Kind.BOOL):
+                self.clash("E502", f"{step} is {NAMES[kind]}, not a condition", step.span, SIGNATURE)
 
     def read(self, atom: CheckedAtom) -> None:
         for i, term in enumerate(atom.terms):
@@ -197,64 +196,34 @@ class _Flow:
         aggregation = self.rule.aggregation
         assert aggregation is not None
         name = plain(aggregation)
-        if name == "count" or aggregation.argument is None:
+        argument = aggregation.argument
+        if name == "count" or argument is None:
+            if argument is not None:
+                self.expression(argument, aggregation.span)
             return Kind.INT
-        kind = self.expression(aggregation.argument, aggregation.span)
+        kind = self.expression(argument, aggregation.span)
+        if name in COLLECTING:
+            return COLLECTING[name]
         if name in ("min", "max"):
+            if kind in COLLECTIONS:
+                what = f"{aggregation.function} compares values, but {argument} is {NAMES[kind]}"
+                self.clash("E502", what, aggregation.span, NO_ORDER)
             return kind
-        if kind is not None and kind not in NUMBERS:
-            what = f"{aggregation.function} takes numbers, but {aggregation.argument} is {NAMES[kind]}"
-            self.clash("E502", what, aggregation.span)
+        if kind is not None and kind is not Kind.ANY and kind not in NUMBERS:
+            what = f"{aggregation.function} takes numbers, but {argument} is {NAMES[kind]}"
+            self.clash("E502", what, aggregation.span, SIGNATURE, remedy(Kind.DOUBLE, kind))
             return None
         # a mean is a double even where nothing is known of what it is taken of
         return Kind.DOUBLE if name in ("avg", "median") else kind
 
     def expression(self, expression: Expression, span: Span) -> Kind | None:
-        match expression:
-            case Constant():
-                return kind_of(expression.value)
-            case Variable():
-                return self.variables.get(expression.name)
-            case Unary():
-                return self.unary(expression, span)
-            case Binary():
-                return self.binary(expression, span)
-        return None
+        def complain(code: str, node: Expression, message: str, note: str, hint: str | None) -> None:
+            self.clash(code, message, span if node.span == NOWHERE else node.span, note, hint)
 
-    def unary(self, node: Unary, span: Span) -> Kind | None:
-        kind = self.expression(node.operand, span)
-        fits = (Kind.BOOL,) if node.operator == "!" else NUMBERS
-        if kind is not None and kind not in fits:
-            self.clash("E502", f"{node.operator} does not apply to {node.operand}, {NAMES[kind]}", span)
-            return None
-        return kind
+        return kind_of_expression(expression, self.variables, complain)
 
-    def binary(self, node: Binary, span: Span) -> Kind | None:
-        left, right = self.expression(node.left, span), self.expression(node.right, span)
-        arithmetic = node.operator in "+-*/%"
-        if left is None or right is None:
-            return (left or right) if arithmetic else Kind.BOOL
-        both = join(left, right)
-        if not arithmetic:
-            if both is None or (node.operator in ("&&", "||") and both is not Kind.BOOL):
-                self.misfit(node, left, right, span)
-            return Kind.BOOL
-        if both in NUMBERS or (both is Kind.STRING and node.operator == "+"):
-            return both
-        self.misfit(node, left, right, span)
-        return None
-
-    def misfit(self, node: Binary, left: Kind, right: Kind, span: Span) -> None:
-        logic = node.operator in ("&&", "||")
-        comparison = not logic and node.operator not in "+-*/%"
-        self.clash(
-            "E503" if comparison else "E502",
-            f"{node.operator} does not apply to {node.left}, {NAMES[left]}, and {node.right}, {NAMES[right]}",
-            span,
-            "values of different types never compare; integers and doubles count as one type"
-            if comparison
-            else None,
-        )
-
-    def clash(self, code: str, message: str, span: Span, note: str | None = None) -> None:
-        self.kinds.clashes.append(Diagnostic(code, f"{message}\n  rule: {self.rule.text}", span, note))
+    def clash(
+        self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
+    ) -> None:
+        message = f"{message}\n  rule: {self.rule.text}"
+        self.kinds.clashes.append(Diagnostic(code, message, span, note, hint))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from kgreason.engine.table import Kind
 from kgreason.lang.ast import Constant
 from kgreason.plan.ir import Join, Line, Operator, Part, Scan
 
 
-def order_atoms(line: Line) -> Line:
+def order_atoms(line: Line, _kinds: Mapping[str, Kind]) -> Line:
     """Start with the recent facts or else the smallest relation; go on with what is bound the most."""
     atoms = [o for o in line.operators if isinstance(o, Scan | Join)]
     rest = [o for o in line.operators if not isinstance(o, Scan | Join)]

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from kgreason.engine.table import Kind
 from kgreason.lang.ast import Aggregate as AggregateCall
-from kgreason.lang.ast import Binary, Call, Constant, Expression, Unary, Unsupported, Variable
-from kgreason.plan.ir import Aggregate, AntiJoin, Assign, Filter, Join, Line, Operator, Scan
+from kgreason.lang.ast import (
+    Binary,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Skolem,
+    Unary,
+    Unsupported,
+    Variable,
+)
+from kgreason.lang.functions import plain_name
+from kgreason.plan.ir import Aggregate, AntiJoin, Assign, Filter, Invent, Join, Line, Operator, Scan
 
-COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+EQUALITIES = frozenset({"==", "!=", "<>"})
+ORDERS = frozenset({"<", "<=", ">", ">="})
 LOGIC = frozenset({"&&", "||"})
+TESTS = frozenset({"is_null", "is_not_null"})
 
 
 def variables(expression: Expression) -> Iterator[str]:
@@ -22,27 +36,60 @@ def variables(expression: Expression) -> Iterator[str]:
         case Binary():
             yield from variables(expression.left)
             yield from variables(expression.right)
-        case Call():
+        case Call() | Skolem():
             for argument in expression.arguments:
                 yield from variables(argument)
+        case Collection():
+            for element in expression.elements:
+                yield from variables(element)
         case AggregateCall() | Constant() | Unsupported():
             pass
 
 
-def total(expression: Expression) -> bool:
-    """Whether an expression has a value for every binding: arithmetic may overflow or divide by zero."""
+def total(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
+    """Whether an expression has a value for every binding, and none that it makes up.
+
+    Arithmetic and most functions may fail; so may an order where the types of the values are not known. A null must
+    only be invented for bindings of the whole body.
+
+    Examples
+    --------
+    >>> smaller = Binary("<", Variable("X"), Constant(1))
+    >>> total(smaller, {"X": Kind.INT}), total(smaller, {"X": Kind.ANY})
+    (True, False)
+    """
     match expression:
-        case Variable() | Constant():
+        case Constant():
+            return True
+        case Variable():
             return True
         case Unary():
-            return expression.operator == "!" and total(expression.operand)
+            return expression.operator == "!" and _condition(expression.operand, kinds)
         case Binary():
-            simple = expression.operator in COMPARISONS or expression.operator in LOGIC
-            return simple and total(expression.left) and total(expression.right)
+            sides = (expression.left, expression.right)
+            if expression.operator in LOGIC:
+                return all(_condition(side, kinds) for side in sides)
+            if expression.operator in ORDERS and any(_dynamic(side, kinds) for side in sides):
+                return False
+            known = expression.operator in EQUALITIES or expression.operator in ORDERS
+            return known and all(total(side, kinds) for side in sides)
+        case Call():
+            return plain_name(expression.function) in TESTS and all(
+                total(a, kinds) for a in expression.arguments
+            )
     return False
 
 
-def place_early(line: Line) -> Line:
+def _condition(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
+    return not _dynamic(expression, kinds) and total(expression, kinds)
+
+
+def _dynamic(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
+    """Whether only the values tell the type."""
+    return isinstance(expression, Variable) and kinds.get(expression.name) is Kind.ANY
+
+
+def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
     """Move what only drops bindings, and cannot fail, to where its variables are first bound.
 
     What can fail stays behind all atoms, so that it meets only bindings of the whole body.
@@ -55,7 +102,7 @@ def place_early(line: Line) -> Line:
     for operator in body:
         if isinstance(operator, AntiJoin):
             waiting.append((bound & set(operator.atom.variables), operator))
-        elif isinstance(operator, Filter) and total(operator.expression):
+        elif isinstance(operator, Filter) and _condition(operator.expression, kinds):
             waiting.append((set(variables(operator.expression)), operator))
         else:
             fixed.append(operator)
@@ -74,10 +121,13 @@ def place_early(line: Line) -> Line:
 
 def binds(operator: Operator) -> set[str]:
     """Variables that are bound by an operator."""
-    if isinstance(operator, Scan | Join):
-        return set(operator.atom.variables)
-    if isinstance(operator, Assign):
-        return {operator.variable}
-    if isinstance(operator, Aggregate):
-        return {operator.aggregation.variable}
+    match operator:
+        case Scan() | Join():
+            return set(operator.atom.variables)
+        case Assign():
+            return {operator.variable}
+        case Aggregate():
+            return {operator.aggregation.variable}
+        case Invent():
+            return {invention.variable for invention in operator.inventions}
     return set()

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from kgreason.plan.ir import Aggregate, AntiJoin, Assign, Filter, Join, Line, Operator, Project, Scan, plain
+from kgreason.engine.table import Kind
+from kgreason.plan.ir import (
+    Aggregate,
+    AntiJoin,
+    Assign,
+    Filter,
+    Invent,
+    Join,
+    Line,
+    Operator,
+    Project,
+    Scan,
+    plain,
+)
 from kgreason.plan.place import binds, variables
 
 
-def prune_columns(line: Line) -> Line:
+def prune_columns(line: Line, _kinds: Mapping[str, Kind]) -> Line:
     """Fill in `columns` of every operator, in the order in which the operators behind it want them."""
     bound: list[set[str]] = []
     seen: set[str] = set()
@@ -44,6 +58,8 @@ def _uses(operator: Operator) -> tuple[str, ...]:
             return operator.atom.variables
         case Filter() | Assign():
             return tuple(variables(operator.expression))
+        case Invent(inventions):
+            return tuple(v for invention in inventions for v in invention.frontier)
         case Aggregate(aggregation):
             group, contributors = inputs(operator)
             argument = () if aggregation.argument is None else tuple(variables(aggregation.argument))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,10 @@ import numpy.typing as npt
 
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
+from kgreason.graph.io.dates import dates, is_temporal
 from kgreason.graph.io.raw import Column
+from kgreason.graph.io.values import EXPECTED, CastError, Objects, checked, is_text
+from kgreason.graph.io.values import text as text_of
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
 PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
@@ -23,47 +25,92 @@ COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
 
 
-@dataclass
-class CastError(Exception):
-    """The first value of a column that does not fit."""
-
-    row: int
-    value: str
-    expected: str
-    hint: str | None = None
-
-
 def plain(column: Column) -> Column:
-    """Bring a column to one array of large strings, int64, double or bool; all else becomes text."""
+    """Bring a column to one array of large strings, int64, double, bool or microseconds, or to `Objects`.
+
+    Anything else becomes text.
+
+    Raises
+    ------
+    CastError
+        If a value is none of the language.
+    """
     import pyarrow as pa
 
+    if isinstance(column, Objects):
+        return column
     kind = column.type
     if pa.types.is_dictionary(kind):
         return plain(column.cast(kind.value_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        values = enumerate(column.to_pylist())
+        return Objects(None if v is None else checked(v, row) for row, v in values)
     if pa.types.is_integer(kind):
-        column = column.cast(pa.int64())
-    elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        column = _fitting(column, pa.int64(), "an integer of 64 bits")
+    elif pa.types.is_decimal(kind):
+        column = _decimals(column)
+    elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
+    elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column = _fitting(column, pa.timestamp("us"), "a date of microseconds")
+    elif _foreign(kind):
+        value = next((v for v in column.to_pylist() if v is not None), "")
+        expected = f"a value of the rules (the column is of type {kind})"
+        raise CastError(0, "{...}" if isinstance(value, dict) else repr(value)[:60], expected)
     elif not pa.types.is_boolean(kind):
         column = column.cast(pa.large_string())
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def is_text(column: Column) -> bool:
-    """Whether the column of `plain` holds strings."""
+def _foreign(kind: Any) -> bool:
+    """Whether values of an Arrow type are none of the language, not even as text."""
     import pyarrow as pa
 
-    return bool(pa.types.is_large_string(column.type))
+    tests = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval, pa.types.is_binary)
+    return any(test(kind) for test in (*tests, pa.types.is_large_binary, pa.types.is_fixed_size_binary))
 
 
-def missing(column: Column) -> npt.NDArray[np.bool_]:
-    """Cells without a value: null, or nothing but blanks."""
+def _fitting(column: Column, kind: Any, expected: str) -> Column:
+    """Cast, naming the first value that does not fit."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        for row, value in enumerate(column):
+            try:
+                value.cast(kind)
+            except pa.ArrowInvalid as error:
+                raise CastError(row, str(value), expected) from error
+        raise
+
+
+def _decimals(column: Column) -> Column:
+    """Decimals without places are integers, as a sum in SQL is, if all of them fit."""
+    import pyarrow as pa
+
+    if column.type.scale == 0:
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return column.cast(pa.float64())
+    return column.cast(pa.float64())
+
+
+def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
+    """Cells without a value: null, the given text, or (unless `blank` is false) nothing but blanks."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    if isinstance(column, Objects):
+        return column.missing()
     absent = column.is_null()
     if is_text(column):
-        absent = pc.or_kleene(absent, pc.equal(pc.ascii_trim_whitespace(column), ""))
-    return _mask(absent)
+        if blank:
+            absent = pc.or_kleene(absent, pc.equal(pc.ascii_trim_whitespace(column), ""))
+        if null_string is not None:
+            absent = pc.or_kleene(absent, pc.equal(column, pa.scalar(null_string, column.type)))
+    return _mask(pc.fill_null(absent, True))
 
 
 def infer(column: Column, decimal: str = ".") -> Kind:
@@ -73,7 +120,12 @@ def infer(column: Column, decimal: str = ".") -> Kind:
     """
     import pyarrow as pa
 
+    if isinstance(column, Objects):
+        types = {type(v) for v in column}
+        return Kind.SET if types == {frozenset} else Kind.LIST if types == {tuple} else Kind.STRING
     if not is_text(column):
+        if pa.types.is_timestamp(column.type):
+            return Kind.DATE
         if pa.types.is_boolean(column.type):
             return Kind.BOOL
         return Kind.INT if pa.types.is_integer(column.type) else Kind.DOUBLE
@@ -85,13 +137,19 @@ def infer(column: Column, decimal: str = ".") -> Kind:
 
 
 def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = ".") -> Codes:
-    """Code a `plain` column of numbers or truth values without missing cells as `Kind` says.
+    """Code a `plain` column of numbers, truth values or dates without missing cells as `Kind` says.
 
     Raises
     ------
     CastError
         If a value does not fit.
     """
+    if isinstance(column, Objects):
+        raise CastError(0, text_of(column[0]), EXPECTED[kind])
+    if kind is Kind.DATE:
+        return dates(column)
+    if not is_text(column) and is_temporal(column):
+        raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
     if kind is Kind.INT:
         return _integers(column)
     if kind is Kind.DOUBLE:
@@ -125,7 +183,7 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
             text = shifted if percent else pc.if_else(share, shifted, text)
         values = _array(pc.ascii_ltrim(text, "+").cast(pa.float64()))
     else:
-        values = _array(column.cast(pa.float64())) / (100.0 if percent else 1.0)
+        values = _array(column.cast(pa.float64(), safe=False)) / (100.0 if percent else 1.0)
     _refuse(column, np.isfinite(values), "a finite number")
     return values
 
@@ -158,6 +216,8 @@ def _integers(column: Column) -> Codes:
         fits = np.array([abs(int(t)) < 2**63 for t in text.to_pylist()])
         _refuse(column, fits, "an integer of 64 bits", "map the column as string or double")
         return np.array([int(t) for t in text.to_pylist()], dtype=np.int64)
+    if pa.types.is_integer(column.type):
+        return _array(column).astype(np.int64)
     whole = _array(column.cast(pa.float64()))
     _refuse(column, whole == np.rint(whole), "an integer")
     return _array(column.cast(pa.int64())).astype(np.int64)
@@ -178,11 +238,19 @@ def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
     """Code text columns; together, for the vertices of two columns are mostly the same ones."""
     import pyarrow as pa
 
-    texts = [column.cast(pa.large_string()) for column in columns]
+    texts = [_texts(column) for column in columns]
     encoded = pa.concat_arrays(texts).dictionary_encode()
     codes = symbols.encode(encoded.dictionary.to_pylist())
     ends = np.cumsum([len(text) for text in texts])
     return np.split(codes[_array(encoded.indices)] if len(codes) else codes, ends[:-1])
+
+
+def _texts(column: Column) -> Column:
+    import pyarrow as pa
+
+    if isinstance(column, Objects) or is_temporal(column):
+        return pa.array([text_of(v) for v in column.to_pylist()], pa.large_string())
+    return column.cast(pa.large_string())
 
 
 def _fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:

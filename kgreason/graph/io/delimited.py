@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
+from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block, whole_lines
-from kgreason.graph.io.source import Options, other_delimiter
 
 _SAMPLE = 200
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")

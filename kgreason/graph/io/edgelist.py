@@ -13,8 +13,8 @@ import numpy as np
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import read_fields
+from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes, read_block
-from kgreason.graph.io.source import Options
 
 _KONECT = re.compile(rb"%\s*(sym|asym|bip)\s+\w+")
 

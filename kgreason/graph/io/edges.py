@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.table import Codes
+from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.source import Options
 
 
 @dataclass(frozen=True)

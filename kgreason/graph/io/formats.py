@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from kgreason.errors import DataError
 from kgreason.graph.io.delimited import read_csv, read_tsv
+from kgreason.graph.io.duck import read_duckdb
 from kgreason.graph.io.edgelist import read_edges
 from kgreason.graph.io.gml import read_gml
 from kgreason.graph.io.graphml import read_graphml
+from kgreason.graph.io.jsonrows import read_json
 from kgreason.graph.io.matrixmarket import read_mtx
+from kgreason.graph.io.options import Options, read_options
 from kgreason.graph.io.pajek import read_pajek
 from kgreason.graph.io.parquet import read_parquet
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.source import Options, SourceSpec, read_options
+from kgreason.graph.io.rdf import read_rdf
+from kgreason.graph.io.source import DATABASES, SourceSpec
+from kgreason.graph.io.sqlite import read_sqlite
 
 READERS: dict[str, Callable[[Path, Options], Raw]] = {
     "csv": read_csv,
@@ -25,11 +31,16 @@ READERS: dict[str, Callable[[Path, Options], Raw]] = {
     "graphml": read_graphml,
     "net": read_pajek,
     "parquet": read_parquet,
+    "json": read_json,
+    "sqlite": read_sqlite,
+    "duckdb": read_duckdb,
+    "rdf": read_rdf,
 }
+_QUERIES = {"sqlite": read_sqlite, "duckdb": read_duckdb}
 
 
 def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
-    """Read a file of any format as text (Parquet: typed) columns.
+    """Read a file of any format as columns, of text or typed as the format has them.
 
     Parameters
     ----------
@@ -43,4 +54,14 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """
     kind = source.kind()
     options = read_options(source.file, source.options) if options is None else options
+    if source.query is not None:
+        if kind not in _QUERIES:
+            raise DataError(
+                source.file, f"{kind} files take no queries", hint="duckdb queries tables and files"
+            )
+        return _QUERIES[kind](source.path, options, source.query)
+    if kind not in DATABASES and options.table not in (None, "edges", "vertices"):
+        raise DataError(
+            source.file, f"option table cannot be {options.table!r}", hint="one of edges, vertices"
+        )
     return READERS[kind](source.path, options)

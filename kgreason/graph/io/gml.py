@@ -14,8 +14,8 @@ from pathlib import Path
 
 from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
+from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
-from kgreason.graph.io.source import Options
 
 _TOKEN = re.compile(
     r'(?P<open>\[)|(?P<close>\])|"(?P<string>[^"]*)"|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'

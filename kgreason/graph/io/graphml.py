@@ -12,14 +12,15 @@ from xml.parsers import expat
 
 from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
+from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes, read_block
-from kgreason.graph.io.source import Options
 
 
 def read_graphml(path: Path, _: Options) -> Raw:
     """Read a GraphML graph; the weight is the edge key named ``weight`` or else ``value``.
 
-    The encoding is what the XML declaration says.
+    All other data of vertices and edges are columns that `columns` can choose by name. The encoding is what the
+    XML declaration says.
     """
     reader = _Reader(str(path))
     with open_bytes(path) as stream:
@@ -81,7 +82,7 @@ class _Reader:
             self._open = None
         elif tag == "node":
             name = self._get(self._element, "id", tag)
-            self.parts.vertex(name, self._data.get("label", ""), self._line)
+            self.parts.vertex(name, self._data.get("label", ""), self._line, self._all("node"))
         elif tag == "edge":
             directed = self._element.get("directed")
             self.parts.edge(
@@ -90,7 +91,13 @@ class _Reader:
                 self._weight(),
                 self._line,
                 undirected=None if directed is None else directed == "false",
+                data=self._all("edge"),
             )
+
+    def _all(self, tag: str) -> dict[str, str]:
+        """Data of a vertex or edge, with the defaults of its keys."""
+        usual = {title: text for (domain, title), text in self._defaults.items() if domain in (tag, "all")}
+        return usual | self._data
 
     def _weight(self) -> str | None:
         for title in ("weight", "value"):

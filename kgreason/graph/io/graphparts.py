@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,8 +20,10 @@ class Parts:
         self._weights: list[str | None] = []
         self._undirected: list[bool | None] = []
         self._lines: list[int] = []
+        self._vertex_data: list[Mapping[str, str]] = []
+        self._edge_data: list[Mapping[str, str]] = []
 
-    def vertex(self, name: str, label: str, line: int) -> None:
+    def vertex(self, name: str, label: str, line: int, data: Mapping[str, str] | None = None) -> None:
         """Declare a vertex.
 
         Raises
@@ -33,15 +35,24 @@ class Parts:
             before = self._vertices[name][1]
             raise DataError(self.file, f"vertex {name!r} is declared again, first in line {before}", line)
         self._vertices[name] = (label, line)
+        self._vertex_data.append(data or {})
 
     def edge(
-        self, source: str, target: str, weight: str | None, line: int, *, undirected: bool | None = None
+        self,
+        source: str,
+        target: str,
+        weight: str | None,
+        line: int,
+        *,
+        undirected: bool | None = None,
+        data: Mapping[str, str] | None = None,
     ) -> None:
         """Add an edge; `undirected` is `None` where the file's default holds."""
         self._ends.append((source, target))
         self._weights.append(weight)
         self._undirected.append(undirected)
         self._lines.append(line)
+        self._edge_data.append(data or {})
 
     def raw(self, *, undirected_by_default: bool) -> Raw:
         """Make the table of edges, with that of the vertices beside it.
@@ -65,6 +76,7 @@ class Parts:
             ("id", "label"),
             (_strings([v for v, _ in vertices]), _strings([label for _, (label, _) in vertices])),
             lambda row: vertices[row][1][1],
+            extra=_attributes(self._vertex_data),
         )
         return Raw(
             self.file,
@@ -75,6 +87,7 @@ class Parts:
             graph=True,
             undirected=undirected if undirected.any() else None,
             vertices=declared,
+            extra=_attributes(self._edge_data),
         )
 
     def _check(self) -> None:
@@ -91,6 +104,12 @@ class Parts:
                     raise DataError(
                         self.file, f"the edge ends at {end!r}, which is no vertex of the file", line
                     )
+
+
+def _attributes(data: Sequence[Mapping[str, str]]) -> dict[str, object]:
+    """Column of each attribute, with missing cells where a vertex or edge has it not."""
+    names = dict.fromkeys(name for given in data for name in given)
+    return {name: _strings([given.get(name) for given in data]) for name in names}
 
 
 def _strings(values: Sequence[str | None]) -> object:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.analysis.checked import Bind, CheckedProgram
+from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError
@@ -18,9 +18,12 @@ from kgreason.graph.distinct import first_rows
 from kgreason.graph.interchange import as_raw
 from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.select import Selected, Shape, kinds, select, typed
+from kgreason.graph.io.select import Selected, Shape, select
 from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file, read_options
+from kgreason.graph.io.typed import interned, kinds, nullable, typed
+from kgreason.lang.values import Null
 from kgreason.progress import Progress
 
 Data = Mapping[str, Any]
@@ -37,6 +40,9 @@ _KINDS = {
     "percent": Kind.DOUBLE,
     "string": Kind.STRING,
     "boolean": Kind.BOOL,
+    "date": Kind.DATE,
+    "list": Kind.LIST,
+    "set": Kind.SET,
 }
 
 
@@ -59,6 +65,7 @@ class Loader:
     def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
         self.program, self.progress = program, progress
         self.symbols = Symbols()
+        self._nulls = 0
         known = _known(program)
         for predicate in data:
             if predicate not in known:
@@ -67,7 +74,7 @@ class Loader:
 
     def predicates(self) -> list[str]:
         """Predicates that have data."""
-        given = [*self.program.inputs, *(b.predicate for b in self.program.binds), *self.data]
+        given = [*self.program.inputs, *_bound_predicates(self.program), *self.data]
         stated = {fact.predicate for fact in self.program.facts}
         for predicate in dict.fromkeys([*self.program.inputs, *self.program.edges]):
             free = predicate in stated or predicate in self.program.heads or predicate in self.program.nodes
@@ -79,7 +86,8 @@ class Loader:
         """Sources of a predicate, each with its options and whether ``@mapping`` columns hold for it."""
         binds = [b for b in self.program.binds if b.predicate == predicate]
         if predicate not in self.data:
-            specs = [_bound(bind) for bind in binds]
+            queries = [q for q in self.program.queries_bound if q.predicate == predicate]
+            specs = [*map(_bound, binds), *map(_queried, queries)]
             return [(s, read_options(s.file, s.options), s.kind() in TABLES) for s in specs]
         return [self._replacing(source, binds) for source in self.data[predicate]]
 
@@ -105,17 +113,26 @@ class Loader:
             self._tell(table)
             shape = replace(shape, kinds=_fractional(fit, options).kinds)
             tables.append((table, options))
-        found = kinds([t for t, _ in tables], shape)
+        selected = [t for t, _ in tables]
+        found, nulls = kinds(selected, shape), nullable(selected, shape)
         if predicate not in self.program.arities:  # without rows nothing else can tell the kinds
             found = tuple(Kind.STRING if k is None else k for k in found)
-        known = tuple(k for k in found if k is not None)
+        known = tuple(
+            Kind.STRING if k is None else k for p, k in enumerate(found) if k is not None or p in nulls
+        )
         if len(known) < shape.arity:
             return None
-        parts = tuple(self._rows(t, o, known, shape) for t, o in tables)
+        parts = tuple(self._rows(t, o, known, nulls, shape) for t, o in tables)
         for part in parts:
             self._tell_isolated(predicate, part)
         names = next((t.names for t, _ in tables if t.raw.named and t.names), None)
-        return Loaded(known, parts, names)
+        return Loaded(tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known)), parts, names)
+
+    def _fresh(self, count: int) -> Codes:
+        """Codes of the next labelled nulls."""
+        first = self._nulls + 1
+        self._nulls += count
+        return interned([Null(n) for n in range(first, first + count)], self.symbols)
 
     def _read(self, predicate: str, source: object, options: Options) -> Raw:
         if not isinstance(source, SourceSpec):
@@ -165,6 +182,7 @@ class Loader:
             tuple(mapped[i].column if i in mapped else None for i in range(arity)),
             frozenset(i for i, m in mapped.items() if m.type == "percent"),
             edge,
+            predicate in program.nodes,
         )
 
     def _width(self, predicate: str, columns: int) -> int:
@@ -173,10 +191,12 @@ class Loader:
             return 2 if columns == 2 else 3
         return 1 if predicate in self.program.nodes else columns
 
-    def _rows(self, table: Selected, options: Options, kinds: Sequence[Kind], shape: Shape) -> Rows:
+    def _rows(
+        self, table: Selected, options: Options, kinds: Sequence[Kind], nulls: frozenset[int], shape: Shape
+    ) -> Rows:
         if not table.columns:
             return Rows(tuple(np.empty(0, dtype=np.int64) for _ in kinds), table.raw, table.rows)
-        rows = Rows(typed(table, kinds, shape, options, self.symbols), table.raw, table.rows)
+        rows = Rows(typed(table, kinds, nulls, shape, self.symbols, self._fresh), table.raw, table.rows)
         if options.scale and shape.arity > 2 and kinds[-1] is Kind.DOUBLE:
             weights = doubles(scaled(rows.columns[-1].view(np.float64), options.scale))
             rows = replace(rows, columns=(*rows.columns[:-1], weights))
@@ -216,9 +236,14 @@ class Loader:
 
 def _known(program: CheckedProgram) -> dict[str, int | None]:
     """Arities of all predicates of a program; `None` where only the data can tell."""
-    sources = (b.predicate for b in program.binds)
+    sources = _bound_predicates(program)
     declared = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *sources))
     return {**declared, **dict.fromkeys(program.nodes, 1), **program.arities}
+
+
+def _bound_predicates(program: CheckedProgram) -> list[str]:
+    """Predicates that a ``@bind`` or ``@qbind`` gives facts."""
+    return [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
 
 
 def _columns(raw: Raw, options: Options) -> int:
@@ -262,7 +287,14 @@ def _bound(bind: Bind) -> SourceSpec:
     format = bind.source
     if format == "csv" and path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         format = "tsv"
-    return SourceSpec(path, format, bind.options)
+    table = {"table": bind.table} if bind.table and "table" not in normal(bind.options) else {}
+    return SourceSpec(path, format, {**bind.options, **table})
+
+
+def _queried(query: Query) -> SourceSpec:
+    """Source of a ``@qbind``; without a database the files in the query are relative to the rule file."""
+    path = Path(query.path) if query.path else Path(query.span.file).parent
+    return SourceSpec(path, query.source, query.options, query.query)
 
 
 def _graph_shape(shape: Shape) -> Shape:

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import check_indices, read_fields
+from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
-from kgreason.graph.io.source import Options
 
 _BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
 

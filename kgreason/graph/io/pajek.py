@@ -18,8 +18,8 @@ import numpy as np
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import Fields, check_indices, split_lines
+from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
-from kgreason.graph.io.source import Options
 
 _SECTION = re.compile(r"^[ \t]*\*([A-Za-z]+)[^\n]*$", re.MULTILINE)
 _VERTEX = re.compile(r'\s*(\d+)(?:\s+(?:"([^"]*)"|(\S+)))?')

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgreason.errors import DataError
+from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.source import Options
 
 
 def read_parquet(path: Path, _: Options) -> Raw:
@@ -20,4 +20,4 @@ def read_parquet(path: Path, _: Options) -> Raw:
         table = pq.read_table(path, columns=None)
     except pa.ArrowInvalid as error:
         raise DataError(str(path), f"no Parquet file: {error}") from error
-    return Raw(str(path), tuple(table.column_names), tuple(table.columns), lambda _: None)
+    return Raw(str(path), tuple(table.column_names), tuple(table.columns), lambda _: None, typed=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -45,6 +45,10 @@ class Raw:
         It is a table of the calling program, not a file: options of files are no help there.
     attributes
         What the edges of a graph in memory carry and no column holds.
+    extra
+        Columns that count only if they are asked for by name.
+    typed
+        Its strings are strings, even those that look like numbers or are empty.
     """
 
     file: str
@@ -58,6 +62,8 @@ class Raw:
     notes: tuple[str, ...] = ()
     memory: bool = False
     attributes: tuple[str, ...] = ()
+    extra: Mapping[str, Column] = field(default_factory=dict)
+    typed: bool = False
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Codes, Kind
+from kgreason.engine.table import Kind
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import DECIMAL_COMMA, CastError, coded, infer, missing, plain, strings
+from kgreason.graph.io.cast import missing, plain
+from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.source import Options, other_delimiter
+from kgreason.graph.io.values import CastError, is_text
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Shape:
         Positions whose values are in percent.
     edge
         Positions 0 and 1 are vertices, 2 is a weight.
+    node
+        Position 0 is a vertex.
     """
 
     predicate: str
@@ -43,13 +45,21 @@ class Shape:
     columns: tuple[str | None, ...]
     percent: frozenset[int] = frozenset()
     edge: bool = False
+    node: bool = False
 
 
 @dataclass(frozen=True)
 class Selected:
     """The columns a predicate wants, rows with missing cells removed; `rows` are their numbers in `raw`.
 
-    `ones` tells that the last column is no column of the source but weights of 1.
+    Attributes
+    ----------
+    ones
+        The last column is no column of the source but weights of 1.
+    percent
+        Its plain numbers are percentages.
+    holes
+        Missing cells, column by column, that are labelled nulls; `None`: there is none.
     """
 
     raw: Raw
@@ -60,6 +70,21 @@ class Selected:
     notes: tuple[str, ...] = ()
     decimal: str = "."
     ones: bool = False
+    percent: bool = False
+    holes: tuple[npt.NDArray[np.bool_], ...] | None = None
+
+    def present(self, position: int) -> Column:
+        """Cells of a column that have a value."""
+        column = self.columns[position]
+        if self.holes is None or not self.holes[position].any():
+            return column
+        import pyarrow as pa
+
+        return column.filter(pa.array(~self.holes[position]))
+
+    def place(self, position: int, number: int) -> int:
+        """Row of a cell of `present`."""
+        return number if self.holes is None else int(np.flatnonzero(~self.holes[position])[number])
 
 
 def select(raw: Raw, shape: Shape, options: Options) -> Selected:
@@ -76,16 +101,33 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
             raw = replace(raw, names=raw.names[:1], columns=raw.columns[:1])
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
+    for name in options.columns or ():
+        if name not in raw.names and name in raw.extra:
+            raw = replace(raw, names=(*raw.names, name), columns=(*raw.columns, raw.extra[name]))
     width = len(raw.columns)
     raw, positions, notes = _chosen(raw, shape, options)
     ones = len(raw.columns) > width and options.weight is None
-    columns = [plain(raw.columns[p]) for p in positions]
+    columns = [_plain(raw, p) for p in positions]
     if options.prefix is not None:
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)
     rows = np.arange(len(raw))
-    selected = Selected(raw, names, tuple(columns), rows, notes=notes, decimal=options.decimal, ones=ones)
-    return _present(selected, options)
+    selected = Selected(
+        *(raw, names, tuple(columns), rows),
+        notes=notes,
+        decimal=options.decimal,
+        ones=ones,
+        percent=options.percent,
+    )
+    return _present(selected, shape, options)
+
+
+def _plain(raw: Raw, position: int) -> Column:
+    try:
+        return plain(raw.columns[position])
+    except CastError as error:
+        message = f"{error.value} is not {error.expected}"
+        raise raw.error(error.row, message, raw.names[position], error.hint) from error
 
 
 def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], tuple[str, ...]]:
@@ -165,11 +207,11 @@ def _position(raw: Raw, name: str) -> int:
 
 
 def _others(raw: Raw, name: str) -> str:
-    near = difflib.get_close_matches(name, raw.names, 1)
+    known = [*raw.names, *raw.extra]
+    near = difflib.get_close_matches(name, known, 1)
     means = f"did you mean {near[0]!r}? " if near else ""
-    names = f"columns {', '.join(raw.names[:20])}" if raw.named else f"{len(raw.names)} unnamed columns"
-    if raw.named:
-        names = f"the {names}"
+    named = raw.named or raw.extra
+    names = f"the columns {', '.join(known[:20])}" if named else f"{len(known)} unnamed columns"
     if raw.memory:
         return f"{means}the table has {names}; df.rename(columns={{...}}) names them as @mapping does"
     return f"{means}the file has {names}; columns=a,b takes others"
@@ -183,93 +225,45 @@ def _prefixed(column: Column, prefix: str) -> Column:
     return pc.binary_join_element_wise(pa.scalar(prefix, large), column.cast(large), pa.scalar("", large))
 
 
-def _present(selected: Selected, options: Options) -> Selected:
+def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if options.missing == "keep":
-        filled = tuple(
-            pc.fill_null(c, "") if pa.types.is_large_string(c.type) else c for c in selected.columns
-        )
-        return replace(selected, columns=filled)
-    empty = [missing(column) for column in selected.columns]
+        filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
+        selected = replace(selected, columns=filled)
+        empty = [missing(c) & (not is_text(c)) for c in filled]
+    else:
+        blank = not selected.raw.typed or shape.edge or shape.node
+        empty = [missing(column, options.null_string, blank=blank) for column in selected.columns]
     holes = np.logical_or.reduce(empty)
-    if options.missing == "error" and holes.any():
-        first, count = int(np.argmax(holes)), int(holes.sum())
-        raise selected.raw.error(
-            int(selected.rows[first]),
-            f"the cell is empty ({count} such row{'s' * (count != 1)})",
-            next(name for name, cells in zip(selected.names, empty, strict=True) if cells[first]),
-            "df.dropna() leaves such rows out"
-            if selected.raw.memory
-            else "missing=skip leaves such rows out and counts them",
-        )
     if not holes.any():
         return selected
+    if options.missing == "null" and not (shape.edge or shape.node):
+        return replace(selected, holes=tuple(empty))
+    if options.missing != "skip":
+        raise _empty(selected, shape, options, empty)
     kept = tuple(c.filter(pa.array(~holes)) for c in selected.columns)
     return replace(selected, columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
 
 
-def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
-    """Kind of each position over all its sources; `None` if no source has a row.
-
-    Integers meet doubles as doubles; anything that meets text, and truth values that meet numbers, are text.
-    """
-    found = []
-    for position in range(shape.arity):
-        kind = shape.kinds[position]
-        if kind is None:
-            seen = {infer(t.columns[position], t.decimal) for t in tables if len(t.rows)}
-            if position in shape.percent and seen <= {Kind.INT, Kind.DOUBLE}:
-                seen = {Kind.DOUBLE} if seen else seen
-            kind = _joint(seen)
-        found.append(kind)
-    return tuple(found)
-
-
-def _joint(seen: set[Kind]) -> Kind | None:
-    if len(seen) <= 1:
-        return next(iter(seen), None)
-    return Kind.DOUBLE if seen == {Kind.INT, Kind.DOUBLE} else Kind.STRING
-
-
-def _cast_hint(error: CastError, raw: Raw, row: int, column: str) -> str | None:
-    if raw.memory and error.hint == DECIMAL_COMMA:
-        return f"if the comma is the decimal point: df[{column!r}].str.replace(',', '.')"
-    if error.hint is None and row == 0 and not raw.named:
-        return (
-            "if the first row holds names, leave it out"
-            if raw.memory
-            else "if the first line holds names, say useHeaders=true"
-        )
-    return error.hint
-
-
-def typed(
-    table: Selected, kinds: Sequence[Kind], shape: Shape, options: Options, symbols: Symbols
-) -> tuple[Codes, ...]:
-    """Code the columns of a selection.
-
-    Raises
-    ------
-    DataError
-        At the first value that is not of its kind.
-    """
-    columns: dict[int, Codes] = {}
-    for position, kind in enumerate(kinds):
-        if kind is Kind.STRING:
-            continue
-        last = position == shape.arity - 1
-        share = (position in shape.percent or (options.percent and last)) and not (table.ones and last)
-        try:
-            columns[position] = coded(table.columns[position], kind, percent=share, decimal=table.decimal)
-        except CastError as error:
-            row = int(table.rows[error.row])
-            hint = _cast_hint(error, table.raw, row, table.names[position])
-            message = f"{error.value!r} is not {error.expected}"
-            raise table.raw.error(row, message, table.names[position], hint) from error
-    texts = [position for position, kind in enumerate(kinds) if kind is Kind.STRING]
-    if texts:
-        codes = strings([table.columns[position] for position in texts], symbols)
-        columns.update(zip(texts, codes, strict=True))
-    return tuple(columns[position] for position in range(shape.arity))
+def _empty(
+    selected: Selected, shape: Shape, options: Options, empty: Sequence[npt.NDArray[np.bool_]]
+) -> DataError:
+    holes = np.logical_or.reduce(list(empty))
+    first, count = int(np.argmax(holes)), int(holes.sum())
+    hint = (
+        "df.dropna() leaves such rows out"
+        if selected.raw.memory
+        else "missing=skip leaves such rows out and counts them"
+    )
+    if options.missing == "null":
+        hint = f"vertices and weights cannot be labelled nulls; {hint}"
+    elif not (selected.raw.memory or shape.edge or shape.node):
+        hint += "; missing=null takes the cells for labelled nulls"
+    return selected.raw.error(
+        int(selected.rows[first]),
+        f"the cell is empty ({count} such row{'s' * (count != 1)})",
+        next(name for name, cells in zip(selected.names, empty, strict=True) if cells[first]),
+        hint,
+    )

@@ -1,0 +1,187 @@
+"""Calls of functions: that there is such a function, and what its arguments are as far as the text tells."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kgreason.analysis.findings import Findings
+from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Unary
+from kgreason.lang.functions import BUILT_IN, LIBRARIES, Signature, known, plain_name, signature
+from kgreason.lang.names import AGGREGATES, suggest
+
+_NUMBERS = frozenset({"int", "double", "number"})
+_TYPES: tuple[tuple[type, str], ...] = (
+    (bool, "boolean"),
+    (int, "int"),
+    (float, "double"),
+    (str, "string"),
+    (datetime, "date"),
+    (tuple, "list"),
+    (frozenset, "set"),
+)
+_HOLDERS = frozenset({"string", "list", "set"})
+
+
+def check_call(call: Call, findings: Findings) -> bool:
+    """Whether there is such a function for such arguments; says why not."""
+    found = signature(call.function, len(call.arguments))
+    if found is None:
+        _unknown(call, findings)
+        return False
+    if not found.takes(len(call.arguments)):
+        _arity(call, found, findings)
+        return False
+    fine = True
+    for i, argument in enumerate(call.arguments):
+        given, wanted = static_type(argument), found.parameter(i)
+        if plain_name(call.function) == "contains" and i == 0 and given not in (None, *_HOLDERS):
+            wanted = "collection"
+        if not _fits(given, wanted):
+            fine = False
+            _misfit(call, i, wanted, str(given), found, findings)
+    return fine
+
+
+def check_membership(node: Binary, findings: Findings) -> bool:
+    """Whether ``in`` and ``!in`` have a list or a set on the right."""
+    given = static_type(node.right)
+    if _fits(given, "collection"):
+        return True
+    findings.add(
+        "E123",
+        f"`{node.operator}` takes a list or a set, and `{node.right}` is {_article(str(given))}",
+        node.right.span,
+        note="`X in [1, 2]` and `X in {1, 2}` test whether X is one of the elements",
+        hint=f"write `{node.left} {'==' if node.operator == 'in' else '!='} {node.right}`",
+    )
+    return False
+
+
+def shown(name: str, found: Signature) -> str:
+    """Write a signature as a call.
+
+    Examples
+    --------
+    >>> shown("substring", signature("substring", 2)), shown("concat", signature("concat", 3))
+    ('substring(string, int [, int])', 'concat(string, ...)')
+    """
+    least = len(found.parameters) - found.optional
+    text = ", ".join(found.parameters[:least])
+    for more in found.parameters[least:]:
+        text += f" [, {more}]" if text else f"[{more}]"
+    return f"{name}({text}{', ...' if found.variadic else ''})"
+
+
+def static_type(node: Expression) -> str | None:
+    """Type of a value as far as the text tells; ``"number"`` for an integer or a double.
+
+    Examples
+    --------
+    >>> static_type(Constant("a")), static_type(Call("string_length", (Constant("a"),)))
+    ('string', 'int')
+    """
+    match node:
+        case Constant():
+            return next((name for kind, name in _TYPES if isinstance(node.value, kind)), None)
+        case Collection():
+            return node.kind
+        case Unary():
+            return "boolean" if node.operator == "!" else "number"
+        case Binary(operator="+"):
+            return _joined((node.left, node.right))
+        case Binary():
+            return "number" if node.operator in "-*/%" else "boolean"
+        case Call():
+            found = signature(node.function, len(node.arguments))
+            if found is None or found.result == "any":
+                return None
+            return _join(node, found) if found.result == "join" else found.result
+    return None
+
+
+def _join(call: Call, found: Signature) -> str | None:
+    positions = [i for i in found.joined or range(len(call.arguments)) if i < len(call.arguments)]
+    taken = {found.parameter(i) for i in positions} if found.takes(len(call.arguments)) else set()
+    common = _joined(tuple(call.arguments[i] for i in positions))
+    return taken.pop() if common is None and len(taken) == 1 and "any" not in taken else common
+
+
+def _joined(nodes: tuple[Expression, ...]) -> str | None:
+    types = {static_type(n) for n in nodes}
+    if len(types) == 1:
+        return types.pop()
+    return "number" if None not in types and types <= _NUMBERS else None
+
+
+def _fits(given: str | None, wanted: str) -> bool:
+    if given is None or wanted in ("any", given):
+        return True
+    if wanted == "collection":
+        return given in ("list", "set")
+    if wanted in ("double", "number"):
+        return given in _NUMBERS
+    return wanted == "int" and given == "number"
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _misfit(call: Call, position: int, wanted: str, given: str, found: Signature, findings: Findings) -> None:
+    argument = call.arguments[position]
+    taken = {"collection": "a string, a list or a set"}.get(wanted, _article(wanted))
+    findings.add(
+        "E123",
+        f"`{call.function}` takes {taken} as argument {position + 1}, and `{argument}` is {_article(given)}",
+        argument.span,
+        note=f"the function is {shown(call.function, found)}",
+        hint=_cast(argument, wanted, given),
+    )
+
+
+def _cast(argument: Expression, wanted: str, given: str) -> str | None:
+    casts = {"int", "double", "string", "boolean", "date"}
+    if wanted == "int" and given == "double":
+        return f"write `floor({argument})` or `round({argument})`"
+    return f"write `as_{wanted}({argument})`" if wanted in casts and given in casts else None
+
+
+def _arity(call: Call, found: Signature, findings: Findings) -> None:
+    count = len(call.arguments)
+    findings.add(
+        "E121",
+        f"`{call.function}` does not take {count} argument{'' if count == 1 else 's'}",
+        call.span,
+        note=f"the function is {shown(call.function, found)}",
+    )
+
+
+def _unknown(call: Call, findings: Findings) -> None:
+    name = call.function
+    library, _, base = name.rpartition(":")
+    if library and library not in LIBRARIES:
+        closest = suggest(library, LIBRARIES)
+        findings.add(
+            "E202",
+            f"library functions (`{library}:`) are not supported by this version",
+            call.span,
+            note="the libraries are " + ", ".join(f"{name}:" for name in sorted(LIBRARIES)),
+            hint=f"did you mean `{closest}:{base}`?" if closest else None,
+        )
+    elif name in AGGREGATES:
+        findings.add(
+            "E112",
+            f"`{name}` takes one expression and its contributors",
+            call.span,
+            hint=f"write `{name}(X, <C>)`",
+        )
+    else:
+        words = frozenset(BUILT_IN) if library else known() | AGGREGATES
+        closest = suggest(base, words)
+        findings.add(
+            "E108",
+            f"there is no function `{name}`",
+            call.span,
+            note="a predicate cannot stand inside of an expression",
+            hint=f"did you mean `{library}:{closest}`?".replace("`:", "`") if closest else None,
+        )

@@ -1,0 +1,213 @@
+"""``@include`` and ``@module``: from a rule file and those that it includes to the clauses of one program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kgreason.analysis.findings import Findings
+from kgreason.analysis.locate import find_file, near_names
+from kgreason.errors import Diagnostic, Span
+from kgreason.lang.ast import Annotation, Clause, Constant, Program
+from kgreason.lang.parser import read
+
+DEPTH = 50  # files that include each other in a chain
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program with the clauses of all its files.
+
+    Attributes
+    ----------
+    program
+        The clauses of an included file stand where its ``@include`` stands, once.
+    folders
+        What the relative paths in a file are relative to, by the name of the file in spans.
+    texts
+        Of the files, by name, in the order in which they are first included.
+    whole
+        Whether every clause could be parsed.
+    """
+
+    program: Program
+    folders: Mapping[str, Path]
+    texts: Mapping[str, str]
+    whole: bool
+
+
+@dataclass
+class _File:
+    name: str
+    folder: Path
+    text: str
+    program: Program
+    syntax: tuple[Diagnostic, ...]
+    included: dict[Span, Path] = field(default_factory=dict)  # by the place of the @include
+
+
+def read_program(text: str, file: str, folder: Path, path: Path | None, findings: Findings) -> Source:
+    """Parse a text and all files that it includes.
+
+    Parameters
+    ----------
+    file
+        Its name in spans.
+    folder
+        What its relative paths are relative to.
+    path
+        Where it was read from, if it was read from a file.
+    """
+    reader = _Reader(findings)
+    root = (path or folder / file).resolve() if path else Path("/", file)
+    reader.add(root, file, folder, text, [])
+    return reader.source(root)
+
+
+def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:
+    """Read a rule file, or tell why it cannot be read."""
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return "", Diagnostic("E007", f"cannot read {path}: {reason}")
+    try:
+        return data.decode("utf-8-sig"), None
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        return "", Diagnostic(
+            "E008",
+            f"{path}: line {line} is not UTF-8 text (byte 0x{data[error.start]:02x})",
+            note="rule files are UTF-8",
+            hint="save the file as UTF-8",
+        )
+
+
+class _Reader:
+    """Files read so far, each once, by their resolved paths in the order of reading."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self.files: dict[Path, _File] = {}
+
+    def add(self, path: Path, name: str, folder: Path, text: str, chain: list[tuple[Path, Span]]) -> None:
+        """Parse a file and read those that it includes; `chain` holds the includes that led to it."""
+        file = self.files[path] = _File(name, folder, text, *read(text, name))
+        if not file.program.clauses and not file.syntax:
+            place = chain[-1][1] if chain else None
+            self.findings.add("E009", f"{name} holds no fact, no rule and no annotation", place)
+        for clause in file.program.clauses:
+            if isinstance(clause, Annotation) and clause.name == "include":
+                included = self._include(clause, path, chain)
+                if included is not None:
+                    file.included[clause.span] = included
+
+    def _include(self, clause: Annotation, path: Path, chain: list[tuple[Path, Span]]) -> Path | None:
+        wanted = clause.arguments[0].value if len(clause.arguments) == 1 else None
+        if not isinstance(wanted, str):
+            return None  # reported with the other annotations
+        here = self.files[path]
+        found = find_file(wanted, here.folder)
+        if found is None:
+            self._missing(wanted, here, clause.arguments[0].span)
+            return None
+        target = found.path.resolve()
+        here_chain = [*chain, (path, clause.span)]
+        if any(target == p for p, _ in here_chain):
+            self._circle(target, here_chain)
+            return None
+        if target in self.files:
+            return target
+        if len(here_chain) > DEPTH:
+            self.findings.add("E323", f"more than {DEPTH} files include each other in a chain", clause.span)
+            return None
+        text, problem = read_text(found.path)
+        if problem:
+            message = problem.message.replace(str(found.path), found.shown)
+            self.findings.add("E322", f"@include: {message}", clause.span, problem.note, problem.hint)
+            return None
+        taken = {f.name for f in self.files.values()}
+        name = str(target) if found.shown in taken else found.shown
+        self.add(target, name, found.path.parent, text, here_chain)
+        return target
+
+    def _missing(self, wanted: str, here: _File, span: Span) -> None:
+        near = near_names(wanted, here.folder)
+        self.findings.add(
+            "E321",
+            f"@include: there is no rule file {wanted[:100]!r}",
+            span,
+            note="an include names a file relative to the one that includes it, a module declared by @module "
+            "in the same folder, or a file of the rule library",
+            hint=f"did you mean {near!r}?" if near else None,
+        )
+
+    def _circle(self, target: Path, chain: list[tuple[Path, Span]]) -> None:
+        start = next(i for i, (path, _) in enumerate(chain) if path == target)
+        circle = chain[start:]
+        names = [os.path.basename(self.files[p].name) for p, _ in circle]
+        ends = [*names[1:], names[0]]
+        self.findings.add(
+            "E320",
+            f"{names[0]} includes itself" + (f" by way of {', '.join(names[1:])}" if names[1:] else ""),
+            circle[-1][1],
+            note="includes form no circle; a file that is included several times counts once",
+            hint="take this @include out, or move what both files need into a third one",
+            related=tuple(
+                (span, f"{name} includes {end}")
+                for (_, span), name, end in zip(circle[:-1], names, ends, strict=False)
+            ),
+        )
+
+    def source(self, root: Path) -> Source:
+        """Put the clauses of all files in order."""
+        if len(self.files) > 1:
+            self._share_parameters()
+        for file in self.files.values():
+            self.findings.extend(file.syntax)
+        self._check_modules()
+        first = self.files[root]
+        program = replace(first.program, clauses=tuple(self._clauses(root, set())))
+        return Source(
+            program,
+            {f.name: f.folder for f in self.files.values()},
+            {f.name: f.text for f in self.files.values()},
+            not any(f.syntax for f in self.files.values()),
+        )
+
+    def _share_parameters(self) -> None:
+        """Parse again the files that may use a parameter of another one."""
+        parameters: dict[str, Constant] = {}
+        for file in self.files.values():
+            for clause in file.program.clauses:
+                if isinstance(clause, Annotation) and clause.name == "param" and len(clause.arguments) == 2:
+                    parameters.setdefault(str(clause.arguments[0].value), clause.arguments[1])
+        if parameters:
+            for file in self.files.values():
+                file.program, file.syntax = read(file.text, file.name, parameters)
+
+    def _check_modules(self) -> None:
+        declared: dict[str, Span] = {}
+        for file in self.files.values():
+            for clause in file.program.clauses:
+                if isinstance(clause, Annotation) and clause.name == "module" and clause.arguments:
+                    name = str(clause.arguments[0].value)
+                    first = declared.setdefault(name, clause.span)
+                    if first is not clause.span:
+                        self.findings.add(
+                            "E305",
+                            f"there are two modules {name!r}",
+                            clause.span,
+                            hint="give one of them another name",
+                            related=((first, "the first one"),),
+                        )
+
+    def _clauses(self, path: Path, done: set[Path]) -> Iterator[Clause]:
+        done.add(path)
+        for clause in self.files[path].program.clauses:
+            yield clause
+            target = self.files[path].included.get(clause.span)
+            if target is not None and target not in done:
+                yield from self._clauses(target, done)

@@ -1,0 +1,210 @@
+"""Positions of predicates that hold a monotonic aggregate: one value of each group is final."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kgreason.analysis.aggregation import dependent, monotonic_name, named_contributors
+from kgreason.analysis.checked import Assign, CheckedAtom, Keyed
+from kgreason.analysis.consistency import check_consistent, positions_of
+from kgreason.analysis.expressions import names
+from kgreason.analysis.findings import Findings
+from kgreason.analysis.rules import Draft
+from kgreason.errors import Span
+from kgreason.lang.ast import Aggregate, Skolem, Variable
+
+_KEEP: dict[str, Literal["greatest", "least", "union"]] = {"mmin": "least", "munion": "union"}
+_UNASKED = frozenset({"mmin", "mmax", "min", "max", "munion", "union"})
+"""Aggregates that a contribution repeated by another contributor does not change."""
+
+
+def keyed_positions(
+    drafts: Sequence[Draft], recursive: Sequence[bool], findings: Findings
+) -> dict[str, Keyed]:
+    """Head positions that hold a monotonic aggregate, or a copy of one that its own stratum still improves.
+
+    A rule that copies the aggregate of a predicate of its own stratum copies every value on the way to the
+    last. So its head keeps one value per key too: the best of all that its rules and facts give.
+
+    Parameters
+    ----------
+    recursive
+        Of each draft, whether its head and its body are in one stratum.
+    """
+    keyed: dict[str, Keyed] = {}
+    for rule, loops in zip(drafts, recursive, strict=True):
+        name = monotonic_name(rule.aggregate.node.function, loops) if rule.aggregate else None
+        if name is None:
+            continue
+        for head in rule.heads if not rule.hidden else ():
+            _add_keyed(head, rule, name, loops, keyed, findings)
+    looping = [rule for rule, loops in zip(drafts, recursive, strict=True) if loops]
+    _carry(looping if keyed else [], keyed, findings)
+    check_consistent(drafts, keyed, findings)
+    return keyed
+
+
+def _add_keyed(
+    head: CheckedAtom, rule: Draft, name: str, loops: bool, keyed: dict[str, Keyed], findings: Findings
+) -> None:
+    assert rule.aggregate is not None
+    variable = rule.aggregate.variable
+    computed = dependent(variable, rule.after) - {variable}
+    if loops and computed & set(head.variables):
+        findings.add(
+            "E116",
+            f"the head of a recursive rule holds a value computed from the aggregate {variable}",
+            head.span,
+            note="an aggregate in recursion improves step by step, and only its own value is replaced",
+            hint=f"put {variable} into the head, and compute in a rule that reads `{head.predicate}`",
+        )
+    positions = positions_of(variable, head)
+    if not positions:
+        return
+    new = Keyed(positions[0], _KEEP.get(name, "greatest"))
+    old = keyed.setdefault(head.predicate, new)
+    if len(positions) > 1 or old.position != new.position:
+        _inconsistent(head, findings)
+
+
+def _inconsistent(head: CheckedAtom, findings: Findings, *related: tuple[Span, str]) -> None:
+    findings.add(
+        "E115",
+        f"`{head.predicate}` has aggregates in more than one way",
+        head.span,
+        note="a predicate with a monotonic aggregate has one value for each key, at one position in all "
+        "of its rules, and either always the greatest value or always the least",
+        hint="use a predicate for each",
+        related=related,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Improving:
+    """A variable that holds a keyed value of the rule's own stratum, or what is computed from one."""
+
+    atom: CheckedAtom
+    value: str
+    keep: Literal["greatest", "least", "union"]
+    computed: Assign | None = None
+
+
+def _carry(rules: Sequence[Draft], keyed: dict[str, Keyed], findings: Findings) -> None:
+    """Extend `keyed` by the positions that recursive rules copy keyed values to, until nothing changes."""
+    strata = _Strata(rules)
+    size = -1
+    while size < len(keyed):
+        size = len(keyed)
+        for head, position, origin in _arrivals(rules, keyed, strata):
+            if origin.computed is None:
+                keyed.setdefault(head.predicate, Keyed(position, origin.keep))
+    for head, position, origin in _arrivals(rules, keyed, strata):
+        known = keyed.get(head.predicate)
+        if origin.computed is None and known != Keyed(position, origin.keep):
+            where = f"{origin.value} is an aggregate of `{origin.atom.predicate}`"
+            _inconsistent(head, findings, (origin.atom.span, where))
+        elif origin.computed is not None and (known is None or known.position != position):
+            _stale(head, origin, origin.computed, findings)
+    for rule in rules:
+        if rule.aggregate is not None:
+            _fleeting(rule.aggregate.node, rule, keyed, strata, findings)
+
+
+def _fleeting(
+    node: Aggregate, rule: Draft, keyed: Mapping[str, Keyed], strata: _Strata, findings: Findings
+) -> None:
+    """Report contributors that a better value takes the place of: they would count nevertheless."""
+    if node.function in _UNASKED:
+        return
+    told = named_contributors(node)
+    for head in rule.heads:
+        origins = _improving(rule, head, keyed, strata)
+        for origin in [o for name in told or () for o in origins.get(name, ())]:
+            where = f"{origin.value} is an aggregate of `{origin.atom.predicate}`"
+            findings.add(
+                "E118",
+                f"`{node}` tells contributions apart by an aggregate that still improves",
+                node.span,
+                note="each value on the way to the last would contribute",
+                hint="tell them apart by other variables of the body, or aggregate in a rule outside the recursion",
+                related=((origin.atom.span, where),),
+            )
+
+
+def _stale(head: CheckedAtom, origin: _Improving, computed: Assign, findings: Findings) -> None:
+    function = {"greatest": "mmax", "least": "mmin", "union": "munion"}[origin.keep]
+    expression, null = computed.expression, isinstance(computed.expression, Skolem)
+    made = computed.variable if not computed.variable.startswith("_") else f"`{expression}`"
+    findings.add(
+        "E116",
+        f"the head of a recursive rule holds {made}, "
+        f"{'a null of' if null else 'computed from'} the aggregate {origin.value}",
+        head.span,
+        note="an aggregate in recursion improves step by step, and what is computed from it stays",
+        hint="make the null in a rule outside of the recursion"
+        if null
+        else f"if it grows with {origin.value}, write `{computed.variable.lstrip('_')} = {function}({expression})`",
+        related=((origin.atom.span, f"{origin.value} is an aggregate of `{origin.atom.predicate}`"),),
+    )
+
+
+def _arrivals(
+    rules: Sequence[Draft], keyed: Mapping[str, Keyed], strata: _Strata
+) -> Iterator[tuple[CheckedAtom, int, _Improving]]:
+    """Head positions that improving values come to: the head, the position, the value."""
+    for rule in rules:
+        for head in rule.heads:
+            origins = _improving(rule, head, keyed, strata)
+            for position, term in enumerate(head.terms):
+                for origin in origins.get(term.name, ()) if isinstance(term, Variable) else ():
+                    yield head, position, origin
+
+
+def _improving(
+    rule: Draft, head: CheckedAtom, keyed: Mapping[str, Keyed], strata: _Strata
+) -> dict[str, list[_Improving]]:
+    """Variables of a rule that improve while the stratum of `head` is evaluated."""
+    origins: dict[str, list[_Improving]] = {}
+    for atom in rule.positives:
+        known = keyed.get(atom.predicate)
+        term = atom.terms[known.position] if known else None
+        if known and isinstance(term, Variable) and strata.same(head.predicate, atom.predicate):
+            origins.setdefault(term.name, []).append(_Improving(atom, term.name, known.keep))
+    for step in (*rule.before, *rule.after, *_nulls(rule)) if origins else ():
+        if isinstance(step, Assign):
+            found = [o for name in sorted(names(step.expression)) for o in origins.get(name, ())]
+            if not isinstance(step.expression, Variable):
+                found = [replace(o, computed=step) for o in found]
+            origins.setdefault(step.variable, []).extend(found)
+    return origins
+
+
+def _nulls(rule: Draft) -> Iterator[Assign]:
+    """Existential variables as what they are: values of a function of the frontier."""
+    for invention in rule.inventions:
+        term = Skolem(invention.variable, tuple(map(Variable, invention.frontier)))
+        yield Assign(invention.variable, term, rule.written.span)
+
+
+class _Strata:
+    """Which predicates of recursive rules are in one stratum: those that need each other."""
+
+    def __init__(self, rules: Sequence[Draft]) -> None:
+        self.below: dict[str, set[str]] = {}
+        for rule in rules:
+            for head in rule.heads:
+                self.below.setdefault(head.predicate, set()).update(a.predicate for a in rule.positives)
+        self.needed: dict[str, set[str]] = {}
+
+    def same(self, head: str, body: str) -> bool:
+        """Whether `body`, which `head` needs, needs `head` as well."""
+        if body not in self.needed:
+            found, queue = set[str](), [body]
+            while queue:
+                more = self.below.get(queue.pop(), set()) - found
+                found |= more
+                queue.extend(more)
+            self.needed[body] = found
+        return head in self.needed[body]

@@ -1,0 +1,144 @@
+"""``@bind``, ``@qbind`` and ``@mapping``: where facts come from and go to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from kgreason.analysis.checked import Bind, Mapped, Query
+from kgreason.analysis.findings import Findings
+from kgreason.analysis.forms import FORMS, wrong
+from kgreason.lang.ast import Annotation
+from kgreason.lang.names import DATABASES, LATER_SOURCES, SOURCES, TARGETS, TYPES, suggest
+
+_OPTION = re.compile(r"""[\s,]*(\w+)\s*=\s*('[^']*'|"[^"]*"|[^\s,]*)""")
+_ALIASES = {"pajek": "net"}
+
+
+def read_bind(clause: Annotation, folder: Path, findings: Findings) -> Bind | None:
+    """Read ``@bind("p", "csv useHeaders=true", "folder", "file.csv")``."""
+    read = _source(clause, SOURCES, findings)
+    if read is None:
+        return None
+    source, options = read
+    predicate, _, where, what = (str(a.value) for a in clause.arguments)
+    if source not in DATABASES:
+        return Bind(predicate, source, options, str(folder / where / what), clause.span)
+    form = f'@bind("{predicate}", "{source}", "file.db", "table")'
+    for name, argument in (("file", clause.arguments[2]), ("table", clause.arguments[3])):
+        if not argument.value:
+            findings.add(
+                "E302", f"@bind: which {name} of {source} is meant?", argument.span, hint=f"write {form}"
+            )
+            return None
+    return Bind(predicate, source, options, str(folder / where), clause.span, what)
+
+
+def read_query(clause: Annotation, folder: Path, findings: Findings) -> Query | None:
+    """Read ``@qbind("p", "sqlite", "file.db", "select ...")``."""
+    read = _source(clause, DATABASES, findings)
+    if read is None:
+        return None
+    source, options = read
+    predicate, _, where, query = (str(a.value) for a in clause.arguments)
+    if not query.strip():
+        wrong(clause, clause.arguments[3], "the query is empty", findings)
+        return None
+    if not where and source == "sqlite":
+        wrong(clause, clause.arguments[2], "@qbind: which file of sqlite is meant?", findings)
+        return None
+    path = str(folder / where) if where else ""
+    return Query(predicate, source, options, path, query, clause.span)
+
+
+def _source(
+    clause: Annotation, allowed: frozenset[str], findings: Findings
+) -> tuple[str, Mapping[str, str]] | None:
+    """Read the name of a source and the options behind it."""
+    words = str(clause.arguments[1].value).strip().split(None, 1)
+    source = words[0].rstrip(",") if words else ""
+    if source not in allowed:
+        _refuse(clause, source, allowed, findings)
+        return None
+    options: dict[str, str] = {}
+    rest = words[1].strip() if len(words) > 1 else ""
+    end = 0
+    for match in _OPTION.finditer(rest):
+        if match.start() != end:
+            break
+        value = match[2]
+        options[match[1]] = value[1:-1] if value[:1] in ("'", '"') and len(value) > 1 else value
+        end = match.end()
+    if rest[end:].strip(" ,"):
+        message = f"cannot read the options from `{rest[end:].strip()}` on"
+        wrong(clause, clause.arguments[1], message, findings)
+        return None
+    return _ALIASES.get(source, source), options
+
+
+def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: Findings) -> None:
+    span = clause.arguments[1].span
+    if source in LATER_SOURCES:
+        findings.add("E207", f"the source {source!r} is not supported by this version", span)
+    elif source in SOURCES:
+        predicate = clause.arguments[0].value
+        findings.add(
+            "E307",
+            f"@qbind: the source {source!r} answers no queries",
+            span,
+            note="queries go to " + " and ".join(sorted(allowed)),
+            hint=f'duckdb reads files, too: @qbind("{predicate}", "duckdb", "", "select * from \'file\'")',
+        )
+    else:
+        closest = suggest(source, allowed)
+        findings.add(
+            "E307",
+            f"there is no source {source!r}",
+            span,
+            note="the sources are " + ", ".join(sorted(allowed)),
+            hint=f"did you mean {closest!r}?" if closest else f"write {FORMS[clause.name]}",
+        )
+
+
+def check_target(bind: Bind, findings: Findings) -> None:
+    """Check that facts can be written to where a bind of an output points."""
+    if bind.source not in TARGETS:
+        findings.add(
+            "E308",
+            f"@bind of the output `{bind.predicate}`: {bind.source!r} cannot be written",
+            bind.span,
+            note="an @bind of an output that rules derive says where it is written: to "
+            + ", ".join(sorted(TARGETS)),
+            hint=f'if its facts are to be read from there, say so: @input("{bind.predicate}")',
+        )
+
+
+def read_mapping(clause: Annotation, before: list[Mapped], findings: Findings) -> Mapped | None:
+    """Read ``@mapping("p", 0, "column", "type")``; `before` are those that stand above it."""
+    predicate = str(clause.arguments[0].value)
+    position, column, kind = (a.value for a in clause.arguments[1:])
+    if not isinstance(position, int) or position < 0:
+        wrong(clause, clause.arguments[1], "positions count from 0", findings)
+        return None
+    if kind not in TYPES:
+        closest = suggest(str(kind), TYPES)
+        findings.add(
+            "E302",
+            f"there is no type {kind!r}",
+            clause.arguments[3].span,
+            note="the types are int, double, string, boolean, date and percent (25 and 25% are read as 0.25)",
+            hint=f"did you mean {closest!r}?" if closest else None,
+        )
+        return None
+    taken = [m for m in before if (m.predicate, m.position) == (predicate, position)]
+    if taken:
+        findings.add(
+            "E305",
+            f"position {position} of `{predicate}` is mapped twice",
+            clause.span,
+            hint="keep one of them",
+            related=((taken[0].span, "the first one"),),
+        )
+        return None
+    return Mapped(predicate, position, str(column), TYPES[str(kind)], clause.span)

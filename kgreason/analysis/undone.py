@@ -1,0 +1,143 @@
+"""Conditions in recursion that a better value of an aggregate can undo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kgreason.analysis.aggregation import monotonic_name
+from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Keyed
+from kgreason.analysis.expressions import names
+from kgreason.analysis.findings import Findings
+from kgreason.analysis.rules import Draft
+from kgreason.errors import Span
+from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
+
+_RISES = {"greatest": 1, "least": -1, "union": 1}
+_ORDERS = {"<": -1, "<=": -1, ">": 1, ">=": 1}
+Directions = dict[str, int]
+"""Variables whose values change while the recursion runs: 1 for those that rise, -1 for those that fall."""
+
+
+def check_undone(
+    drafts: Sequence[Draft], number: Mapping[str, int], keyed: Mapping[str, Keyed], findings: Findings
+) -> None:
+    """Warn of conditions that hold for a value on the way and not for the last: what they let through stays.
+
+    Parameters
+    ----------
+    number
+        Stratum of each derived predicate.
+    """
+    for rule in drafts:
+        strata = {number[head.predicate] for head in rule.heads}
+        inside = [a for a in rule.positives if number.get(a.predicate) in strata]
+        if not inside:
+            continue
+        changing = dict(_improving(inside, keyed))
+        if rule.aggregate:
+            name = monotonic_name(rule.aggregate.node.function, True)
+            changing[rule.aggregate.variable] = -1 if name == "mmin" else 1
+        for atom, value in _values(inside, keyed):
+            if isinstance(value, Constant):
+                _report(f"{atom}", value.span, keyed[atom.predicate].keep, findings)
+        _check_steps(rule, changing, findings)
+
+
+def _values(
+    atoms: Sequence[CheckedAtom], keyed: Mapping[str, Keyed]
+) -> Iterator[tuple[CheckedAtom, Expression]]:
+    for atom in atoms:
+        if atom.predicate in keyed:
+            yield atom, atom.terms[keyed[atom.predicate].position]
+
+
+def _improving(atoms: Sequence[CheckedAtom], keyed: Mapping[str, Keyed]) -> Iterator[tuple[str, int]]:
+    for atom, value in _values(atoms, keyed):
+        if isinstance(value, Variable):
+            yield value.name, _RISES[keyed[atom.predicate].keep]
+
+
+def _check_steps(rule: Draft, changing: Directions, findings: Findings) -> None:
+    for step in (*rule.before, *rule.after):
+        if isinstance(step, Assign):
+            direction = _direction(step.expression, changing)
+            if direction:
+                changing.setdefault(step.variable, direction)
+        elif isinstance(step, Filter):
+            for node in _undone(step.expression, changing, True):
+                rising = any(changing.get(n) == 1 for n in names(node))
+                _report(f"{node}", node.span, "greatest" if rising else "least", findings)
+
+
+def _report(condition: str, span: Span, keep: str, findings: Findings) -> None:
+    better = "greater" if keep != "least" else "smaller"
+    findings.add(
+        "W508",
+        f"a {better} value in the recursion can undo `{condition}`",
+        span,
+        note="an aggregate in recursion improves step by step; what a condition let through on the way stays, "
+        "so that the result depends on the order of evaluation",
+        hint="test the final value in a rule outside of the recursion",
+    )
+
+
+def _undone(node: Expression, changing: Directions, wanted: bool) -> Iterator[Expression]:
+    """Comparisons that are `wanted` to hold and can turn; where nothing is known of them, none."""
+    match node:
+        case Unary(operator="!"):
+            yield from _undone(node.operand, changing, not wanted)
+        case Binary(operator="&&" | "||"):
+            yield from _undone(node.left, changing, wanted)
+            yield from _undone(node.right, changing, wanted)
+        case Binary(operator="in" | "!in"):
+            if _direction(node.left, changing) or (
+                _direction(node.right, changing) == 1 and (node.operator == "in") is not wanted
+            ):
+                yield node
+        case Binary(operator="==" | "!="):
+            if _direction(node.left, changing) or _direction(node.right, changing):
+                yield node
+        case Binary() if node.operator in _ORDERS:
+            left, right = _direction(node.left, changing), _direction(node.right, changing)
+            if left is None or right is None:
+                return
+            turns = -_ORDERS[node.operator] * (1 if wanted else -1)
+            if turns in (left, -right):
+                yield node
+
+
+def _direction(node: Expression, changing: Directions) -> int | None:
+    """1 where a value can only rise, -1 where it can only fall, 0 where it stays, `None` where unknown."""
+    match node:
+        case Constant():
+            return 0
+        case Variable():
+            return changing.get(node.name, 0)
+        case Unary(operator="-"):
+            inner = _direction(node.operand, changing)
+            return inner if inner is None else -inner
+        case Binary(operator="+" | "-"):
+            right = _direction(node.right, changing)
+            sign = 1 if node.operator == "+" else -1
+            return _sum(_direction(node.left, changing), right if right is None else sign * right)
+        case Binary(operator="*"):
+            return _product(node.left, node.right, changing)
+        case Binary(operator="/") if isinstance(node.right, Constant):
+            return _product(node.left, node.right, changing)
+    return None if any(changing.get(n) for n in names(node)) else 0
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    if left is None or right is None or left * right < 0:
+        return None
+    return left or right
+
+
+def _product(left: Expression, right: Expression, changing: Directions) -> int | None:
+    """Direction of a product with a constant factor; of any other it depends on signs."""
+    if isinstance(left, Constant):
+        left, right = right, left
+    if isinstance(right, Constant) and isinstance(right.value, int | float) and right.value != 0:
+        inner = _direction(left, changing)
+        return inner if inner is None or right.value > 0 else -inner
+    return None if any(changing.get(n) for n in names(left) | names(right)) else 0

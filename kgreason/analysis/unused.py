@@ -1,0 +1,116 @@
+"""Warnings of what a program declares or derives and nothing uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kgreason.analysis.annotations import Annotations
+from kgreason.analysis.findings import Findings
+from kgreason.errors import Span
+from kgreason.lang.ast import Atom, BodyItem, Constraint, Equality, Fact, Negation, Program, Rule
+from kgreason.lang.names import suggest
+
+
+def heads(program: Program) -> dict[str, Span]:
+    """Where each predicate is first derived."""
+    found: dict[str, Span] = {}
+    for clause in program.clauses:
+        for atom in clause.head if isinstance(clause, Rule) else ():
+            found.setdefault(atom.predicate, atom.span)
+    return found
+
+
+def read_predicates(program: Program) -> dict[str, Span]:
+    """Where each predicate is first read."""
+    used: dict[str, Span] = {}
+    for clause in program.clauses:
+        for atom in body_atoms(clause.body) if isinstance(clause, Rule | Equality | Constraint) else ():
+            used.setdefault(atom.predicate, atom.span)
+    return used
+
+
+def all_atoms(program: Program) -> Iterator[Atom]:
+    """Every atom of a program, in the order of the text."""
+    for clause in program.clauses:
+        if isinstance(clause, Fact):
+            yield clause.atom
+        elif isinstance(clause, Rule | Equality | Constraint):
+            if isinstance(clause, Rule):
+                yield from clause.head
+            yield from body_atoms(clause.body)
+
+
+def body_atoms(body: Iterable[BodyItem]) -> Iterator[Atom]:
+    """Atoms of a body, the negated ones included."""
+    for item in body:
+        if isinstance(item, Atom):
+            yield item
+        elif isinstance(item, Negation):
+            yield item.atom
+
+
+def check_unused(
+    program: Program,
+    notes: Annotations,
+    arities: Mapping[str, int],
+    defined: frozenset[str],
+    findings: Findings,
+) -> None:
+    """Warn of derived predicates that nothing needs, of sources that nothing reads, of posts without an output."""
+    derived, used = heads(program), read_predicates(program)
+    shown = {p for n in ("output", "node", "edge", "derived", "query") for p in notes.named[n]}
+    elsewhere = _read_elsewhere(program)
+    missing = [p for p in used if p not in defined]
+    if notes.named["output"]:
+        for predicate, span in derived.items():
+            if predicate not in shown and predicate not in elsewhere:
+                _unneeded(predicate, span, [p for p in missing if arities[p] == arities[predicate]], findings)
+        for predicate, span in notes.named["post"].items():
+            if predicate in arities and predicate not in notes.named["output"]:
+                findings.add(
+                    "W512",
+                    f"@post: `{predicate}` is no output",
+                    span,
+                    note="@post acts on what is given out, never on what other rules read",
+                    hint=f'add @output("{predicate}")',
+                )
+    if derived:
+        for name in ("input", "bind", "qbind"):
+            for predicate, span in notes.named[name].items():
+                if predicate in arities and predicate not in {*used, *shown, *derived}:
+                    _unread(name, predicate, span, missing, findings)
+
+
+def _read_elsewhere(program: Program) -> frozenset[str]:
+    """Predicates that something else than their own rules reads."""
+    found = set()
+    for clause in program.clauses:
+        if isinstance(clause, Rule | Equality | Constraint):
+            own = {a.predicate for a in clause.head} if isinstance(clause, Rule) else set()
+            read = {a.predicate for a in body_atoms(clause.body)}
+            found |= read - own if len(own) == 1 else read  # of several heads, each may serve the others
+    return frozenset(found)
+
+
+def _unneeded(predicate: str, span: Span, missing: list[str], findings: Findings) -> None:
+    closest = suggest(predicate, missing)
+    findings.add(
+        "W510",
+        f"`{predicate}` is derived, but no output and no other rule needs it",
+        span,
+        hint=f"did you mean {closest!r}, which a rule reads and nothing derives?"
+        if closest
+        else f'show it: @output("{predicate}"), or leave its rules out',
+    )
+
+
+def _unread(name: str, predicate: str, span: Span, missing: list[str], findings: Findings) -> None:
+    closest = suggest(predicate, missing)
+    findings.add(
+        "W511",
+        f"@{name}: no rule reads `{predicate}`",
+        span,
+        hint=f"did you mean {closest!r}, which a rule reads and nothing defines?"
+        if closest
+        else "leave the annotation out, or read it in a rule",
+    )

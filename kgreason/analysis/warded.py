@@ -1,0 +1,216 @@
+"""Wardedness: whether the chase of a program can be cut off without losing answers, and why not.
+
+A variable of a rule is *harmful* if it stands in affected positions of the body only, else *harmless*; it is
+*dangerous* if it is harmful and stands in the head, too. A rule is *warded* if all its dangerous variables stand in one
+body atom, the ward, that shares only harmless variables with the rest of the body. The fragments, narrowest first:
+
+- Datalog: no existential variable and no Skolem term.
+- linear: at most one positive body atom in each rule.
+- guarded: in each rule one body atom holds all variables of the positive body.
+- piecewise linear: warded, and each body has at most one atom that is mutually recursive with a head.
+- warded: each rule is warded.
+
+Equalities and constraints have no head: they are always warded, and take no part in the other definitions.
+
+References
+----------
+G. Gottlob, A. Pieris: Beyond SPARQL under OWL 2 QL Entailment Regime: Rules to the Rescue. IJCAI 2015 (warded).
+L. Bellomarini, E. Sallinger, G. Gottlob: The Vadalog System: Datalog-based Reasoning for Knowledge Graphs. PVLDB 11(9),
+2018, section 2 (harmless, harmful, dangerous).
+G. Berger, G. Gottlob, A. Pieris, E. Sallinger: The Space-Efficient Core of Vadalog. PODS 2019 (piecewise linear).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgreason.analysis.affected import Position, Written, affected_positions, hidden, invents, written
+from kgreason.analysis.checked import CheckedAtom, CheckedRule, Stratum, Wardedness
+from kgreason.analysis.expressions import names
+
+Affected = Mapping[Position, Written | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Warding:
+    """What is known of the nulls of one rule as written.
+
+    Attributes
+    ----------
+    harmless, harmful, dangerous
+        Its body variables; the dangerous ones are among the harmful.
+    ward
+        The atom that holds the dangerous variables; `None` if there are none, or the rule is not warded.
+    reason
+        Why it is not warded; empty if it is.
+    joined
+        Most body atoms that are joined through harmful variables; 0 if there is no such join.
+    """
+
+    rule: CheckedRule
+    harmless: tuple[str, ...]
+    harmful: tuple[str, ...]
+    dangerous: tuple[str, ...]
+    ward: CheckedAtom | None
+    reason: str
+    joined: int
+
+
+def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -> Wardedness:
+    """Analyse the nulls of a program.
+
+    Parameters
+    ----------
+    nullable
+        Positions of inputs that may hold nulls.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> found = load_text("manager(X, Y) :- employee(X). employee(Y) :- manager(X, Y).").wardedness
+    >>> found.fragment, sorted(found.affected), found.warded
+    ('linear', [('employee', 0), ('manager', 0), ('manager', 1)], True)
+    """
+    rules = [r for s in strata for r in s.rules]
+    if not nullable and not any(map(invents, rules)):
+        return Wardedness()
+    grouped = written(rules)
+    affected = affected_positions(grouped, nullable)
+    wardings = [ward_rule(rule, affected) for rule in grouped]
+    return Wardedness(
+        fragment=_fragment(grouped, wardings, strata),
+        affected=frozenset(affected),
+        warded=not any(w.reason for w in wardings),
+        harmful_joins=max((w.joined for w in wardings), default=0),
+    )
+
+
+def ward_rule(rule: Written, affected: Affected) -> Warding:
+    """Find the ward of a rule, or tell why it has none."""
+    harmful = rule.harmful(affected)
+    reached = {v for flow in rule.flows.values() for v in flow.variables | flow.keys}
+    order = [v for v in rule.occurrences if not v.startswith("_")]
+    dangerous = tuple(v for v in rule.occurrences if v in harmful & reached)
+    ward, reason = _ward(rule, frozenset(dangerous), harmful) if dangerous else (None, "")
+    return Warding(
+        rule.first,
+        tuple(v for v in order if v not in harmful),
+        tuple(v for v in order if v in harmful),
+        dangerous,
+        ward,
+        reason,
+        _joined(rule, harmful),
+    )
+
+
+def _ward(
+    rule: Written, dangerous: frozenset[str], harmful: frozenset[str]
+) -> tuple[CheckedAtom | None, str]:
+    atoms = rule.first.positives
+    body = (*atoms, *rule.first.negatives)
+    reason = ""
+    for atom in atoms:
+        if not dangerous <= rule.variables(atom):
+            continue
+        shared = [
+            (v, other)
+            for other in body
+            if other is not atom
+            for v in sorted(rule.variables(atom) & rule.variables(other) & harmful)
+        ]
+        if not shared:
+            return atom, ""
+        variable, other = shared[0]
+        below = " under `not`" if other in rule.first.negatives else ""
+        reason = reason or (
+            f"`{atom}` holds {_listed('the dangerous variable', dangerous)}, but shares the harmful {variable} with "
+            f"`{other}`{below}"
+        )
+    return None, reason or f"no body atom holds all of {_listed('the dangerous variable', dangerous)}"
+
+
+def _listed(words: str, variables: Iterable[str]) -> str:
+    named = sorted(variables)
+    return f"{words}{'s' if len(named) > 1 else ''} {', '.join(named)}"
+
+
+def _joined(rule: Written, harmful: frozenset[str]) -> int:
+    """Size of the largest set of body atoms that hang together by harmful variables, if it is two or more."""
+    parts: list[tuple[set[str], int]] = []
+    atoms = (*rule.first.positives, *rule.first.negatives)
+    links = [(rule.variables(atom) & harmful, 1) for atom in atoms]
+    links += [(compared & harmful, 0) for compared in _compared(rule)]
+    for variables, count in links:
+        group, size = set(variables), count
+        for other in [p for p in parts if p[0] & group]:
+            parts.remove(other)
+            group |= other[0]
+            size += other[1]
+        if group:
+            parts.append((group, size))
+    most = max((size for _, size in parts), default=0)
+    return most if most > 1 else 0
+
+
+def _compared(rule: Written) -> Iterator[frozenset[str]]:
+    """Variables that one step of the body brings together."""
+    for step in rule.first.before:
+        found = frozenset(rule.same.get(v, v) for v in names(step.expression))
+        if len(found) > 1:
+            yield found
+
+
+def _fragment(rules: Sequence[Written], wardings: Sequence[Warding], strata: Sequence[Stratum]) -> str:
+    proper = [r for r in rules if not hidden(r.first)]
+    if not any(invents(rule) for r in proper for rule in r.rules):
+        return "Datalog"
+    if all(len(r.first.positives) <= 1 for r in proper):
+        return "linear"
+    if all(map(_guarded, proper)):
+        return "guarded"
+    if any(w.reason for w in wardings):
+        return "none"
+    number = {predicate: i for i, stratum in enumerate(strata) for predicate in stratum.predicates}
+    return "piecewise linear" if all(_piecewise(r, number) for r in proper) else "warded"
+
+
+def _guarded(rule: Written) -> bool:
+    atoms = rule.first.positives
+    needed = {v for atom in atoms for v in atom.variables}
+    return not atoms or any(needed <= set(atom.variables) for atom in atoms)
+
+
+def _piecewise(rule: Written, number: Mapping[str, int]) -> bool:
+    own = {number[r.head.predicate] for r in rule.rules}
+    return sum(number.get(atom.predicate) in own for atom in rule.first.positives) <= 1
+
+
+def endless(rules: Sequence[Written], affected: Affected) -> bool:
+    """Whether a null can be made of a null of the same kind, so that the chase might not end by itself.
+
+    Nulls flow from affected body positions to head positions; the program is weakly acyclic (Fagin et al.: Data
+    Exchange: Semantics and Query Answering, ICDT 2003, section 3.1) if no circle of the flow makes a new null.
+    """
+    flows: dict[Position, set[Position]] = {}
+    makes: set[tuple[Position, Position]] = set()
+    for rule in rules:
+        harmful = rule.harmful(affected)
+        heads = {v for flow in rule.flows.values() for v in flow.variables}
+        for place, flow in rule.flows.items():
+            for variable in harmful & (heads | flow.keys if flow.invented else flow.variables):
+                for source in rule.occurrences[variable]:
+                    flows.setdefault(source, set()).add(place)
+                    if flow.invented:
+                        makes.add((source, place))
+    return any(source in _reachable(place, flows) for source, place in makes)
+
+
+def _reachable(start: Position, flows: Mapping[Position, set[Position]]) -> set[Position]:
+    seen, waiting = {start}, [start]
+    while waiting:
+        for place in flows.get(waiting.pop(), ()):
+            if place not in seen:
+                seen.add(place)
+                waiting.append(place)
+    return seen

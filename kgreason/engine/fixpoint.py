@@ -1,0 +1,252 @@
+"""Semi-naive evaluation: the fixpoint of each stratum.
+
+References
+----------
+F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query processing strategies, SIGMOD
+1986, §4.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from kgreason.engine.aggregate import Groups, grouping
+from kgreason.engine.collect import Gathered, Unfit
+from kgreason.engine.expressions import Scope
+from kgreason.engine.limits import Limits
+from kgreason.engine.nulls import Nulls
+from kgreason.engine.operators import Batches, Pipeline
+from kgreason.engine.relation import Relation, Rows, chunks
+from kgreason.engine.table import Kind
+from kgreason.errors import EvaluationError
+from kgreason.lang.ast import Constant
+from kgreason.plan import ir
+from kgreason.plan.prune import inputs
+from kgreason.progress import Progress
+
+Watch = Callable[[Mapping[str, Relation]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStats:
+    """What one rule did: new facts (or better values of keyed ones) and seconds."""
+
+    rule: str
+    facts: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StratumStats:
+    """What one stratum did."""
+
+    predicates: tuple[str, ...]
+    rounds: int
+    seconds: float
+    rules: tuple[RuleStats, ...]
+
+
+FLOORS = {"msum": 0, "mprod": 1}
+"""Least contribution with which a total never falls, as recursion needs it."""
+
+
+class Fixpoint:
+    """The fixpoint of one stratum.
+
+    Loop invariant, at the start of each round: for every rule of the stratum and every way to match its body
+    with *stable* facts, the head is in the relation. Each round matches the bodies in all ways that use a
+    *recent* fact at least once, with the other atoms on stable or recent ones, and puts new heads among the
+    facts *to add*; then the recent facts become stable and those to add recent. When a round adds nothing no
+    fact is recent: all are stable, and the invariant says that the relations are closed under the rules.
+
+    A fact of a keyed relation whose value improves counts as recent again, and its older value is forgotten.
+    """
+
+    def __init__(
+        self,
+        plan: ir.StratumPlan,
+        kinds: Mapping[str, Sequence[Kind]],
+        relations: Mapping[str, Relation],
+        nulls: Nulls,
+        limits: Limits,
+        watch: Watch | None = None,
+    ) -> None:
+        self.plan = plan
+        self.limits = limits
+        self.watch = watch
+        self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
+        self.rules = [
+            (_Aggregating if rule.rule.aggregation else _Plain)(rule, kinds, relations, nulls, plan)
+            for rule in plan.rules
+        ]
+
+    def run(self, progress: Progress) -> StratumStats:
+        """Reach the fixpoint."""
+        start = perf_counter()
+        progress.step("deriving " + ", ".join(sorted(self.plan.predicates)))
+        for rule in self.rules:
+            if not rule.plan.recursive:
+                progress.advance(rule.apply())
+        rounds = 1
+        recursive = [rule for rule in self.rules if rule.plan.recursive]
+        while self._turn() and recursive:
+            rounds += 1
+            if self.plan.inventive and rounds > self.limits.rounds:
+                raise self._endless(recursive)
+            progress.advance(sum(rule.apply() for rule in recursive))
+        for relation in self.relations:
+            relation.settle()
+        rules = tuple(RuleStats(rule.plan.rule.text, rule.facts, rule.seconds) for rule in self.rules)
+        return StratumStats(tuple(sorted(self.plan.predicates)), rounds, perf_counter() - start, rules)
+
+    def _turn(self) -> bool:
+        recent = [relation.turn() for relation in self.relations]  # every one of them, so not inside any()
+        if self.watch is not None:
+            self.watch(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
+        return any(recent)
+
+    def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
+        most = max(rule.facts for rule in rules)
+        growing = [rule for rule in rules if 2 * rule.facts >= most]
+        rule = next((rule for rule in growing if rule.example()), growing[0])
+        return EvaluationError(
+            f"values still change after {self.limits.rounds} rounds{rule.example()}",
+            rule.plan.rule.text,
+            rule.plan.rule.span,
+            "bound the values that grow in the recursion, or allow more rounds",
+        )
+
+
+class _Rule(ABC):
+    """A rule at work: its lines of stages, and what became of them."""
+
+    def __init__(
+        self,
+        plan: ir.RulePlan,
+        kinds: Mapping[str, Sequence[Kind]],
+        relations: Mapping[str, Relation],
+        nulls: Nulls,
+        stratum: ir.StratumPlan,
+    ) -> None:
+        self.plan = plan
+        self.head = relations[plan.rule.head.predicate]
+        self.lines: list[tuple[Relation | None, Pipeline]] = []
+        self.facts = self.changed = 0
+        self.seconds = 0.0
+        for line in plan.lines:
+            pipeline = Pipeline(
+                relations, kinds, plan.kinds, nulls.symbols, plan.rule, stratum.predicates, nulls
+            )
+            self.build(line, pipeline)
+            self.lines.append((relations[line.recent] if line.recent else None, pipeline))
+
+    @abstractmethod
+    def build(self, line: ir.Line, pipeline: Pipeline) -> None:
+        """Add the stages of a line to its pipeline."""
+
+    def apply(self) -> int:
+        """Carry the rule out on recent facts, or on all if it is not recursive; returns how many are new."""
+        start = perf_counter()
+        self.changed = 0
+        for rows in self.derived():
+            if len(rows):
+                self.changed += self.head.insert(rows)
+        self.facts += self.changed
+        self.seconds += perf_counter() - start
+        return self.changed
+
+    @abstractmethod
+    def derived(self) -> Batches:
+        """Rows of the head from what is recent, known ones among them."""
+
+    def bindings(self) -> Iterator[tuple[Pipeline, Rows]]:
+        """What leaves the lines that have anything to read."""
+        for relation, pipeline in self.lines:
+            if relation is None or len(relation.rows(ir.Part.RECENT)):
+                for batch in pipeline.run():
+                    yield pipeline, batch
+
+    def example(self) -> str:
+        """A changed group, for messages."""
+        return ""
+
+
+class _Plain(_Rule):
+    def build(self, line: ir.Line, pipeline: Pipeline) -> None:
+        for operator in line.operators:
+            pipeline.add(operator)
+
+    def derived(self) -> Batches:
+        return (batch for _, batch in self.bindings())
+
+
+class _Aggregating(_Rule):
+    """A rule with an aggregate: before it one pipeline per line, behind it one for all."""
+
+    groups: Groups | Gathered
+    behind: Pipeline
+    last: Rows = np.empty((0, 0), dtype=np.int64)
+
+    def build(self, line: ir.Line, pipeline: Pipeline) -> None:
+        at = next(i for i, o in enumerate(line.operators) if isinstance(o, ir.Aggregate))
+        for operator in line.operators[:at]:
+            pipeline.add(operator)
+        aggregate = line.operators[at]
+        assert isinstance(aggregate, ir.Aggregate)
+        aggregation = aggregate.aggregation
+        group, contributors = inputs(aggregate)
+        argument = aggregation.argument
+        if argument is None or aggregation.function.endswith("count"):
+            argument = Constant(1)
+        kind = pipeline.contribute((*group, *contributors), argument)
+        if not hasattr(self, "groups"):
+            self.aggregation = aggregation
+            self.scope = Scope(
+                (*group, aggregation.variable), self.plan.kinds, pipeline.symbols, self.plan.rule
+            )
+            self.floor = FLOORS.get(aggregation.function) if self.plan.recursive else None
+            self.groups = grouping(aggregation, len(group), len(contributors), kind, pipeline.symbols)
+            self.behind = pipeline.successor(self.scope.layout)
+            for operator in line.operators[at + 1 :]:
+                self.behind.add(operator)
+
+    def derived(self) -> Batches:
+        try:
+            groups, totals = self._totals()
+        except Unfit as error:
+            row = self.groups.group(error.group)
+            raise self.scope.error(f"{error.what} in {self.aggregation.function}", row, ()) from None
+        rows = np.empty((len(groups), groups.shape[1] + 1), dtype=np.int64)
+        rows[:, :-1] = groups
+        rows[:, -1] = totals
+        if len(rows):
+            self.last = rows[:1].copy()
+        return self.behind.flow(chunks(rows))
+
+    def _totals(self) -> tuple[Rows, Rows]:
+        for pipeline, batch in self.bindings():
+            if self.floor is not None:
+                self._check(pipeline, batch, self.floor)
+            changes = self.groups.add(batch)
+            if self.plan.recursive:
+                self.groups.track(changes)
+        return self.groups.changes() if self.plan.recursive else self.groups.totals()
+
+    def _check(self, pipeline: Pipeline, batch: Rows, floor: int) -> None:
+        low = self.groups.below(batch[:, -1], floor)
+        if low.any():
+            what = "negative contribution" if floor == 0 else f"contribution below {floor}"
+            function = self.aggregation.function
+            raise pipeline.scope.error(
+                f"{what} to {function} in recursion", batch[int(np.argmax(low))], pipeline.scope.shown
+            )
+
+    def example(self) -> str:
+        if not len(self.last):
+            return ""
+        return ", for instance " + self.scope.binding(self.last[0], self.scope.layout)

@@ -1,0 +1,111 @@
+"""Activations of a rule: distinct frontiers, numbered, with what was decided about each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kgreason.engine import kernels
+from kgreason.engine.patterns import Pattern
+from kgreason.engine.relation import Rows, Slots, grown
+from kgreason.engine.table import Codes, Kind
+
+OPEN, MADE, SKIPPED = 0, 1, 2
+NONE = np.empty(0, dtype=np.int64)
+NESTING = (Kind.ANY, Kind.LIST, Kind.SET)
+"""Kinds of columns in which nulls can stand, alone or inside a collection."""
+
+
+class Frontiers:
+    """Distinct rows of codes, numbered in the order in which they come.
+
+    Examples
+    --------
+    >>> frontiers = Frontiers(2)
+    >>> frontiers.number(np.array([[7, 8], [5, 6], [7, 8]])).tolist()
+    [0, 1, 0]
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.rows: Rows = np.empty((16, width + 1), dtype=np.int64)  # the last column holds the number
+        self.key = np.arange(width, dtype=np.int64)
+        self.slots = Slots()
+        self.ends: Codes = np.full(16, -1, dtype=np.int64)  # every key has one row: all chains end at once
+        self.count = 0
+
+    def number(self, batch: Rows) -> Codes:
+        """Number of each row, new if need be."""
+        need = self.count + len(batch)
+        if need > len(self.rows):
+            room = max(need, 2 * len(self.rows))
+            self.rows = grown(self.rows[: self.count], room)
+            self.ends = np.full(room, -1, dtype=np.int64)
+        self.slots.reserve(need)
+        wide = np.empty((len(batch), self.width + 1), dtype=np.int64)
+        wide[:, : self.width] = batch
+        before, slots = self.count, self.slots.array
+        self.count = kernels.insert(wide, self.rows, slots, self.key, before)
+        self.rows[before : self.count, -1] = np.arange(before, self.count)
+        out = np.empty((len(batch), 1), dtype=np.int64)
+        takes = np.array([-1 - self.width], dtype=np.int64)
+        kernels.join(
+            wide, self.key, NONE, self.rows, self.key, slots, self.ends, self.count, takes, out, 0, -1
+        )
+        return out[:, 0]
+
+
+@dataclass
+class Activations:
+    """All activations of one rule, or all applications of one Skolem function, by number.
+
+    Attributes
+    ----------
+    name
+        Number of the rule, or the Skolem function: what is nested when it stands inside itself.
+    kinds
+        Of the frontier's columns.
+    state
+        Of each activation: `OPEN` until it is decided, then `MADE` or `SKIPPED`.
+    nesting
+        Of each activation's nulls (see `kgreason.engine.nulls.Nulls`).
+    nulls
+        By function: the null of each activation, -1 where there is none yet.
+    """
+
+    name: int | str
+    kinds: tuple[Kind, ...]
+    frontiers: Frontiers = field(init=False)
+    state: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
+    nesting: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
+    nulls: dict[str, Codes] = field(default_factory=dict)
+    seen: set[object] = field(default_factory=set)
+    patterns: dict[int, Pattern] = field(default_factory=dict)
+    above: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.frontiers = Frontiers(len(self.kinds))
+        self.nested = [i for i, kind in enumerate(self.kinds) if kind in NESTING]
+
+    def number(self, batch: Rows, functions: Sequence[str]) -> Codes:
+        """Number the activation of each frontier."""
+        numbers = self.frontiers.number(batch)
+        room = len(self.frontiers.rows)
+        if room > len(self.state):
+            self.state, self.nesting = grown(self.state, room, OPEN), grown(self.nesting, room, 0)
+        for function in functions:
+            known = self.nulls.get(function)
+            if known is None or len(known) < room:
+                self.nulls[function] = grown(NONE if known is None else known, room, -1)
+        return numbers
+
+    def frontier(self, number: int) -> Codes:
+        """Frontier of an activation."""
+        return self.frontiers.rows[number, :-1]
+
+    @property
+    def rows(self) -> Rows:
+        """All frontiers, by number."""
+        return self.frontiers.rows[: self.frontiers.count, :-1]

@@ -1,0 +1,405 @@
+"""Functions and operators on single Python values (what is faster on columns: `kgreason.engine.calls`)."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
+from typing import Any
+
+from kgreason.engine.symbols import Symbols, key, tidy
+from kgreason.lang.functions import Signature
+from kgreason.lang.values import Null, Value, date_text, source
+from kgreason.plan.types import NAMES, TYPES, kind_of
+
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+
+WHOLE = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)?")
+
+BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "#t": True, "#f": False, "1": True, "0": False}
+
+
+class Refusal(Exception):
+    """An expression has no value: what is wrong, and what to do about it. The caller knows rule and binding."""
+
+    def __init__(self, what: str, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+
+def described(value: Value) -> str:
+    """A value with its type.
+
+    Examples
+    --------
+    >>> described("a"), described(Null(2))
+    ('"a", a string', '_:n2, a labelled null')
+    """
+    return f"{source(value)}, {'a labelled null' if isinstance(value, Null) else NAMES[kind_of(value)]}"
+
+
+def number(value: Value) -> bool:
+    """Whether a value is an integer or a double."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def checked(value: Any) -> Any:
+    """Refuse integers beyond 64 bits and doubles that are not finite; -0.0 becomes 0.0."""
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value + 0.0
+        raise Refusal("not a number" if math.isnan(value) else "double overflow")
+    if isinstance(value, int) and not SMALLEST <= value <= LARGEST:
+        raise Refusal("integer overflow")
+    return value
+
+
+def no_null(name: str, *values: Value) -> None:
+    """Refuse labelled nulls."""
+    for value in values:
+        if isinstance(value, Null):
+            raise Refusal(
+                f"{name} needs values, but {value} is a labelled null", "test is_not_null(...) first"
+            )
+
+
+# --- operators -------------------------------------------------------------------
+
+
+def arithmetic(name: str, a: Any, b: Any) -> Value:
+    """Value of ``a name b``, of whatever types."""
+    no_null(name, a, b)
+    joins = name == "+" and type(a) is type(b) and isinstance(a, str | tuple)
+    if not joins and not (number(a) and number(b)):
+        raise Refusal(f"type clash: {name} does not apply to {described(a)}, and {described(b)}")
+    if name in ("/", "%"):
+        if b == 0:
+            raise Refusal("division by zero")
+        if isinstance(a, int) and isinstance(b, int):
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # toward zero; // goes down
+            return int(checked(quotient if name == "/" else a - b * quotient))
+    compute: Callable[[Any, Any], Any] = {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "%": math.fmod,
+    }[name]
+    try:
+        result: Value = checked(compute(a, b))
+    except OverflowError:
+        raise Refusal("double overflow") from None
+    return result
+
+
+ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def compare(name: str, a: Any, b: Any) -> bool:
+    """Whether ``a name b`` for an order; nothing is known of a null, so it is not."""
+    if isinstance(a, Null) or isinstance(b, Null):
+        return False
+    one = type(a) is type(b) or (number(a) and number(b))
+    if not one or isinstance(a, tuple | frozenset):
+        why = "" if one else "type clash: "
+        raise Refusal(f"{why}{name} does not apply to {described(a)}, and {described(b)}")
+    return ORDER[name](a, b)
+
+
+def truth(value: Value) -> bool:
+    """A boolean of kind ANY."""
+    if not isinstance(value, bool):
+        no_null("a condition", value)
+        raise Refusal(f"type clash: a condition is {described(value)}")
+    return value
+
+
+@lru_cache(maxsize=64)
+def _elements(collection: tuple[Value, ...] | frozenset[Value]) -> frozenset[Any]:
+    return frozenset(map(key, collection))
+
+
+def member(value: Value, collection: Value) -> bool:
+    """Whether a list or set has an element."""
+    if not isinstance(collection, tuple | frozenset):
+        no_null("in", collection)
+        raise Refusal(f"type clash: in takes a list or set, not {described(collection)}")
+    return key(value) in _elements(collection)
+
+
+def make_set(values: Sequence[Value]) -> frozenset[Value]:
+    """A set: integers become doubles beside doubles, booleans and numbers do not go together."""
+    numbers = any(map(number, values))
+    if numbers and any(isinstance(v, bool) for v in values):
+        raise Refusal("a set holds booleans or numbers, not both")
+    if numbers and any(isinstance(v, float) for v in values):
+        values = [float(v) if isinstance(v, int) else v for v in values]
+    return frozenset({key(v): v for v in values}.values())
+
+
+# --- casts -----------------------------------------------------------------------
+
+
+def _misfit(name: str, value: Value) -> Refusal:
+    no_null(name, value)
+    what = {"as_int": "an integer", "as_double": "a double", "as_boolean": "a boolean", "as_date": "a date"}[
+        name
+    ]
+    return Refusal(f"{source(value)} is not {what}")
+
+
+def as_string(value: Value) -> str:
+    """Text of a value."""
+    if isinstance(value, str):
+        return value
+    return date_text(value) if isinstance(value, datetime) else source(value)
+
+
+def as_int(value: Value) -> int:
+    """Integer of a value; of a double without its fraction."""
+    if isinstance(value, str) and WHOLE.fullmatch(value):
+        return int(checked(int(value[:400])))
+    if isinstance(value, int | float):
+        return int(checked(int(value)))
+    raise _misfit("as_int", value)
+
+
+def as_double(value: Value) -> float:
+    """Double of a value."""
+    if isinstance(value, int | float) or (isinstance(value, str) and NUMBER.fullmatch(value)):
+        return float(checked(float(value)))
+    raise _misfit("as_double", value)
+
+
+def as_boolean(value: Value) -> bool:
+    """Boolean of a value."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in BOOLEANS:
+        return BOOLEANS[value.lower()]
+    if isinstance(value, int | float) and value in (0, 1):
+        return bool(value)
+    raise _misfit("as_boolean", value)
+
+
+def as_date(value: Value) -> datetime:
+    """Date of a value."""
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, str) and DATE.fullmatch(value):
+        try:
+            return datetime.fromisoformat(value.replace("T", " "))
+        except ValueError:
+            pass
+    raise _misfit("as_date", value)
+
+
+# --- numbers ---------------------------------------------------------------------
+
+
+def _sqrt(x: float) -> float:
+    if x < 0:
+        raise Refusal(f"sqrt of the negative number {x}")
+    return math.sqrt(x)
+
+
+def _log(x: float) -> float:
+    if x <= 0:
+        raise Refusal(f"log of {x}, which is not above 0")
+    return math.log(x)
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        raise Refusal("double overflow") from None
+
+
+def _pow(x: float, y: float) -> float:
+    if x == 0 and y < 0:
+        raise Refusal("division by zero")
+    try:
+        return float(checked(math.pow(x, y)))
+    except ValueError:
+        raise Refusal("not a number") from None
+    except OverflowError:
+        raise Refusal("double overflow") from None
+
+
+def _round(x: float, digits: int | None = None) -> float:
+    """Half away from zero, of the decimal that is written."""
+    if digits is not None:
+        return _digits(float(x), digits)
+    if isinstance(x, int):
+        return x
+    whole = math.trunc(x)
+    return int(checked(whole + (int(math.copysign(1, x)) if abs(x - whole) >= 0.5 else 0)))
+
+
+def _digits(x: float, digits: int) -> float:
+    exact = Decimal(repr(x))
+    exponent = exact.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if digits >= -exponent:
+        return x
+    if -digits > exact.adjusted() + 1:
+        return 0.0
+    unit = Decimal(1).scaleb(-digits)
+    rounded = float(exact.quantize(unit, ROUND_HALF_UP, Context(prec=800, Emin=-999, Emax=999)))
+    return float(checked(rounded))
+
+
+def _extreme(name: str, *values: Any) -> Value:
+    no_null(name, *values)
+    order = "<" if name == "min" else ">"
+    best = values[0]
+    for value in values[1:]:
+        best = value if compare(order, value, best) else best
+    if any(isinstance(v, float) for v in values):
+        best = float(best)
+    result: Value = best
+    return result
+
+
+# --- strings, lists, dates -------------------------------------------------------
+
+
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    return text[max(start, 0) : len(text) if end is None else max(end, 0)]
+
+
+def _split(text: str, separator: str) -> tuple[Value, ...]:
+    if not separator:
+        raise Refusal("split by an empty separator")
+    return tuple(text.split(separator))
+
+
+@lru_cache(maxsize=256)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise Refusal(f"{source(pattern)} is no regular expression: {error}") from None
+
+
+def _contains(whole: Value, part: Value) -> bool:
+    if isinstance(whole, tuple | frozenset):
+        return member(part, whole)
+    if isinstance(whole, str) and isinstance(part, str):
+        return part in whole
+    raise Refusal(f"type clash: contains does not apply to {described(whole)}, and {described(part)}")
+
+
+def _diff(later: datetime, earlier: datetime) -> int:
+    day = timedelta(days=1)
+    return (later - earlier) // day if later >= earlier else -((earlier - later) // day)
+
+
+def _between(value: Value, low: Value, high: Value) -> bool:
+    return compare(">=", value, low) and compare("<=", value, high)
+
+
+SCALARS: Mapping[str, Callable[..., Any]] = {
+    "substring": _substring,
+    "contains": _contains,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "concat": lambda *texts: "".join(texts),
+    "string_length": len,
+    "index_of": str.find,
+    "to_lower": str.lower,
+    "to_upper": str.upper,
+    "split": _split,
+    "replace": str.replace,
+    "rlike": lambda text, pattern: _pattern(pattern).search(text) is not None,
+    "between": _between,
+    "is_null": lambda value: isinstance(value, Null),
+    "is_not_null": lambda value: not isinstance(value, Null),
+    "as_string": as_string,
+    "as_int": as_int,
+    "as_double": as_double,
+    "as_boolean": as_boolean,
+    "as_date": as_date,
+    "abs": abs,
+    "sqrt": _sqrt,
+    "pow": _pow,
+    "exp": _exp,
+    "log": _log,
+    "round": _round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "min": lambda *values: _extreme("min", *values),
+    "max": lambda *values: _extreme("max", *values),
+    "year": lambda date: date.year,
+    "month": lambda date: date.month,
+    "day": lambda date: date.day,
+    "diff": _diff,
+}
+"""All functions but ``if`` and ``coalesce``, which do not need the values of all their arguments."""
+
+OPEN = frozenset({"is_null", "is_not_null", "as_string"})
+"""Functions that take nulls."""
+
+
+def call(name: str, given: Signature, arguments: Sequence[Value]) -> Value:
+    """Value of a function of the language; arguments of kind ANY are looked at here."""
+    if name not in OPEN:
+        _fits(name, given, arguments)
+    value: Value = checked(SCALARS[name](*arguments))
+    return value
+
+
+def _fits(name: str, given: Signature, arguments: Sequence[Value]) -> None:
+    no_null(name, *arguments)
+    for i, value in enumerate(arguments):
+        expected = given.parameter(i)
+        if kind_of(value) not in TYPES[expected]:
+            article = "an" if expected[0] in "aeiou" else "a"
+            raise Refusal(f"type clash: {name} takes {article} {expected}, not {described(value)}")
+
+
+def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: Symbols) -> Value:
+    """Value of a user's function, which is called once for the same arguments."""
+    function = given.call
+    assert function is not None
+    _fits(name, given, arguments)
+    passed = [
+        float(v) if given.parameter(i) == "double" and isinstance(v, int) else v
+        for i, v in enumerate(arguments)
+    ]
+    remembered = (function, *((type(v), key(v)) for v in passed))
+    if remembered in symbols.calls:
+        return symbols.calls[remembered]
+    try:
+        result = function(*passed)
+    except Exception as error:  # whatever a user's code raises is an error of the rule that called it
+        raise Refusal(f"{name} fails with {type(error).__name__}: {error}") from error
+    value = symbols.calls[remembered] = _result(name, given, result)
+    return value
+
+
+def _result(name: str, given: Signature, result: Any) -> Value:
+    if given.result == "double" and isinstance(result, int) and not isinstance(result, bool):
+        result = float(result)
+    try:
+        value: Value = checked(tidy(result))
+    except TypeError:
+        raise Refusal(f"{name} gives {result!r}, which is no value of the rule language") from None
+    fits = TYPES[given.result]
+    if kind_of(value) not in fits:
+        article = "an" if given.result[0] in "aeiou" else "a"
+        raise Refusal(f"{name} gives {described(value)}, but promises {article} {given.result}")
+    return value

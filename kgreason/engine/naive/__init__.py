@@ -1,0 +1,9 @@
+"""The slow oracle: the rules carried out word by word on sets of Python tuples.
+
+It shares nothing with the fast engine but the checked program. Every round evaluates every rule on all facts;
+nothing is indexed, ordered or remembered between rounds but the facts themselves and the names of the nulls.
+"""
+
+from kgreason.engine.naive.fixpoint import evaluate
+
+__all__ = ["evaluate"]

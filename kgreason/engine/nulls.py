@@ -1,0 +1,356 @@
+"""Labelled nulls: their invention, their unification, and where the chase is cut off.
+
+A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an explicit
+``#f(X)``. It is *cyclic* if its rule or function occurs inside its arguments already. All other nulls are made,
+and there are finitely many of them; an activation that would make a cyclic null is decided upon once:
+
+- Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic frontier
+  was made before. All that follows from it has an isomorphic copy then.
+- Warded rules with harmful joins, q atoms at most: nulls of q isomorphic copies can meet in a join, so it is skipped
+  only below q activations of the rule that are isomorphic to it and to each other.
+- Other rules, and explicit Skolem terms: it is skipped if it would nest `Limits.depth` times, with a warning.
+
+References
+----------
+L. Bellomarini, E. Sallinger, G. Gottlob: The Vadalog system: Datalog-based reasoning for knowledge graphs, PVLDB
+11(9), 2018, §3 (termination by isomorphism of facts with one ward, harmful joins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.analysis.checked import CheckedRule, Invention, Wardedness
+from kgreason.engine.frontiers import MADE, OPEN, SKIPPED, Activations
+from kgreason.engine.nesting import Nestings
+from kgreason.engine.patterns import Pattern, alike, nulls_in, pattern
+from kgreason.engine.relation import CHUNK, Rows, grown
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Kind, any_codes
+from kgreason.errors import Diagnostic
+from kgreason.lang.values import Null, Value
+
+CUT = -1
+"""Stands for the null of a Skolem term that is nested too deep: the binding is to be dropped."""
+
+
+class Nulls:
+    """The nulls of one evaluation, kept when it starts again after a unification.
+
+    Parameters
+    ----------
+    symbols
+        Where nulls get their codes.
+    depth
+        See `Limits.depth`.
+
+    Examples
+    --------
+    >>> symbols = Symbols()
+    >>> nulls = Nulls(symbols)
+    >>> codes = nulls.invent("#f", np.array([[1], [2], [1]]), [Kind.INT])
+    >>> [str(symbols.value(code)) for code in codes]
+    ['_:n1', '_:n2', '_:n1']
+    """
+
+    def __init__(
+        self,
+        symbols: Symbols,
+        wardedness: Wardedness = Wardedness(),  # noqa: B008
+        depth: int = 3,
+    ) -> None:
+        self.symbols = symbols
+        self.wardedness = wardedness
+        self.depth = depth
+        self.last = 0  # number of the newest null
+        self.warnings: dict[int | str, Diagnostic] = {}
+        self._activations: list[Activations] = []
+        self._places: dict[object, int] = {}  # rule or function -> position among the activations
+        self._nestings = Nestings(symbols)
+        self._owner: npt.NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)  # of each null: its activation
+        self._links: dict[int, int] = {}  # unified nulls -> what they became
+        self._roots: Codes = np.empty(0, dtype=np.int64)
+
+    # --- invention ------------------------------------------------------------------
+
+    def leave_out(self, codes: Codes) -> None:
+        """Let the numbers of new nulls begin behind those among some values."""
+        for value in self.symbols.values(np.unique(codes).tolist()):
+            self.last = max((self.last, *(null.number for null in nulls_in(value))))
+
+    def invent(
+        self, function: str, arguments: Rows, kinds: Sequence[Kind], rule: CheckedRule | None = None
+    ) -> Codes:
+        """Nulls of an explicit Skolem term, `CUT` where it would be nested too deep.
+
+        Parameters
+        ----------
+        arguments
+            A row for each null, coded by `kinds`.
+        rule
+            Where the term stands, for the warning.
+        """
+        rows = np.empty(arguments.shape, dtype=np.int64)
+        for i, kind in enumerate(kinds):
+            rows[:, i] = any_codes(arguments[:, i], kind, self.symbols)
+        place = self._place((function, len(kinds)), function, (Kind.ANY,) * len(kinds))
+        codes = np.full(len(rows), CUT, dtype=np.int64)
+        for start in range(0, len(rows), CHUNK):
+            codes[start : start + CHUNK] = self._run(place, rows[start : start + CHUNK], [function], rule)[1][
+                :, 0
+            ]
+        return codes
+
+    def activate(
+        self, rule: CheckedRule, inventions: Sequence[Invention], frontier: Rows, kinds: Sequence[Kind]
+    ) -> tuple[npt.NDArray[np.bool_], Rows]:
+        """Nulls of a rule's existential variables, all of which have one frontier.
+
+        Parameters
+        ----------
+        frontier
+            That of each binding, coded by `kinds`; a chunk at most.
+
+        Returns
+        -------
+        keep
+            Whether the activation is carried out: the other bindings are to be dropped.
+        codes
+            For each binding the null of each invention, in order; `CUT` where it is to be dropped.
+        """
+        name = rule.number or inventions[0].function
+        place = self._place((name, inventions[0].frontier), name, tuple(kinds))
+        return self._run(place, frontier, [i.function for i in inventions], rule)
+
+    def _place(self, key: object, name: int | str, kinds: tuple[Kind, ...]) -> int:
+        place = self._places.setdefault(key, len(self._activations))
+        if place == len(self._activations):
+            self._activations.append(Activations(name, kinds))
+        return place
+
+    def _run(
+        self, place: int, batch: Rows, functions: Sequence[str], rule: CheckedRule | None
+    ) -> tuple[npt.NDArray[np.bool_], Rows]:
+        activations = self._activations[place]
+        numbers = activations.number(batch, functions)
+        undecided = np.unique(numbers[activations.state[numbers] == OPEN])
+        if len(undecided):
+            self._decide(place, undecided, rule)
+        keep = activations.state[numbers] == MADE
+        self._complete(place, np.unique(numbers[keep]), functions)
+        codes = np.full((len(batch), len(functions)), CUT, dtype=np.int64)
+        for j, function in enumerate(functions):
+            codes[keep, j] = self._find(activations.nulls[function][numbers[keep]])
+        return keep, codes
+
+    def _complete(self, place: int, numbers: Codes, functions: Sequence[str]) -> None:
+        """Make the nulls that activations lack, those of one activation one after another."""
+        activations = self._activations[place]
+        known = np.column_stack([activations.nulls[function][numbers] for function in functions])
+        missing = known < 0
+        count = int(missing.sum())
+        if not count:
+            return
+        first, self.last = self.last + 1, self.last + count
+        intern = self.symbols.intern
+        codes = np.fromiter(
+            (intern(Null(number)) for number in range(first, first + count)), dtype=np.int64, count=count
+        )
+        known[missing] = codes
+        for j, function in enumerate(functions):
+            activations.nulls[function][numbers] = known[:, j]
+        owners = np.broadcast_to(numbers[:, None], known.shape)[missing]
+        self._nestings.record(codes, activations.nesting[owners])
+        if len(self.symbols) > len(self._owner):
+            self._owner = grown(self._owner, max(len(self.symbols), 2 * len(self._owner)), -1)
+        self._owner[codes, 0] = place
+        self._owner[codes, 1] = owners
+
+    # --- decisions ------------------------------------------------------------------
+
+    def _decide(self, place: int, numbers: Codes, rule: CheckedRule | None) -> None:
+        """Decide on activations: all that are not cyclic are made."""
+        activations = self._activations[place]
+        inside = activations.frontiers.rows[numbers][:, activations.nested]
+        levels, activations.nesting[numbers] = self._nestings.around(activations.name, inside)
+        activations.state[numbers] = MADE
+        for i in np.flatnonzero(levels).tolist():  # cyclic ones
+            if not self._admits(place, int(numbers[i]), int(levels[i]), rule):
+                activations.state[numbers[i]] = SKIPPED
+
+    def _admits(self, place: int, number: int, level: int, rule: CheckedRule | None) -> bool:
+        activations = self._activations[place]
+        if not self.wardedness.warded or isinstance(activations.name, str):
+            if level >= self.depth:
+                self._warn(activations.name, rule)
+            return level < self.depth
+        here = self._pattern(place, number)
+        if self.wardedness.harmful_joins > 0:
+            return not self._repeats(place, number, [here], self.wardedness.harmful_joins)
+        if here[0] in activations.seen:
+            return False
+        activations.seen.add(here[0])
+        return True
+
+    def _repeats(self, place: int, number: int, chosen: list[Pattern], need: int) -> bool:
+        """Whether a chain of `need` ancestors is isomorphic to the `chosen` activations and to itself."""
+        if need == 0:
+            return True
+        for ancestor in self._ancestors(place, number):
+            one = self._pattern(place, ancestor)
+            fits = all(alike(one, other) for other in chosen)
+            if fits and self._repeats(place, ancestor, [*chosen, one], need - 1):
+                return True
+        return False
+
+    def _ancestors(self, place: int, number: int) -> frozenset[int]:
+        """Activations of the same rule whose nulls lead to the frontier of one."""
+        known = self._activations[place].above.get(number)
+        if known is not None:
+            return known
+        reached: set[tuple[int, int]] = set()
+        waiting = [(place, number)]
+        while waiting:
+            here, i = waiting.pop()
+            for null in self._pattern(here, i)[1]:
+                owner = self._made_by(null)
+                if owner is not None and owner not in reached:
+                    reached.add(owner)
+                    waiting.append(owner)
+        above = frozenset(i for p, i in reached if p == place)
+        self._activations[place].above[number] = above
+        return above
+
+    def _made_by(self, null: Null) -> tuple[int, int] | None:
+        """Activation that made a null; `None` if it came with the data."""
+        code = self.symbols.intern(null)
+        place, number = self._owner[code].tolist() if code < len(self._owner) else (-1, -1)
+        return (place, number) if place >= 0 else None
+
+    def _pattern(self, place: int, number: int) -> Pattern:
+        activations = self._activations[place]
+        found = activations.patterns.get(number)
+        if found is None:
+            frontier: list[Value] = list(activations.frontier(number).tolist())
+            for i in activations.nested:
+                frontier[i] = self.symbols.value(int(activations.frontier(number)[i]))
+            found = activations.patterns[number] = pattern(frontier)
+        return found
+
+    def _warn(self, name: int | str, rule: CheckedRule | None) -> None:
+        if name in self.warnings:
+            return
+        what = f"{name}(...)" if isinstance(name, str) else "this rule"
+        text = f"\n  rule: {rule.text}" if rule else ""
+        self.warnings[name] = Diagnostic(
+            "W506",
+            f"{what} makes nulls from its own nulls without end; those nested more than {self.depth} deep "
+            f"are left out, so results can be missing{text}",
+            rule.span if rule else None,
+            note="only a warded chase is known to end by itself; others run up to a depth of nested nulls",
+            hint="make the rules warded (kgreason check --explain shows what they lack) or allow a greater depth",
+        )
+
+    # --- unification ----------------------------------------------------------------
+
+    @property
+    def unified(self) -> bool:
+        """Whether anything has become something else."""
+        return bool(self._links)
+
+    def find(self, codes: Codes) -> Codes:
+        """What the values of a column of kind ANY, LIST or SET have become, also inside of collections."""
+        found = self._find(codes)
+        if not self._links or not len(found):
+            return found
+        distinct, which = np.unique(found, return_inverse=True)
+        values = self.symbols.values(distinct.tolist())
+        for i, value in enumerate(values):
+            if isinstance(value, tuple | frozenset) and next(nulls_in(value), None) is not None:
+                distinct[i] = self.symbols.intern(self._replaced(value))
+        return distinct[which].reshape(found.shape)
+
+    def merge(self, a: int, b: int) -> bool:
+        """Make two values one; tells whether that can be: two constants cannot.
+
+        A null becomes the constant, the younger of two nulls the older one.
+        """
+        a, b = self._root(a), self._root(b)
+        if a == b:
+            return True
+        one, other = self.symbols.value(a), self.symbols.value(b)
+        if isinstance(other, Null) and (not isinstance(one, Null) or one.number < other.number):
+            self._links[b] = a
+        elif isinstance(one, Null):
+            self._links[a] = b
+        else:
+            return False
+        self._roots = np.empty(0, dtype=np.int64)
+        return True
+
+    def restart(self) -> None:
+        """Forget all decisions, and carry the unifications into the arguments of all nulls.
+
+        Nulls whose arguments have become the same become one, until there are no more of them.
+        """
+        changed = bool(self._links)
+        while changed:
+            changed = False
+            for place in range(len(self._activations)):
+                changed |= self._rebuild(place)
+        for activations in self._activations:
+            activations.state[:] = OPEN
+            activations.seen.clear()
+            activations.patterns.clear()
+            activations.above.clear()
+
+    def _rebuild(self, place: int) -> bool:
+        """Number the activations of a rule by what their frontiers have become; tells whether nulls merged."""
+        old = self._activations[place]
+        rows = old.rows.copy()
+        for i in old.nested:
+            rows[:, i] = self.find(rows[:, i])
+        new = self._activations[place] = Activations(old.name, old.kinds)
+        numbers = np.empty(len(rows), dtype=np.int64)
+        functions = list(old.nulls)
+        for start in range(0, len(rows), CHUNK):
+            numbers[start : start + CHUNK] = new.number(rows[start : start + CHUNK], functions)
+        merged = False
+        for function in functions:
+            codes = old.nulls[function][: len(rows)]
+            for number, code in zip(numbers[codes >= 0].tolist(), codes[codes >= 0].tolist(), strict=True):
+                known = int(new.nulls[function][number])
+                if known < 0:
+                    new.nulls[function][number] = code
+                elif self._root(known) != self._root(code):
+                    self.merge(known, code)
+                    merged = True
+        mine = np.flatnonzero(self._owner[:, 0] == place)
+        self._owner[mine, 1] = numbers[self._owner[mine, 1]]
+        return merged
+
+    def _find(self, codes: Codes) -> Codes:
+        if not self._links:
+            return codes
+        if len(self._roots) < len(self.symbols):
+            self._roots = np.arange(len(self.symbols), dtype=np.int64)
+            for code in self._links:
+                self._roots[code] = self._root(code)
+        return self._roots[codes]
+
+    def _root(self, code: int) -> int:
+        while code in self._links:
+            code = self._links[code]
+        return code
+
+    def _replaced(self, value: Value) -> Value:
+        if isinstance(value, tuple):
+            return tuple(map(self._replaced, value))
+        if isinstance(value, frozenset):
+            return frozenset(map(self._replaced, value))
+        return (
+            self.symbols.value(self._root(self.symbols.intern(value))) if isinstance(value, Null) else value
+        )

@@ -1,0 +1,181 @@
+"""From a goal to its explanation: the whole pipeline on one screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine.limits import Limits
+from kgreason.engine.table import Facts
+from kgreason.explain.goal import cells, check_goal, read_goal
+from kgreason.explain.proof import FORMAT, Proof, WhyNot
+from kgreason.explain.search import Lookup, Search
+from kgreason.explain.trace import Trace, trace
+from kgreason.explain.whynot import why_not
+from kgreason.lang.ast import Atom, Variable
+from kgreason.lang.values import Value, identity
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is to be said of a goal.
+
+    Attributes
+    ----------
+    goal
+        As it was read.
+    proofs
+        Of the first facts that fit it, those with the lowest proofs; empty if none fits.
+    others
+        Number of further facts that fit.
+    why_not
+        Where none fits, why.
+    """
+
+    goal: str
+    proofs: tuple[Proof, ...]
+    others: int = 0
+    why_not: WhyNot | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether some fact fits."""
+        return bool(self.proofs)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; `format` is the version of this layout."""
+        return {
+            "format": FORMAT,
+            "goal": self.goal,
+            "holds": self.holds,
+            "proofs": [proof.as_dict() for proof in self.proofs],
+            "others": self.others,
+            "why_not": self.why_not.as_dict() if self.why_not else None,
+        }
+
+    def as_text(self, depth: int | None = None) -> str:
+        """Write for a terminal."""
+        from kgreason.explain.text import explanation_text
+
+        return explanation_text(self, depth=depth)
+
+    def as_dot(self) -> str:
+        """Write for Graphviz: one graph."""
+        from kgreason.explain.dot import explanation_dot
+
+        return explanation_dot(self)
+
+
+def explain_fact(
+    program: CheckedProgram,
+    facts: Facts,
+    goal: str | Atom,
+    *,
+    most: int = 1,
+    limits: Limits = Limits(),  # noqa: B008
+    sources: Lookup | None = None,
+) -> Explanation:
+    """Explain a fact, or the facts that fit a pattern.
+
+    Parameters
+    ----------
+    facts
+        Input, as for `kgreason.engine.seminaive.evaluate`.
+    goal
+        An atom, for instance ``control("a","b")``; variables fit any value.
+    most
+        Number of facts that are explained where several fit.
+    sources
+        Tells where an input fact comes from (``file:line``), given its predicate and its values. Facts that are written
+        in the rule file are found without it.
+
+    Raises
+    ------
+    ProgramError
+        If the goal is no atom, or one that the rules and the data do not know.
+    EvaluationError
+        If the rules cannot be carried out on these data.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> program = load_text('%% Who can be reached.\\nt(X, Y) :- e(X, Y).\\nt(X, Z) :- t(X, Y), e(Y, Z).')
+    >>> found = explain_fact(program, Facts.from_rows({"e": [(1, 2), (2, 3)]}), "t(1, 3)")
+    >>> found.proofs[0].height, [p.fact for p in found.proofs[0].premises]
+    (2, ['t(1,2)', 'e(2,3)'])
+    >>> found = explain_fact(program, Facts.from_rows({"e": [(1, 2), (2, 3)]}), "t(3, 1)")
+    >>> found.why_not.reasons[0].words
+    'there is no e(3,1)'
+    """
+    text = goal if isinstance(goal, str) else str(goal)
+    atom = read_goal(goal) if isinstance(goal, str) else goal
+    check_goal(atom, program, facts, text.strip())
+    found = trace(program, facts, atom.predicate, limits)
+    wanted = cells(atom, found, text.strip())
+    ids = _fitting(atom, wanted, found)
+    search = Search(found, _sources(program, sources))
+    if not len(ids):
+        return Explanation(text, (), 0, why_not(atom, wanted, found, search.matchers.get(atom.predicate, ())))
+    proofs = search.prove([(atom.predicate, int(n)) for n in ids[:most]])
+    return Explanation(text, tuple(proofs), len(ids) - len(proofs))
+
+
+def explain(
+    program: CheckedProgram,
+    facts: Facts,
+    goal: str | Atom,
+    *,
+    limits: Limits = Limits(),  # noqa: B008
+    sources: Lookup | None = None,
+) -> Proof | WhyNot:
+    """Prove the first fact that fits the goal, or tell why none does; see `explain_fact`.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> explain(load_text("p(X) :- q(X). q(1)."), Facts.from_rows({}), "p(1)")
+    <Proof of p(1), height 1>
+    """
+    found = explain_fact(program, facts, goal, limits=limits, sources=sources)
+    if found.proofs:
+        return found.proofs[0]
+    assert found.why_not is not None
+    return found.why_not
+
+
+def _fitting(goal: Atom, wanted: list[int | None], found: Trace) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Results that fit the goal, lowest first; a variable that stands twice means one value."""
+    known = found.known.get(goal.predicate)
+    if known is None:
+        return np.empty(0, dtype=np.int64)
+    columns = tuple(i for i, cell in enumerate(wanted) if cell is not None)
+    ids = known.find(columns, [cell for cell in wanted if cell is not None])
+    if known.final is not None:
+        ids = ids[known.final[ids]]
+    places: dict[str, int] = {}
+    for i, term in enumerate(goal.arguments):
+        if isinstance(term, Variable) and places.setdefault(term.name, i) != i:
+            ids = ids[known.rows[ids, i] == known.rows[ids, places[term.name]]]
+    return ids
+
+
+def _sources(program: CheckedProgram, lookup: Lookup | None) -> Lookup:
+    """Where facts are written: in the rule file, else where `lookup` says."""
+    written: dict[object, str] = {}
+    for fact in program.facts:
+        values = tuple(identity(_number(getattr(t, "value", ""))) for t in fact.terms)
+        written.setdefault((fact.predicate, values), f"{fact.span.file}:{fact.span.line}")
+
+    def find(predicate: str, values: tuple[Value, ...]) -> str | None:
+        known = written.get((predicate, tuple(identity(_number(v)) for v in values)))
+        return known if known is not None or lookup is None else lookup(predicate, values)
+
+    return find
+
+
+def _number(value: Value) -> Value:
+    """Integers as doubles: which of both a column has is not told by the text of one fact."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

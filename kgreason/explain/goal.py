@@ -1,0 +1,178 @@
+"""What is to be explained: a fact, or a pattern of facts, from its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine.table import Facts, Kind
+from kgreason.errors import Diagnostic, ProgramError, Span
+from kgreason.explain.match import encode
+from kgreason.explain.trace import Trace
+from kgreason.lang.ast import Atom, Binary, Collection, Constant, Expression, Fact, Unary, Variable
+from kgreason.lang.names import suggest
+from kgreason.lang.parser import parse
+from kgreason.lang.values import Value, source
+
+NAMES = {
+    Kind.INT: "an integer",
+    Kind.DOUBLE: "a double",
+    Kind.STRING: "a string",
+    Kind.BOOL: "a boolean",
+    Kind.DATE: "a date",
+    Kind.SET: "a set",
+    Kind.LIST: "a list",
+}
+FORM = 'write one atom, for instance control("a","b"), or control("a",X) for all that fit'
+
+
+def read_goal(text: str) -> Atom:
+    """Parse a goal: one atom, with or without a full stop.
+
+    Raises
+    ------
+    ProgramError
+        If it is not one.
+
+    Examples
+    --------
+    >>> str(read_goal('control("a", X)'))
+    'control("a", X)'
+    """
+    text = text.strip()
+    program = parse(text if text.endswith(".") else text + ".", "<goal>")
+    clause = program.clauses[0] if len(program.clauses) == 1 else None
+    if not isinstance(clause, Fact):
+        span = Span("<goal>", 1, 1, 1, 1 + len(text.split("\n")[0]))
+        note = "an explanation is given of a fact, or of the facts that fit a pattern"
+        raise ProgramError((Diagnostic("E521", "this is not one atom", span, note, FORM),), text)
+    return clause.atom
+
+
+def check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> None:
+    """Refuse an unknown predicate and a wrong number of arguments.
+
+    Raises
+    ------
+    ProgramError
+        With a hint at what may be meant.
+    """
+    arities = {p: t.arity for p, t in facts.tables.items()} | dict(program.arities)
+    arity = arities.get(goal.predicate)
+    if arity is None:
+        known = [p for p in arities if not p.startswith("#")]
+        near = suggest(goal.predicate, known)
+        hint = f"did you mean {near}?" if near else f"they know {', '.join(sorted(known))}"
+        raise _bad("E522", f"the rules know no predicate {goal.predicate}", goal.span, text, hint=hint)
+    if arity != goal.arity:
+        message = f"{goal.predicate} has {_arguments(arity)}, not {goal.arity}"
+        places = ",".join(f"X{i + 1}" for i in range(arity))
+        shape = f"{goal.predicate}({places})" if arity else goal.predicate
+        note = "a predicate has one arity"
+        raise _bad("E523", message, goal.span, text, note, f"write {shape}; variables stand for any value")
+
+
+def _arguments(arity: int) -> str:
+    return "1 argument" if arity == 1 else f"{arity} arguments"
+
+
+def cells(goal: Atom, found: Trace, text: str) -> list[int | None]:
+    """Codes of the constants of a goal, `None` for variables.
+
+    Raises
+    ------
+    ProgramError
+        If a constant has the wrong type, or occurs nowhere in the data and in what is derived from them.
+    """
+    kinds = found.known[goal.predicate].kinds if goal.predicate in found.known else ()
+    result: list[int | None] = []
+    for i, argument in enumerate(goal.arguments):
+        if isinstance(argument, Variable):
+            result.append(None)
+            continue
+        value = _value(argument, text)
+        kind = kinds[i] if kinds and len(found.known[goal.predicate]) else None
+        if isinstance(value, str) and value not in _strings(found):
+            raise _unknown(value, argument, found, text)
+        cell = None if kind is None else encode(value, kind, found.symbols)
+        if cell is None and kind is not None and kind is not Kind.ANY and not _number(value, kind):
+            message = f"argument {i + 1} of {goal.predicate} is {NAMES[kind]}, and {source(value)} is not"
+            note = "an argument of a predicate has one type"
+            raise _bad("E524", message, argument.span, text, note, _quoted(value, kind))
+        result.append(-(2**63) if cell is None else cell)  # a number that the column cannot hold
+    return result
+
+
+def _number(value: Value, kind: Kind) -> bool:
+    return kind is Kind.INT and isinstance(value, float)
+
+
+def _quoted(value: Value, kind: Kind) -> str | None:
+    return f'write "{value}"' if kind is Kind.STRING and not isinstance(value, str) else None
+
+
+def _value(node: Expression, text: str) -> Value:
+    if isinstance(node, Constant):
+        return node.value
+    if isinstance(node, Unary) and node.operator == "-" and isinstance(node.operand, Constant):
+        value = node.operand.value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return -value
+    if isinstance(node, Collection):
+        values = [_value(e, text) for e in node.elements]
+        return tuple(values) if node.kind == "list" else frozenset(values)
+    what = "an expression" if isinstance(node, Binary) else "no value"
+    note = "a fact holds values"
+    raise _bad("E521", f"{node} is {what}", node.span, text, note, "write the value, or a variable")
+
+
+def _strings(found: Trace) -> _Strings:
+    return _Strings(found)
+
+
+class _Strings:
+    """The strings that occur in facts."""
+
+    def __init__(self, found: Trace) -> None:
+        self.found = found
+
+    def __iter__(self) -> Iterator[str]:
+        symbols = self.found.symbols
+        return (v for v in symbols.values(range(len(symbols))) if isinstance(v, str))
+
+    def __contains__(self, string: object) -> bool:
+        return any(string == s for s in self)
+
+
+def _unknown(value: str, node: Expression, found: Trace, text: str) -> ProgramError:
+    near = nearest(value, _strings(found))
+    hint = f'did you mean "{near}"?' if near is not None else "names must be written exactly as in the data"
+    return _bad("E525", f'"{value}" occurs nowhere in the data', node.span, text, hint=hint)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Nearest known string: first one that differs in case or blanks only, else one of a similar length.
+
+    Examples
+    --------
+    >>> nearest("adler", ["Dachs", "Adler"]), nearest("Adlr", ["Dachs", "Adler"]), nearest("x", ["Adler"])
+    ('Adler', 'Adler', None)
+    """
+    known = list(known)
+    folded = word.casefold().strip()
+    for string in known:
+        if string.casefold().strip() == folded:
+            return string
+    similar = [s for s in known if abs(len(s) - len(word)) <= 2 and _shared(s, word) * 2 >= len(word)]
+    return suggest(word, similar[:5000]) if similar else None
+
+
+def _shared(a: str, b: str) -> int:
+    """Number of different characters in both: a quick bound on how near two words can be."""
+    return len(set(a) & set(b)) + max(0, len(b) - len(set(b)))
+
+
+def _bad(
+    code: str, message: str, span: Span, text: str, note: str | None = None, hint: str | None = None
+) -> ProgramError:
+    return ProgramError((Diagnostic(code, message, span, note, hint),), text)

@@ -1,0 +1,124 @@
+"""Facts with their heights, and the way to those that have given values at some positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.table import Codes, Kind, Table
+
+Heights = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int64]
+
+MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Known:
+    """Facts of one predicate in the order of their heights.
+
+    Parameters
+    ----------
+    rows
+        Coded values, shape (n, arity). A keyed predicate has, besides its final facts, those that better
+        values of a recursion replaced.
+    heights
+        Of each fact; shape (n,).
+    final
+        Whether it is among the results; shape (n,).
+
+    Examples
+    --------
+    >>> known = Known((Kind.INT, Kind.INT), np.array([[1, 2], [1, 3], [2, 3]]), np.array([1, 0, 1]))
+    >>> [known.rows[i].tolist() for i in known.find((0,), (1,))]
+    [[1, 3], [1, 2]]
+    """
+
+    def __init__(
+        self,
+        kinds: tuple[Kind, ...],
+        rows: Codes,
+        heights: Heights,
+        final: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        order = np.argsort(heights, kind="stable") if np.any(heights[1:] < heights[:-1]) else None
+        self.kinds = kinds
+        self.rows = rows if order is None else rows[order]
+        self.heights = heights if order is None else heights[order]
+        self.final = final if order is None or final is None else final[order]
+        self._indexes: dict[tuple[int, ...], tuple[npt.NDArray[np.uint64], Ids]] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def raised(self) -> bool:
+        """Whether some fact is derived."""
+        return len(self) > 0 and int(self.heights[-1]) > 0
+
+    def finals(self) -> Ids:
+        """Numbers of the facts that are results."""
+        return np.arange(len(self)) if self.final is None else np.flatnonzero(self.final)
+
+    def find(self, columns: tuple[int, ...], values: Sequence[int]) -> Ids:
+        """Numbers of the facts with the values at the columns, lowest first."""
+        if not columns:
+            return np.arange(len(self))
+        keys, order = self._index(columns)
+        wanted = np.array([values], dtype=np.int64)
+        key = _mixed(wanted, tuple(range(len(columns))))[0]
+        found = order[np.searchsorted(keys, key) : np.searchsorted(keys, key, side="right")]
+        if len(columns) > 1 and len(found):  # different values may mix to one key
+            found = found[(self.rows[np.ix_(found, columns)] == wanted).all(axis=1)]
+        return found
+
+    def _index(self, columns: tuple[int, ...]) -> tuple[npt.NDArray[np.uint64], Ids]:
+        index = self._indexes.get(columns)
+        if index is None:
+            keys = _mixed(self.rows, columns)
+            order = np.argsort(keys, kind="stable")
+            index = self._indexes[columns] = (keys[order], order)
+        return index
+
+    def places(self, rows: Codes) -> Ids:
+        """Number of each row, the first one; -1 where there is none."""
+        if not self.rows.shape[1]:
+            return np.zeros(len(rows), dtype=np.int64) if len(self) else np.full(len(rows), -1)
+        columns = tuple(range(self.rows.shape[1]))
+        keys, order = self._index(columns)
+        wanted = _mixed(rows, columns)
+        at = np.searchsorted(keys, wanted)
+        found = np.full(len(rows), -1, dtype=np.int64)
+        open_rows = np.arange(len(rows))
+        while len(open_rows):  # mostly once: again where several rows mix to one key
+            inside = at[open_rows] < len(keys)
+            open_rows = open_rows[inside]
+            open_rows = open_rows[keys[at[open_rows]] == wanted[open_rows]]
+            candidates = order[at[open_rows]]
+            same = (self.rows[candidates] == rows[open_rows]).all(axis=1)
+            found[open_rows[same]] = candidates[same]
+            open_rows = open_rows[~same]
+            at[open_rows] += 1
+        return found
+
+
+def _mixed(rows: Codes, columns: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+    """One number for the values at the columns: the value itself where there is one column."""
+    keys = np.ascontiguousarray(rows[:, columns[0]]).view(np.uint64)
+    for column in columns[1:]:
+        keys = (keys ^ (keys >> np.uint64(29))) * MIX + np.ascontiguousarray(rows[:, column]).view(np.uint64)
+    return keys
+
+
+def matrix(table: Table) -> Codes:
+    """Columns of a table as one array, shape (rows, columns)."""
+    rows = np.empty((table.length, table.arity), dtype=np.int64)
+    for i, column in enumerate(table.columns):
+        rows[:, i] = column
+    return rows
+
+
+def tabled(kinds: Sequence[Kind], rows: Codes) -> Table:
+    """An array as a table."""
+    return Table(tuple(kinds), tuple(np.ascontiguousarray(c) for c in rows.T), len(rows))

@@ -1,0 +1,261 @@
+"""Matching the body of one rule against known facts, starting from what its head says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, Step
+from kgreason.engine.columns import code, coded
+from kgreason.engine.expressions import Scope
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Facts, Kind, decode
+from kgreason.explain.known import Ids, Known, tabled
+from kgreason.explain.rules import Prepared, variables
+from kgreason.explain.trace import Trace
+from kgreason.lang.ast import Constant, Expression, Variable
+from kgreason.lang.values import Value
+from kgreason.plan.kinds import infer
+from kgreason.plan.types import join
+
+Binding = dict[str, int]
+"""Coded values by variable."""
+
+Premise = tuple[str, int]
+"""A predicate and the number of one of its facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One way to match a body: values of its variables and the facts of its positive atoms, in their order."""
+
+    binding: Binding
+    premises: tuple[Premise, ...]
+    height: int
+
+
+class Matcher:
+    """Matches one rule; a rule that reads a predicate without facts has no kinds and never matches."""
+
+    def __init__(self, rule: Prepared, found: Trace, kinds: Mapping[str, Kind]) -> None:
+        self.rule, self.body = rule, rule.body
+        self.known, self.symbols = found.known, found.symbols
+        self.kinds = kinds
+        assigned = {s.variable for s in self.body.before if isinstance(s, Assign)}
+        self.late = [a for a in self.body.negatives if assigned & set(a.variables)]
+        self.early = [a for a in self.body.negatives if a not in self.late]
+        self._functions: dict[int, tuple[Scope, Kind, object]] = {}
+
+    # --- the head -------------------------------------------------------------------------------------------
+
+    def unify(self, kinds: Sequence[Kind], row: Sequence[int | None]) -> Binding | None:
+        """Values that the head gives to variables so that it becomes the fact; `None` if it cannot.
+
+        Cells that are `None` may be anything.
+        """
+        binding: Binding = {}
+        for term, kind, cell in zip(self.body.head.terms, kinds, row, strict=True):
+            if cell is None:
+                continue
+            if isinstance(term, Constant):
+                if self.constant(term.value, kind) != cell:
+                    return None
+                continue
+            own = self.narrowed(cell, kind, self.kinds.get(term.name, kind))
+            if own is None or binding.setdefault(term.name, own) != own:
+                return None
+        return binding
+
+    def constant(self, value: Value, kind: Kind) -> int | None:
+        """Code of a value at a position; `None` if no value of the kind equals it."""
+        return encode(value, kind, self.symbols)
+
+    def narrowed(self, cell: int, kind: Kind, own: Kind) -> int | None:
+        """Code of a value of a position in the kind of the variable that stands there."""
+        if kind is own:
+            return cell
+        return encode(self.value(kind, cell), own, self.symbols)
+
+    def value(self, kind: Kind, cell: int) -> Value:
+        """Python value of a code."""
+        return decode(kind, np.array([cell], dtype=np.int64), self.symbols)[0]
+
+    def values(self, binding: Binding, names: Sequence[str]) -> tuple[Value, ...]:
+        """Python values of some variables."""
+        return tuple(self.value(self.kinds[name], binding[name]) for name in names)
+
+    # --- atoms ----------------------------------------------------------------------------------------------
+
+    def candidates(self, atom: CheckedAtom, binding: Binding, below: int | None) -> Ids:
+        """Facts that may stand for an atom: those of its bound values, of a height below `below`."""
+        known = self.known[atom.predicate]
+        columns, values = [], []
+        for i, term in enumerate(atom.terms):
+            value: int | None
+            if isinstance(term, Constant):
+                value = self.constant(term.value, known.kinds[i])
+                if value is None:
+                    return np.empty(0, dtype=np.int64)
+            elif term.name in binding:
+                value = binding[term.name]
+            else:
+                continue
+            columns.append(i)
+            values.append(value)
+        found = known.find(tuple(columns), values)
+        if below is not None:
+            found = found[: np.searchsorted(known.heights[found], below)]
+        if known.final is not None and not (self.rule.recursive and atom.predicate in self.rule.stratum):
+            found = found[known.final[found]]
+        return found
+
+    def extended(self, atom: CheckedAtom, number: int, binding: Binding) -> Binding | None:
+        """The binding with the values of a fact; `None` if a variable would have two."""
+        result = dict(binding)
+        row = self.known[atom.predicate].rows[number].tolist()
+        for term, cell in zip(atom.terms, row, strict=True):
+            if isinstance(term, Variable) and result.setdefault(term.name, cell) != cell:
+                return None
+        return result
+
+    def holds(self, atom: CheckedAtom, binding: Binding) -> bool:
+        """Whether a negated atom is contradicted; unbound variables of it are existential."""
+        if not len(self.known[atom.predicate]):
+            return False
+        found = self.candidates(atom, binding, None)
+        loose = [t.name for t in atom.terms if isinstance(t, Variable) and t.name not in binding]
+        if len(loose) == len(set(loose)):
+            return len(found) > 0
+        return any(self.extended(atom, n, binding) is not None for n in found.tolist())
+
+    # --- expressions ----------------------------------------------------------------------------------------
+
+    def compute(self, expression: Expression, bindings: Sequence[Binding], target: Kind | None = None) -> list[int]:
+        """Codes of an expression under some bindings, in a column of kind `target` or of its own."""
+        entry = self._functions.get(id(expression))
+        if entry is None:
+            layout = variables(expression)
+            scope = Scope(layout, self.kinds, self.symbols, self.rule.rule)
+            entry = self._functions[id(expression)] = (scope, *scope.compile(expression))
+        scope, kind, function = entry
+        rows = np.array([[b[v] for v in scope.layout] for b in bindings], dtype=np.int64)
+        values = function(rows.reshape(len(bindings), len(scope.layout)))  # type: ignore[operator]
+        codes = coded(values, kind, target or kind, self.symbols)
+        return [int(c) for c in np.broadcast_to(codes, len(bindings)).tolist()]
+
+    def kind(self, expression: Expression) -> Kind:
+        """Kind of an expression."""
+        return Scope(variables(expression), self.kinds, self.symbols, self.rule.rule).compile(expression)[0]
+
+    def step(self, step: Step, binding: Binding) -> Binding | None:
+        """The binding with an assignment carried out; `None` if a condition fails."""
+        if isinstance(step, Assign):
+            value = self.compute(step.expression, [binding], self.kinds[step.variable])[0]
+            known = binding.get(step.variable)
+            if known is not None:
+                return binding if self.same(known, value, self.kinds[step.variable]) else None
+            return {**binding, step.variable: value}
+        return binding if self.compute(step.expression, [binding])[0] else None
+
+    def same(self, a: int, b: int, kind: Kind) -> bool:
+        """Whether two codes are the same value, up to the rounding of doubles."""
+        if a == b or kind is not Kind.DOUBLE:
+            return a == b
+        one, other = (float(self.value(kind, c)) for c in (a, b))  # type: ignore[arg-type]
+        return abs(one - other) <= 1e-9 * max(abs(one), abs(other))
+
+    def steps(self, steps: Sequence[Step], binding: Binding | None) -> Binding | None:
+        """Carry out steps in order."""
+        for step in steps:
+            if binding is None:
+                return None
+            binding = self.step(step, binding)
+        return binding
+
+    # --- bodies ---------------------------------------------------------------------------------------------
+
+    def matches(self, binding: Binding, below: int | None) -> Iterator[Match]:
+        """All matches of the body before aggregation, with premises of heights below `below`."""
+        for found, premises in self._join(list(range(len(self.body.positives))), binding, below, {}):
+            if any(self.holds(atom, found) for atom in self.early):
+                continue
+            done = self.steps(self.body.before, found)
+            if done is None or any(self.holds(atom, done) for atom in self.late):
+                continue
+            ordered = [
+                (atom.predicate, premises[i]) for i, atom in enumerate(self.body.positives)
+            ]
+            height = max((int(self.known[p].heights[n]) for p, n in ordered), default=0)
+            yield Match(done, tuple(ordered), height)
+
+    def _join(
+        self, waiting: list[int], binding: Binding, below: int | None, premises: dict[int, int]
+    ) -> Iterator[tuple[Binding, dict[int, int]]]:
+        """Match the waiting atoms, next the one with the fewest facts to try."""
+        if not waiting:
+            yield binding, premises
+            return
+        best, ids = -1, None
+        for i in waiting:
+            found = self.candidates(self.body.positives[i], binding, below)
+            if ids is None or len(found) < len(ids):
+                best, ids = i, found
+                if len(found) <= 1:
+                    break
+        assert ids is not None
+        rest = [i for i in waiting if i != best]
+        atom = self.body.positives[best]
+        for number in ids:
+            extended = self.extended(atom, int(number), binding)
+            if extended is not None:
+                yield from self._join(rest, extended, below, {**premises, best: int(number)})
+
+
+def encode(value: Value, kind: Kind, symbols: Symbols) -> int | None:
+    """Code of a value in a column; `None` if the column cannot hold it.
+
+    Examples
+    --------
+    >>> encode(2.0, Kind.INT, Symbols()), encode(2.5, Kind.INT, Symbols()), encode("a", Kind.INT, Symbols())
+    (2, None, None)
+    """
+    from kgreason.plan.types import kind_of
+
+    if kind is Kind.INT and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    own = kind_of(value)
+    if own is not kind and join(own, kind) is not kind:
+        return None
+    return code(value, kind, symbols)
+
+
+def matchers(found: Trace) -> dict[str, list[Matcher | Prepared]]:
+    """A matcher for every rule that can match, by the predicate of its head; others stay as they are."""
+    rules = [rule for ready in found.rules.values() for rule in ready]
+    able = {id(r): r for r in rules if all(len(found.known[a.predicate]) for a in r.body.positives)}
+    kinds = infer(_program(found, list(able.values())), _facts(found))
+    result: dict[str, list[Matcher | Prepared]] = {}
+    for predicate, ready in found.rules.items():
+        result[predicate] = []
+        for rule in ready:
+            own = kinds.of_rule(rule.body) if id(rule) in able else None
+            result[predicate].append(rule if own is None else Matcher(rule, found, own))
+    return result
+
+
+def _program(found: Trace, rules: Sequence[Prepared]) -> CheckedProgram:
+    from dataclasses import replace
+
+    from kgreason.analysis.checked import Stratum
+
+    stratum = Stratum(frozenset(found.rules), tuple(r.body for r in rules), recursive=True)
+    arities = {p: len(k.kinds) for p, k in found.known.items()}
+    return replace(found.program, facts=(), strata=(stratum,), arities=arities, unifications=(), denials=())
+
+
+def _facts(found: Trace) -> Facts:
+    """The kinds of all predicates that have facts; the facts themselves are not needed for that."""
+    tables = {p: tabled(k.kinds, k.rows[:0]) for p, k in found.known.items() if len(k)}
+    return Facts(tables, found.symbols)

@@ -1,0 +1,319 @@
+"""What an explanation is made of; all of it plain values, ready to be written in any form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kgreason.lang.values import Value, source
+
+FORMAT = 1
+"""Version of the JSON layout."""
+
+Bound = tuple[tuple[str, Value], ...]
+"""Variables with their values."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNote:
+    """A rule as a reader wants to see it.
+
+    Attributes
+    ----------
+    number
+        Counted from 1 in the order of the text.
+    label
+        From ``@label``, else empty.
+    documentation
+        Of the ``%%`` lines above it, else empty.
+    where
+        ``file:line``.
+    """
+
+    number: int
+    label: str
+    text: str
+    documentation: str
+    where: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "number": self.number,
+            "label": self.label,
+            "text": self.text,
+            "documentation": self.documentation,
+            "where": self.where,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Contribution:
+    """One contribution to an aggregate: who contributes, what, and the facts that say so."""
+
+    contributor: Bound
+    value: Value
+    premises: tuple[Proof, ...]
+
+    def __repr__(self) -> str:
+        return f"<Contribution {bound(self.contributor)}: {source(self.value)}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Total:
+    """``variable = function(...)`` over contributions."""
+
+    variable: str
+    function: str
+    text: str
+    value: Value
+    contributions: tuple[Contribution, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Proof:
+    """Why a fact holds: it is given, or a rule derives it from premises.
+
+    A fact that several proofs need is one object. `height` is the least possible one (see `kgreason.explain.trace`).
+
+    Attributes
+    ----------
+    predicate, values
+        The fact.
+    rule
+        `None` for a given fact.
+    binding
+        Values of the rule's variables as far as the text names them.
+    premises
+        Proofs of the positive atoms in their order; with an aggregate they stand in its contributions.
+    conditions
+        Conditions and assignments of the rule with values in the place of variables.
+    absent
+        Negated atoms: what does not hold.
+    total
+        The aggregate of the rule, if it has one.
+    source
+        Where a given fact comes from, ``file:line``; `None` where that is not known.
+    final
+        Where a recursion improved the aggregated value of this fact later: the last value.
+    """
+
+    predicate: str
+    values: tuple[Value, ...]
+    rule: RuleNote | None = None
+    binding: Bound = ()
+    premises: tuple[Proof, ...] = ()
+    conditions: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    total: Total | None = None
+    source: str | None = None
+    height: int = 0
+    final: Value | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fact(self) -> str:
+        """The fact as the language writes it."""
+        return fact_text(self.predicate, self.values)
+
+    @property
+    def contributions(self) -> tuple[Contribution, ...]:
+        """Of the aggregate of the rule; empty without one."""
+        return self.total.contributions if self.total else ()
+
+    @property
+    def below(self) -> Iterator[Proof]:
+        """Proofs that this step rests on directly."""
+        yield from self.premises
+        for contribution in self.contributions:
+            yield from contribution.premises
+
+    def __repr__(self) -> str:
+        return f"<Proof of {self.fact}, height {self.height}>"
+
+    def steps(self) -> list[Proof]:
+        """All proofs within this one, each once, itself first."""
+        found: dict[int, Proof] = {id(self): self}
+        waiting = [self]
+        while waiting:
+            for proof in waiting.pop().below:
+                if id(proof) not in found:
+                    found[id(proof)] = proof
+                    waiting.append(proof)
+        return list(found.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON: steps refer to one another by number, the first is the fact that is explained.
+
+        Flat, since a proof may be too deep to nest.
+        """
+        steps = self.steps()
+        numbers = {id(proof): i for i, proof in enumerate(steps)}
+        return {
+            "format": FORMAT,
+            "kind": "proof",
+            "fact": self.fact,
+            "height": self.height,
+            "steps": [_step(proof, numbers) for proof in steps],
+        }
+
+    def as_dot(self) -> str:
+        """Write for Graphviz."""
+        from kgreason.explain.dot import proof_dot
+
+        return proof_dot(self)
+
+    def as_text(self, depth: int | None = None) -> str:
+        """Write as a tree for a terminal, down to a depth."""
+        from kgreason.explain.text import proof_text
+
+        return proof_text(self, depth=depth)
+
+
+def _step(proof: Proof, numbers: dict[int, int]) -> dict[str, Any]:
+    total = proof.total
+    return {
+        "id": numbers[id(proof)],
+        "fact": proof.fact,
+        "predicate": proof.predicate,
+        "values": [plain(v) for v in proof.values],
+        "height": proof.height,
+        "source": proof.source,
+        "rule": proof.rule.as_dict() if proof.rule else None,
+        "binding": {name: plain(v) for name, v in proof.binding},
+        "premises": [numbers[id(p)] for p in proof.premises],
+        "conditions": list(proof.conditions),
+        "absent": list(proof.absent),
+        "aggregate": None
+        if total is None
+        else {
+            "variable": total.variable,
+            "function": total.function,
+            "text": total.text,
+            "value": plain(total.value),
+            "contributions": [
+                {
+                    "contributor": {name: plain(v) for name, v in c.contributor},
+                    "value": plain(c.value),
+                    "premises": [numbers[id(p)] for p in c.premises],
+                }
+                for c in total.contributions
+            ],
+        },
+        "final": None if proof.final is None else plain(proof.final),
+        "notes": list(proof.notes),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why one rule does not give a fact.
+
+    Attributes
+    ----------
+    unmet
+        The first item of the body that fails, as written.
+    kind
+        ``"atom"``, ``"condition"``, ``"negation"``, ``"aggregate"`` or ``"head"``.
+    words
+        The same in words, with values.
+    binding
+        What was bound when it failed, in the match that got furthest.
+    met
+        Facts that the match had found before it failed.
+    """
+
+    rule: RuleNote
+    kind: str
+    unmet: str
+    words: str
+    binding: Bound = ()
+    met: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "rule": self.rule.as_dict(),
+            "kind": self.kind,
+            "unmet": self.unmet,
+            "words": self.words,
+            "binding": {name: plain(v) for name, v in self.binding},
+            "met": list(self.met),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why no fact fits a goal, rule by rule.
+
+    Attributes
+    ----------
+    near
+        Facts that come closest to the goal.
+    note
+        What else is to be said, for instance the value that a group has instead.
+    """
+
+    goal: str
+    reasons: tuple[Reason, ...] = ()
+    near: tuple[str, ...] = ()
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "format": FORMAT,
+            "kind": "why not",
+            "goal": self.goal,
+            "reasons": [reason.as_dict() for reason in self.reasons],
+            "near": list(self.near),
+            "note": self.note,
+        }
+
+    def as_text(self) -> str:
+        """Write for a terminal."""
+        from kgreason.explain.text import why_not_text
+
+        return why_not_text(self)
+
+    def as_dot(self) -> str:
+        """Write for Graphviz."""
+        from kgreason.explain.dot import why_not_dot
+
+        return why_not_dot(self)
+
+
+def fact_text(predicate: str, values: tuple[Value, ...]) -> str:
+    """Write a fact.
+
+    Examples
+    --------
+    >>> fact_text("own", ("a", "b", 0.6)), fact_text("p", ())
+    ('own("a","b",0.6)', 'p')
+    """
+    return f"{predicate}({','.join(map(source, values))})" if values else predicate
+
+
+def bound(binding: Bound) -> str:
+    """Write variables with their values.
+
+    Examples
+    --------
+    >>> bound((("X", "a"), ("W", 0.5)))
+    'X = "a", W = 0.5'
+    """
+    return ", ".join(f"{name} = {source(value)}" for name, value in binding)
+
+
+def plain(value: Value) -> Any:
+    """A value as JSON has it; what JSON lacks (dates, nulls, sets) as the language writes it.
+
+    Examples
+    --------
+    >>> plain((1, "a")), plain(frozenset({2}))
+    ([1, 'a'], '{2}')
+    """
+    if isinstance(value, tuple):
+        return [plain(v) for v in value]
+    return value if isinstance(value, bool | int | float | str) else source(value)

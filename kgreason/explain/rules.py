@@ -1,0 +1,137 @@
+"""Rules made ready for looking back: what they invent becomes an atom that tells what was invented.
+
+A null made anew in a second run would be another one. So the first run logs, for every rule that makes nulls,
+which null stands for which values, in a hidden predicate beside its head; wherever the rule is matched
+again, it reads the log instead of inventing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step, Stratum
+from kgreason.lang.ast import Aggregate, Binary, Call, Collection, Expression, Skolem, Unary, Variable
+
+MADE = "#made:"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A rule to be matched against known facts.
+
+    Attributes
+    ----------
+    rule
+        As the checker made it: for what is shown.
+    body
+        The same without inventions; the last `hidden` positive atoms read the logs.
+    recursive
+        Whether it reads a predicate of its own stratum.
+    stratum
+        Predicates of that stratum.
+    """
+
+    rule: CheckedRule
+    body: CheckedRule
+    hidden: int
+    recursive: bool
+    stratum: frozenset[str]
+
+    @property
+    def shown(self) -> tuple[CheckedAtom, ...]:
+        """Positive atoms that the rule has as written."""
+        return self.body.positives[: len(self.body.positives) - self.hidden]
+
+
+def prepare(program: CheckedProgram) -> tuple[CheckedProgram, tuple[tuple[Prepared, ...], ...]]:
+    """The program that logs what it invents, and its rules as `Prepared`, stratum by stratum."""
+    strata: list[Stratum] = []
+    prepared: list[tuple[Prepared, ...]] = []
+    arities = dict(program.arities)
+    number = 0
+    for stratum in program.strata:
+        rules: list[CheckedRule] = []
+        ready: list[Prepared] = []
+        for rule in stratum.rules:
+            logs, body = _logged(rule, number)
+            number += len(logs)
+            rules += [rule, *logs]
+            arities.update({log.head.predicate: len(log.head.terms) for log in logs})
+            recursive = any(a.predicate in stratum.predicates for a in rule.positives)
+            ready.append(Prepared(rule, body, len(logs), recursive, stratum.predicates))
+        predicates = stratum.predicates | {r.head.predicate for r in rules}
+        strata.append(replace(stratum, predicates=predicates, rules=tuple(rules)))
+        prepared.append(tuple(ready))
+    return replace(program, strata=tuple(strata), arities=arities), tuple(prepared)
+
+
+def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedRule]:
+    """Rules that log what a rule makes, and the rule that reads the logs."""
+    logs: list[CheckedRule] = []
+
+    def log(names: Sequence[str], source: CheckedRule) -> None:
+        terms = tuple(map(Variable, dict.fromkeys(names)))
+        head = CheckedAtom(f"{MADE}{number + len(logs)}", terms, rule.head.span)
+        logs.append(replace(source, head=head))
+
+    inner = replace(rule, aggregation=None, after=(), inventions=())
+    before = tuple(rule.before)
+    for step in rule.before:
+        if _makes(step):
+            log([*variables(step.expression), step.variable], inner)
+            before = tuple(s for s in before if s is not step)
+    after = tuple(rule.after)
+    for step in rule.after:
+        total = rule.aggregation.variable if rule.aggregation else None
+        if _makes(step) and total not in variables(step.expression):
+            log([*variables(step.expression), step.variable], replace(rule, inventions=()))
+            after = tuple(s for s in after if s is not step)
+    if rule.inventions:
+        frontier = [name for invention in rule.inventions for name in invention.frontier]
+        log([*frontier, *(invention.variable for invention in rule.inventions)], rule)
+    aggregation = rule.aggregation
+    if aggregation is not None and logs:
+        made = [name for entry in logs for name in entry.head.variables if name in rule.head.variables]
+        group = dict.fromkeys((*aggregation.group, *(n for n in made if n != aggregation.variable)))
+        aggregation = replace(aggregation, group=tuple(group))
+    positives = (*rule.positives, *(entry.head for entry in logs))
+    body = replace(
+        rule, positives=positives, before=before, after=after, inventions=(), aggregation=aggregation
+    )
+    return logs, body
+
+
+def _makes(step: Step) -> bool:
+    return isinstance(step, Assign) and any(isinstance(e, Skolem) for e in _walk(step.expression))
+
+
+def _walk(expression: Expression) -> Iterator[Expression]:
+    """An expression and all its parts."""
+    waiting: list[Expression] = [expression]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        match node:
+            case Unary():
+                waiting.append(node.operand)
+            case Binary():
+                waiting += (node.right, node.left)
+            case Call() | Skolem():
+                waiting += reversed(node.arguments)
+            case Collection():
+                waiting += reversed(node.elements)
+            case Aggregate():
+                waiting += () if node.argument is None else (node.argument,)
+
+
+def variables(expression: Expression) -> tuple[str, ...]:
+    """Names of the variables of an expression, each once, in order.
+
+    Examples
+    --------
+    >>> from kgreason.lang.ast import Binary, Constant
+    >>> variables(Binary("+", Variable("X"), Binary("*", Variable("Y"), Variable("X"))))
+    ('X', 'Y')
+    """
+    return tuple(dict.fromkeys(e.name for e in _walk(expression) if isinstance(e, Variable)))

@@ -1,0 +1,274 @@
+"""Proofs of minimal height, found from the top down along known heights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom
+from kgreason.explain.match import Binding, Match, Matcher, Premise, encode, matchers
+from kgreason.explain.proof import Bound, Contribution, Proof, Total
+from kgreason.explain.totals import EXTREMES, better, total
+from kgreason.explain.trace import Trace
+from kgreason.explain.words import atom_text, note, shown, step_text
+from kgreason.lang.ast import Constant, Variable
+from kgreason.lang.values import Null, Value, source
+from kgreason.plan.ir import plain
+
+Lookup = Callable[[str, tuple[Value, ...]], str | None]
+"""Where a given fact comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One contribution of a group: values of the contributor, its value, and the match that gives it."""
+
+    contributor: tuple[int, ...]
+    value: Value
+    match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of an aggregate: its binding with the total and what follows from it, and its contributions."""
+
+    binding: Binding
+    total: Value
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One application of a rule."""
+
+    matcher: Matcher
+    binding: Binding
+    premises: tuple[Premise, ...] = ()
+    group: Group | None = None
+
+    def below(self) -> Iterator[Premise]:
+        """Facts that it rests on."""
+        yield from self.premises
+        for part in self.group.parts if self.group else ():
+            yield from part.match.premises[: len(self.matcher.rule.shown)]
+
+
+class Search:
+    """Proofs of facts of one trace; facts that several proofs need are proved once."""
+
+    def __init__(self, found: Trace, lookup: Lookup) -> None:
+        self.found, self.lookup = found, lookup
+        self.matchers = matchers(found)
+        self.proofs: dict[Premise, Proof] = {}
+
+    def prove(self, goals: Sequence[Premise]) -> list[Proof]:
+        """One proof for each fact."""
+        steps: dict[Premise, Derivation | None] = {}
+        waiting = [goal for goal in goals if goal not in self.proofs]
+        while waiting:
+            premise = waiting.pop()
+            if premise in steps or premise in self.proofs:
+                continue
+            step = steps[premise] = self.derive(premise)
+            waiting += step.below() if step else ()
+        for premise in sorted(steps, key=lambda p: int(self.found.known[p[0]].heights[p[1]])):
+            self.proofs[premise] = self._proof(premise, steps[premise])
+        return [self.proofs[goal] for goal in goals]
+
+    # --- derivations ----------------------------------------------------------------------------------------
+
+    def derive(self, premise: Premise) -> Derivation | None:
+        """The last step of a lowest proof; `None` for a given fact."""
+        predicate, number = premise
+        known = self.found.known[predicate]
+        height = int(known.heights[number])
+        if height == 0:
+            return None
+        for matcher in self.matchers.get(predicate, ()):
+            if not isinstance(matcher, Matcher):
+                continue
+            head = matcher.unify(known.kinds, known.rows[number].tolist())
+            found = None if head is None else self._apply(matcher, head, height)
+            if found is not None:
+                return found
+        return None
+
+    def _apply(self, matcher: Matcher, head: Binding, height: int) -> Derivation | None:
+        aggregation = matcher.body.aggregation
+        if aggregation is None:
+            found = next(matcher.matches(head, height), None)
+            if found is None:
+                return None
+            premises = found.premises[: len(matcher.rule.shown)]
+            return Derivation(matcher, found.binding, premises)
+        below = height if matcher.rule.recursive else None
+        for group in groups(matcher, aggregation, head, below):
+            done = matcher.steps(matcher.body.after, group.binding)
+            lower = all(part.match.height < height for part in group.parts)
+            if done is not None and lower and agree(matcher, head, done):
+                return Derivation(matcher, done, group=group)
+        return None
+
+    # --- proofs ---------------------------------------------------------------------------------------------
+
+    def _proof(self, premise: Premise, step: Derivation | None) -> Proof:
+        predicate, number = premise
+        values = self.values(premise)
+        height = int(self.found.known[predicate].heights[number])
+        if step is None:
+            if height == 0:
+                return Proof(predicate, values, source=self.lookup(predicate, values))
+            return Proof(predicate, values, height=height, notes=("it could not be traced any further",))
+        matcher, rule = step.matcher, step.matcher.rule.rule
+        binding = named(matcher, step.binding)
+        known = dict(binding)
+        every = {n: matcher.value(matcher.kinds[n], c) for n, c in step.binding.items()}
+        body = matcher.body
+        steps = body.after if body.aggregation else body.before
+        return Proof(
+            predicate,
+            values,
+            note(rule),
+            binding,
+            tuple(self.proofs[p] for p in step.premises),
+            tuple(step_text(s, every) for s in steps if not _plumbing(s)),
+            () if body.aggregation else tuple(atom_text(a, every) for a in body.negatives),
+            self._total(step) if step.group else None,
+            None,
+            height,
+            self._final(premise),
+            tuple(self._equated(rule.inventions, known)),
+        )
+
+    def values(self, premise: Premise) -> tuple[Value, ...]:
+        """Python values of a fact."""
+        known = self.found.known[premise[0]]
+        return decoded_row(known.kinds, known.rows[premise[1]], self.found)
+
+    def _total(self, step: Derivation) -> Total:
+        matcher, group = step.matcher, step.group
+        aggregation = matcher.body.aggregation
+        assert aggregation is not None and group is not None
+        width = len(matcher.rule.shown)
+        contributions = [
+            Contribution(
+                tuple(
+                    (name, matcher.value(matcher.kinds[name], cell))
+                    for name, cell in zip(aggregation.contributors, part.contributor, strict=True)
+                    if shown(name) and name not in aggregation.group
+                ),
+                part.value,
+                tuple(self.proofs[p] for p in part.match.premises[:width]),
+            )
+            for part in group.parts
+        ]
+        return Total(
+            aggregation.variable, aggregation.function, written(aggregation), group.total, tuple(contributions)
+        )
+
+    def _final(self, premise: Premise) -> Value | None:
+        """The last value of a fact that a recursion improved."""
+        predicate, number = premise
+        known, keyed = self.found.known[predicate], self.found.program.keyed.get(predicate)
+        if keyed is None or known.final is None or known.final[number]:
+            return None
+        columns = tuple(i for i in range(len(known.kinds)) if i != keyed.position)
+        same = known.find(columns, known.rows[number, list(columns)].tolist())
+        last = next((int(n) for n in same if known.final[n]), None)
+        return None if last is None else self.values((predicate, last))[keyed.position]
+
+    def _equated(self, inventions: Sequence[object], values: dict[str, Value]) -> Iterator[str]:
+        """Values that equality rules gave to what a rule could only invent."""
+        rules = [u.rule for u in self.found.program.unifications]
+        for invention in inventions:
+            name = getattr(invention, "variable", "")
+            value = values.get(name)
+            if value is None or isinstance(value, Null) or not rules:
+                continue
+            ways = " or ".join(f"rule {r.number}" + (f" ({r.label})" if r.label else "") for r in rules)
+            yield f"{name} is unknown to this rule; {ways} made it equal to {source(value)}"
+
+
+def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int | None) -> list[Group]:
+    """Groups that agree with a head, each with its total and its contributions; conditions on the total come later."""
+    start = {name: head[name] for name in aggregation.group if name in head}
+    found = list(matcher.matches(start, below))
+    name = plain(aggregation)
+    values: list[Value] = [1] * len(found)
+    if name != "count" and aggregation.argument is not None and found:
+        kind = matcher.kind(aggregation.argument)
+        codes = matcher.compute(aggregation.argument, [m.binding for m in found])
+        values = [matcher.value(kind, c) for c in codes]
+    sorted_out: dict[tuple[int, ...], dict[tuple[int, ...], Part]] = {}
+    for match, value in sorted(zip(found, values, strict=True), key=lambda pair: pair[0].height):
+        group = tuple(match.binding[v] for v in aggregation.group)
+        contributor = tuple(match.binding[v] for v in aggregation.contributors)
+        parts = sorted_out.setdefault(group, {})
+        old = parts.get(contributor)
+        if old is None or (name != "count" and better(name, value, old.value)):
+            parts[contributor] = Part(contributor, value, match)
+    return [
+        _group(matcher, aggregation, name, cells, list(parts.values())) for cells, parts in sorted_out.items()
+    ]
+
+
+def _group(
+    matcher: Matcher, aggregation: Aggregation, name: str, cells: tuple[int, ...], parts: list[Part]
+) -> Group:
+    value = total(name, [part.value for part in parts])
+    binding = dict(zip(aggregation.group, cells, strict=True))
+    cell = encode(value, matcher.kinds[aggregation.variable], matcher.symbols)
+    assert cell is not None
+    if name in EXTREMES and aggregation.monotonic and matcher.rule.recursive:
+        parts = [next(part for part in parts if part.value == value)]
+    return Group({**binding, aggregation.variable: cell}, value, tuple(sorted(parts, key=_weight)))
+
+
+def _weight(part: Part) -> tuple[float, str]:
+    value = part.value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return (-float(value) if number else 0.0, str(part.contributor))  # type: ignore[arg-type]
+
+
+def agree(matcher: Matcher, head: Binding, found: Binding) -> bool:
+    """Whether a binding gives the head its values, up to the rounding of doubles."""
+    return all(matcher.same(cell, found[n], matcher.kinds[n]) for n, cell in head.items() if n in found)
+
+
+def named(matcher: Matcher, binding: Binding) -> Bound:
+    """Variables that the rule names, with their values."""
+    names = [n for n in binding if shown(n)]
+    return tuple(zip(names, matcher.values(binding, names), strict=True))
+
+
+def written(aggregation: Aggregation) -> str:
+    """An aggregate as a rule writes it."""
+    inside = [str(aggregation.argument)] if aggregation.argument is not None else []
+    names = [name for name in aggregation.contributors if shown(name)]
+    inside += [f"<{', '.join(names)}>"] if names else []
+    return f"{aggregation.function}({', '.join(inside)})"
+
+
+def _plumbing(step: object) -> bool:
+    """Whether a step only names a constant or a term of the head."""
+    return isinstance(step, Assign) and (
+        not shown(step.variable) or isinstance(step.expression, Constant | Variable)
+    )
+
+
+def decoded_row(kinds: Sequence[object], row: object, found: Trace) -> tuple[Value, ...]:
+    """Python values of a coded row."""
+    import numpy as np
+
+    from kgreason.engine.table import decode
+
+    cells = np.asarray(row)
+    return tuple(
+        decode(kind, cells[i : i + 1], found.symbols)[0]  # type: ignore[arg-type]
+        for i, kind in enumerate(kinds)
+    )
+
+
+def hidden(atom: CheckedAtom) -> bool:
+    """Whether an atom is not one of the rule as written."""
+    return atom.predicate.startswith("#")

@@ -1,0 +1,187 @@
+"""Explanations as text: a tree with one line for each step, made to be read from the top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgreason.explain.proof import Contribution, Proof, Reason, RuleNote, Total, WhyNot, bound
+from kgreason.lang.values import source
+
+if TYPE_CHECKING:
+    from kgreason.explain.explanation import Explanation
+
+DEPTH = 30
+"""Levels shown where nothing else is said."""
+
+CONTRIBUTIONS = 20
+"""Contributions of one aggregate that are shown."""
+
+COLUMN = 48
+"""Reasons stand in one column, unless the facts before them are wider than this."""
+
+Node = Proof | Total | Contribution | str
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line: the tree before it, what it says, and the reason to its right."""
+
+    lead: str
+    text: str
+    reason: str = ""
+
+
+def explanation_text(explanation: Explanation, depth: int | None = None) -> str:
+    """All proofs, or why there is none.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.engine.table import Facts
+    >>> from kgreason.explain import explain_fact
+    >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z). e(1, 2). e(2, 3).")
+    >>> print(explain_fact(program, Facts.from_rows({}), "t(1, 3)").as_text())
+    t(1,3)       by rule 2 (<text>:1): t(X, Z) :- t(X, Y), e(Y, Z).
+    ├─ t(1,2)    by rule 1 (<text>:1): t(X, Y) :- e(X, Y).
+    │  └─ e(1,2) <text>:1
+    └─ e(2,3)    <text>:1
+    """
+    if explanation.why_not is not None:
+        return why_not_text(explanation.why_not)
+    parts = [proof_text(proof, depth=depth) for proof in explanation.proofs]
+    if explanation.others:
+        n = explanation.others
+        parts.append(f"{n:,} other fact{'s fit' if n > 1 else ' fits'} {explanation.goal}")
+    return "\n\n".join(parts)
+
+
+def proof_text(proof: Proof, *, depth: int | None = None) -> str:
+    """Write a proof as a tree, down to a depth (levels of facts)."""
+    lines = list(_Tree(DEPTH if depth is None else depth).lines(proof))
+    widths = [len(line.lead) + len(line.text) for line in lines if line.reason]
+    column = max((w for w in widths if w <= COLUMN), default=0)
+    return "\n".join(_aligned(line, column) for line in lines)
+
+
+def _aligned(line: _Line, column: int) -> str:
+    left = line.lead + line.text
+    return f"{left.ljust(column)} {line.reason}" if line.reason else left
+
+
+class _Tree:
+    """Walks through a proof; what was shown once is referred to."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.seen: set[int] = set()
+        self.rules: set[int] = set()
+        self.deeper = 0
+
+    def lines(self, proof: Proof) -> Iterator[_Line]:
+        """Lines from the top to the bottom."""
+        waiting: list[tuple[str, str, int, Node]] = [("", "", 0, proof)]
+        while waiting:
+            lead, rest, level, node = waiting.pop()
+            text, reason = self._words(node, level)
+            yield _Line(lead, text, reason)
+            children = self._children(node, level)
+            for i, child in reversed(list(enumerate(children))):
+                last = i == len(children) - 1
+                next_level = level + isinstance(child, Proof)
+                branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+                waiting.append((rest + branch, rest + below, next_level, child))
+        if self.deeper:
+            facts = "1 fact" if self.deeper == 1 else f"{self.deeper:,} facts"
+            yield _Line("", f"(not shown: the proofs of {facts} below level {self.depth}; ask for a greater depth)")
+
+    def _words(self, node: Node, level: int) -> tuple[str, str]:
+        if isinstance(node, str):
+            return node, ""
+        if isinstance(node, Total):
+            many = len(node.contributions)
+            return f"{node.variable} = {source(node.value)}: {node.text} of {many} contribution{'s' * (many != 1)}", ""
+        if isinstance(node, Contribution):
+            who = bound(node.contributor)
+            return f"{who} gives {source(node.value)}" if who else source(node.value), ""
+        return node.fact, self._reason(node, level)
+
+    def _reason(self, proof: Proof, level: int) -> str:
+        if proof.rule is None:
+            return proof.source or ("given" if not proof.notes else "; ".join(proof.notes))
+        later = f" (in the end {source(proof.final)})" if proof.final is not None else ""
+        if id(proof) in self.seen:
+            return f"(see above){later}"
+        return f"by {self._rule(proof.rule)}{later}{' ...' if level >= self.depth else ''}"
+
+    def _rule(self, rule: RuleNote) -> str:
+        name = f'"{rule.label}"' if rule.label else f"rule {rule.number}"
+        if rule.number in self.rules:
+            return name
+        self.rules.add(rule.number)
+        return f"{name} ({rule.where}): {_documentation(rule)}"
+
+    def _children(self, node: Node, level: int) -> list[Node]:
+        if isinstance(node, str):
+            return []
+        if isinstance(node, Contribution):
+            return list(node.premises)
+        if isinstance(node, Total):
+            shown: list[Node] = list(node.contributions[:CONTRIBUTIONS])
+            more = len(node.contributions) - len(shown)
+            return [*shown, f"... and {more:,} more"] if more else shown
+        if node.rule is None or id(node) in self.seen:
+            return []
+        if level >= self.depth:
+            self.deeper += 1
+            return []
+        self.seen.add(id(node))
+        absent = [f"not {text}" for text in node.absent]
+        total = [node.total] if node.total else []
+        return [*node.premises, *total, *absent, *node.conditions, *node.notes]
+
+
+def _documentation(rule: RuleNote) -> str:
+    text = " ".join(rule.documentation.split()) or " ".join(rule.text.split())
+    return text
+
+
+def why_not_text(found: WhyNot) -> str:
+    """Write why no fact fits a goal.
+
+    Examples
+    --------
+    >>> rule = RuleNote(1, "", "p(X) :- q(X), X > 2.", "", "a.vada:3")
+    >>> reason = Reason(rule, "condition", "X > 2", "1 > 2 does not hold", (("X", 1),), ("q(1)",))
+    >>> print(why_not_text(WhyNot("p(1)", (reason,))))
+    p(1) does not hold.
+    └─ rule 1 (a.vada:3): p(X) :- q(X), X > 2.
+       ├─ holds: q(1)
+       └─ fails: X > 2: 1 > 2 does not hold
+    """
+    head = f"{found.goal} does not hold{': ' + found.note if found.note else ''}."
+    blocks: list[list[str]] = [_reason_lines(reason) for reason in found.reasons]
+    if found.near:
+        blocks.append(["facts that come near:", *(f"   {text}" for text in found.near)])
+    lines = [head]
+    for i, block in enumerate(blocks):
+        first, rest = ("└─ ", "   ") if i == len(blocks) - 1 else ("├─ ", "│  ")
+        lines.append(first + block[0])
+        lines += [rest + line for line in block[1:]]
+    return "\n".join(lines)
+
+
+def _reason_lines(reason: Reason) -> list[str]:
+    rule = reason.rule
+    name = f'"{rule.label}"' if rule.label else f"rule {rule.number}"
+    lines = [f"{name} ({rule.where}): {_documentation(rule)}"]
+    met = reason.met[:CONTRIBUTIONS]
+    word = "counts" if reason.kind == "aggregate" else "holds"
+    lines += [f"├─ {word}: {text}" for text in met]
+    if len(reason.met) > len(met):
+        lines.append(f"├─ ... and {len(reason.met) - len(met):,} more")
+    same = reason.unmet == reason.words.removeprefix("there is no ")
+    unmet = "" if same else f"{reason.unmet}: "
+    lines.append(f"└─ fails: {unmet}{reason.words}")
+    return lines

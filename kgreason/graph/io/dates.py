@@ -1,0 +1,51 @@
+"""Columns of dates as microseconds since 1970."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from kgreason.engine.table import Codes, Kind
+from kgreason.graph.io.raw import Column
+from kgreason.graph.io.values import EXPECTED, CastError, is_text, text
+
+DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?"
+
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min, datetime.max))
+
+
+def is_temporal(column: Column) -> bool:
+    """Whether the column holds dates as such."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_timestamp(column.type))
+
+
+def dates(column: Column) -> Codes:
+    """Microseconds since 1970 of ISO dates, with or without a time of day."""
+    import pyarrow as pa
+
+    if is_text(column):
+        stripped = [str(t).strip() for t in column.to_pylist()]
+        column = pa.array([_date(t, row) for row, t in enumerate(stripped)], pa.timestamp("us"))
+    elif not is_temporal(column):
+        raise CastError(0, text(column[0].as_py()), EXPECTED[Kind.DATE])
+    codes = np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
+    fits = (codes >= _FIRST) & (codes <= _LAST)
+    if not fits.all():
+        row = int(np.argmin(fits))
+        raise CastError(row, str(column[row]), "a date from the year 1 to 9999")
+    return codes
+
+
+def _date(text: str, row: int) -> datetime:
+    try:
+        if not re.fullmatch(DATE, text):
+            raise ValueError
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise CastError(row, text, EXPECTED[Kind.DATE]) from None

@@ -1,0 +1,65 @@
+"""DuckDB databases, and queries over files; needs the package duckdb."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from kgreason.errors import DataError
+from kgreason.graph.io.options import Options
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.sql import extra, located, no_table, only, quoted, refused
+
+
+def read_duckdb(path: Path, options: Options, query: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query.
+
+    Where `path` is a folder, the query reads files (``FROM 'own.parquet'``) that are relative to it.
+    """
+    duckdb = extra("duckdb", "duckdb", path)
+    file, table = (path, None) if query else located(path, options.table)
+    if not file.exists():
+        raise DataError(str(file), "there is no such file")
+    try:
+        connection = duckdb.connect(":memory:" if file.is_dir() else str(file), read_only=file.is_file())
+    except duckdb.Error as error:
+        raise DataError(str(file), f"no DuckDB database that can be read: {_first(error)}") from error
+    with closing(connection):
+        if file.is_dir():
+            connection.execute("SET file_search_path = ?", [str(file)])
+        tables = _tables(connection)
+        if query is None:
+            query = f"SELECT * FROM {_named(file, table or only(file, tables), tables)}"
+        try:
+            result = connection.sql(query)
+            if result is None:
+                raise refused(file, query, "it gives no rows; write a SELECT", tables)
+            found = result.to_arrow_table() if hasattr(result, "to_arrow_table") else result.arrow()
+        except duckdb.Error as error:
+            raise refused(file, query, _first(error), tables) from error
+    return Raw(str(file), tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
+
+
+def _tables(connection: Any) -> list[str]:
+    found = connection.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema NOT IN "
+        "('information_schema', 'pg_catalog') ORDER BY ALL"
+    )
+    return [name if schema == "main" else f"{schema}.{name}" for schema, name in found.fetchall()]
+
+
+def _named(file: Path, table: str, tables: Sequence[str]) -> str:
+    known = {name.lower(): name for name in tables}  # as DuckDB compares names
+    exact = known.get(table.lower().removeprefix("main."))
+    if exact is None:
+        raise no_table(file, table, tables)
+    return ".".join(quoted(part) for part in exact.split(".", 1)) if "." in exact else quoted(exact)
+
+
+def _first(error: Exception) -> str:
+    """First line of a message of DuckDB, with the candidates it knows."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
+    return " ".join([*lines[:1], *told])

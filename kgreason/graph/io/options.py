@@ -1,0 +1,312 @@
+"""Options of a source: what may be said of how a file is read, and what it means."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgreason.errors import DataError
+
+FORMATS = (
+    *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net"),
+    *("parquet", "json", "sqlite", "duckdb", "rdf"),
+)
+
+_BOOLEAN = ("true", "false")
+_OPTIONS = {
+    "format": FORMATS,
+    "delimiter": None,
+    "useheaders": ("true", "false", "auto"),
+    "quote": None,
+    "encoding": None,
+    "skip": None,
+    "columns": None,
+    "percent": _BOOLEAN,
+    "decimal": None,
+    "missing": ("error", "skip", "keep", "null"),
+    "nullstring": None,
+    "symmetric": ("true", "false", "auto"),
+    "diagonal": ("drop", "keep"),
+    "scale": ("abs", "minmax"),
+    "loops": ("keep", "drop"),
+    "weight": None,
+    "prefix": None,
+    "table": None,
+    "path": None,
+    "predicate": None,
+    "class": None,
+    "base": None,
+    "strip": _BOOLEAN,
+    "selectedcolumns": None,
+    "recordseparator": ("\n", "\r\n", "\\n", "\\r\\n"),
+    "quotemode": ("all", "minimal", "non_numeric", "none"),
+}
+_SPELLING = {
+    "useheaders": "useHeaders",
+    "header": "useHeaders",
+    "nullstring": "nullString",
+    "selectedcolumns": "selectedColumns",
+    "recordseparator": "recordSeparator",
+    "quotemode": "quoteMode",
+}
+_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring"}
+_DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
+_DELIMITERS = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "space": " ",
+    "bar": "|",
+    "pipe": "|",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is read, once its options are understood.
+
+    Attributes
+    ----------
+    delimiter
+        One character; `None`: the format's own (edge lists: whatever the first line of data uses).
+    header
+        Whether the first line holds names; `None`: judge by the content.
+    quote
+        Quoting character of CSV, `None` for none.
+    encoding
+        Of text files. Bytes that do not fit are an error, never replaced.
+    skip
+        Physical lines to pass over at the start.
+    columns
+        Columns to take, in order, by name or 1-based number; `None`: as ``@mapping`` or their order says.
+    percent
+        The last column is in percent: divide its plain numbers by 100. Values such as ``8.15%`` always are in
+        percent, with or without it.
+    decimal
+        Decimal point of numbers: with a comma, ``1.234,5`` and ``41,27%`` are numbers, too.
+    missing
+        What to do with an empty cell: an error, skip the row (and count), keep the empty string, take it for a
+        labelled null of its own.
+    null_string
+        Text of a cell that counts as empty, besides nothing at all.
+    symmetric
+        Add the reverse of every edge; `None`: if the file says that its edges are undirected.
+    keep_diagonal
+        Keep the diagonal of a symmetric matrix.
+    scale
+        Bring weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min).
+    drop_loops
+        Leave out edges from a vertex to itself.
+    weight
+        Weight of every edge of a file without weights.
+    prefix
+        Put before the values of the first two columns, to keep two name spaces apart.
+    table
+        Table of a database; of a graph file ``edges`` or ``vertices``.
+    path
+        Where in a JSON file the rows stand, keys separated by points.
+    predicate, category
+        Of RDF: take the pairs of this predicate, or the members of this class.
+    base
+        Of RDF: what relative IRIs are relative to; IRIs that begin with it are shortened by it.
+    strip
+        Of RDF: shorten every IRI to what follows its last ``#`` or ``/``.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    quote: str | None = '"'
+    encoding: str = "utf-8"
+    skip: int = 0
+    columns: tuple[str, ...] | None = None
+    percent: bool = False
+    decimal: str = "."
+    missing: str = "error"
+    null_string: str | None = None
+    symmetric: bool | None = None
+    keep_diagonal: bool = False
+    scale: str | None = None
+    drop_loops: bool = False
+    weight: float | None = None
+    prefix: tuple[str, str] | None = None
+    table: str | None = None
+    path: str | None = None
+    predicate: str | None = None
+    category: str | None = None
+    base: str | None = None
+    strip: bool = False
+
+    @property
+    def vertices(self) -> bool | None:
+        """Whether to take the vertices (id, label) of a graph file; `None`: if the predicate is unary."""
+        return {"vertices": True, "edges": False}.get(self.table or "")
+
+
+def read_options(file: str, given: Mapping[str, str]) -> Options:
+    """Understand the options of a source.
+
+    Raises
+    ------
+    DataError
+        If a name or value is unknown, with the names or values there are.
+    """
+    options = normal(given)
+    for name, value in options.items():
+        _known(file, name, value)
+    delimiter = options.get("delimiter")
+    header = options.get("useheaders", "auto")
+    symmetric = options.get("symmetric", "auto")
+    quote = options.get("quote", '"')
+    return Options(
+        delimiter=None if delimiter is None else delimiter_of(file, delimiter),
+        header=None if header == "auto" else header == "true",
+        quote=None if quote in ("", "none") else _character(file, quote),
+        encoding=_encoding(file, options.get("encoding", "utf-8")),
+        skip=int(_number(file, "skip", options.get("skip", "0"), whole=True)),
+        columns=_columns(file, options),
+        percent=options.get("percent") == "true",
+        decimal=_decimal(file, options.get("decimal", ".")),
+        missing=options.get("missing", "null" if "nullstring" in options else "error"),
+        null_string=options.get("nullstring"),
+        symmetric=None if symmetric == "auto" else symmetric == "true",
+        keep_diagonal=options.get("diagonal") == "keep",
+        scale=options.get("scale"),
+        drop_loops=options.get("loops") == "drop",
+        weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
+        prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
+        table=options.get("table"),
+        path=options.get("path"),
+        predicate=options.get("predicate"),
+        category=options.get("class"),
+        base=options.get("base"),
+        strip=options.get("strip") == "true",
+    )
+
+
+def normal(given: Mapping[str, str]) -> dict[str, str]:
+    """Option names in lower case, values without quotes."""
+    named = {}
+    for name, value in given.items():
+        bare = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+        lower = name.lower()
+        key = _SYNONYMS.get(lower, lower)
+        named[key] = bare.lower() if _OPTIONS.get(key) else bare
+    return named
+
+
+def _known(file: str, name: str, value: str) -> None:
+    if name not in _OPTIONS:
+        names = [_SPELLING.get(n, n) for n in _OPTIONS]
+        near = difflib.get_close_matches(name, [n.lower() for n in names], 1)
+        means = f"did you mean {_SPELLING.get(near[0], near[0])}? " if near else ""
+        raise DataError(file, f"unknown option {name!r}", hint=f"{means}there are {', '.join(names)}")
+    allowed = _OPTIONS[name]
+    if allowed is not None and value not in allowed:
+        raise DataError(
+            file,
+            f"option {_SPELLING.get(name, name)} cannot be {value!r}",
+            hint=f"one of {', '.join(repr(a).strip(chr(39)) for a in allowed)}",
+        )
+
+
+def delimiter_of(file: str, text: str) -> str:
+    """Understand a delimiter: a character, or its name.
+
+    Raises
+    ------
+    DataError
+        If it is not one character.
+    """
+    character = _DELIMITERS.get(text.lower(), text)
+    if len(character) != 1:
+        raise DataError(
+            file, f"delimiter {text!r} is not one character", hint="for instance delimiter=; or tab"
+        )
+    return character
+
+
+def _character(file: str, text: str) -> str:
+    if len(text) != 1:
+        raise DataError(file, f"quote {text!r} is not one character", hint="for instance quote=' or none")
+    return text
+
+
+def _columns(file: str, options: Mapping[str, str]) -> tuple[str, ...] | None:
+    if "columns" in options:
+        return tuple(c.strip() for c in options["columns"].split(","))
+    if "selectedcolumns" in options:
+        return tuple(_selected(file, options["selectedcolumns"]))
+    return None
+
+
+def _selected(file: str, text: str) -> list[str]:
+    """Columns of ``[0:2; 4; 'name']``, where numbers count from 0 and a range holds both its ends."""
+    chosen: list[str] = []
+    for part in re.split(r"[;,]", text.strip().removeprefix("[").removesuffix("]")):
+        item = part.strip()
+        if pair := re.fullmatch(r"(\d+):(\d+)", item):
+            chosen += [str(n + 1) for n in range(int(pair[1]), int(pair[2]) + 1)]
+        elif item.isdecimal():
+            chosen.append(str(int(item) + 1))
+        elif item.strip("'\""):
+            chosen.append(item.strip("'\""))
+        else:
+            raise DataError(
+                file,
+                f"option selectedColumns cannot be {text!r}",
+                hint="write numbers from 0, ranges or names, as in selectedColumns=[0:2;4;'share']",
+            )
+    return chosen
+
+
+def _decimal(file: str, text: str) -> str:
+    if text not in _DECIMALS:
+        raise DataError(
+            file,
+            f"option decimal cannot be {text!r}",
+            hint="write decimal=, or decimal=comma (in @bind: decimal=',') for numbers such as 41,27",
+        )
+    return _DECIMALS[text]
+
+
+def other_delimiter(text: str, used: str | None = None) -> str | None:
+    """Ask for the delimiter that a line read as one field shows; `None` if it shows none.
+
+    Examples
+    --------
+    >>> other_delimiter("owner;company;share")
+    "is the delimiter ';'? (delimiter=;)"
+    """
+    mark = next((c for c in ";\t|," if c in text and c != used), None)
+    if mark is None:
+        return None
+    return f"is the delimiter {mark!r}? (delimiter={'tab' if mark == chr(9) else mark})"
+
+
+def _encoding(file: str, name: str) -> str:
+    try:
+        "".encode(name)
+    except LookupError:
+        raise DataError(file, f"unknown encoding {name!r}", hint="for instance utf-8 or latin-1") from None
+    return name.lower()
+
+
+def _number(file: str, name: str, text: str, *, whole: bool = False) -> float:
+    pattern = r"\d+" if whole else r"[+-]?(\d+\.?\d*|\.\d+)"
+    if not re.fullmatch(pattern, text):
+        raise DataError(
+            file, f"option {name} cannot be {text!r}", hint=f"write a number, for instance {name}=1"
+        )
+    return float(text)
+
+
+def _prefix(file: str, text: str) -> tuple[str, str]:
+    first, comma, second = text.partition(",")
+    if not comma:
+        raise DataError(
+            file, f"option prefix cannot be {text!r}", hint="write two, as in prefix=user:,movie:"
+        )
+    return first, second

@@ -1,0 +1,103 @@
+"""What the two kinds of database files have in common: which file and table, and what to say if they are not there."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from kgreason.errors import DataError
+
+
+def located(path: Path, table: str | None) -> tuple[Path, str | None]:
+    """Tell the database file and the table.
+
+    The table is what the option says, else the last part of a path that leads into an existing file; where the option
+    names a file of a folder, as ``@bind("p", "sqlite", "data", "own.db")`` does, that is the database.
+
+    Raises
+    ------
+    DataError
+        If there is no such file.
+    """
+    if path.is_file():
+        return path, table
+    if path.parent.is_file():
+        return path.parent, table or path.name
+    if path.is_dir():
+        if table and (path / table).is_file():
+            return path / table, None
+        raise DataError(str(path), "is a folder, not a database")
+    missing = path if table or path.suffix else path.parent
+    raise DataError(str(missing), "there is no such file")
+
+
+def only(file: Path, tables: Sequence[str]) -> str:
+    """Take the table of a database that has only one.
+
+    Raises
+    ------
+    DataError
+        If it has another number of them.
+    """
+    if len(tables) == 1:
+        return tables[0]
+    raise DataError(
+        str(file),
+        f"the database has {len(tables)} tables, and none is named",
+        hint=f"say table=, one of {_listed(tables)}" if tables else None,
+    )
+
+
+def no_table(file: Path, table: str, tables: Sequence[str]) -> DataError:
+    """Build the error for a table that is not there."""
+    near = difflib.get_close_matches(table, tables, 1)
+    means = f"did you mean {near[0]!r}? " if near else ""
+    return DataError(
+        str(file),
+        f"there is no table {table!r}",
+        hint=f"{means}{f'the tables are {_listed(tables)}' if tables else 'the database has no tables'}",
+    )
+
+
+def refused(file: Path, query: str, reason: str, tables: Sequence[str]) -> DataError:
+    """Build the error for a query that does not run."""
+    words = " ".join(query.split())
+    shown = words if len(words) <= 100 else words[:97] + "..."
+    there = f"the tables are {_listed(tables)}" if tables else None
+    return DataError(str(file), f"the query `{shown}` fails: {reason}", hint=there)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(sorted(names)[:20]) + (", ..." if len(names) > 20 else "")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it.
+
+    Examples
+    --------
+    >>> quoted('a "b')
+    '"a ""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def extra(package: str, name: str, file: Path) -> ModuleType:
+    """Import a package that is an optional extra.
+
+    Raises
+    ------
+    DataError
+        If it is not installed, with the command that installs it.
+    """
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError:
+        raise DataError(
+            str(file),
+            f"{name} files need the package {package}, which is not installed",
+            hint=f"pip install 'kgreason[{name}]'",
+        ) from None

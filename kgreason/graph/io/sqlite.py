@@ -1,0 +1,105 @@
+"""SQLite databases: tables, views and queries."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from kgreason.errors import DataError
+from kgreason.graph.io.dates import DATE
+from kgreason.graph.io.options import Options
+from kgreason.graph.io.raw import Column, Raw
+from kgreason.graph.io.sql import located, no_table, only, quoted, refused
+from kgreason.graph.io.values import CastError, arrow_column
+
+
+def read_sqlite(path: Path, options: Options, query: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query.
+
+    Columns declared as boolean, date or JSON hold 0 and 1, ISO dates and lists, if all their values do.
+    """
+    file, table = (path, None) if query else located(path, options.table)
+    if not file.is_file():
+        raise DataError(str(file), "there is no such file")
+    uri = f"file:{quote(str(file.resolve()))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            tables = _tables(connection)
+            if query is None:
+                return _table(connection, file, table or only(file, tables), tables)
+            return _query(connection, file, query, tables)
+    except sqlite3.DatabaseError as error:
+        raise DataError(str(file), f"no SQLite database that can be read: {error}") from error
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    found = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    )
+    return [name for (name,) in found]
+
+
+def _table(connection: sqlite3.Connection, file: Path, table: str, tables: Sequence[str]) -> Raw:
+    known = {name.lower(): name for name in tables}  # as SQLite compares names
+    if table.lower() not in known:
+        raise no_table(file, table, tables)
+    name = quoted(known[table.lower()])
+    declared = [
+        str(row[2]).upper() for row in connection.execute(f"PRAGMA table_xinfo({name})") if row[6] != 1
+    ]
+    return _fetched(connection, file, f"SELECT * FROM {name}", declared)
+
+
+def _query(connection: sqlite3.Connection, file: Path, query: str, tables: Sequence[str]) -> Raw:
+    try:
+        return _fetched(connection, file, query, ())
+    except (sqlite3.OperationalError, sqlite3.ProgrammingError, sqlite3.Warning) as error:
+        raise refused(file, query, str(error), tables) from error
+
+
+def _fetched(connection: sqlite3.Connection, file: Path, query: str, declared: Sequence[str]) -> Raw:
+    cursor = connection.execute(query)
+    if cursor.description is None:
+        raise sqlite3.ProgrammingError("it gives no rows; write a SELECT")
+    names = tuple(d[0] for d in cursor.description)
+    rows = cursor.fetchall()
+    raw = Raw(str(file), names, (), lambda _: None)
+    cells = list(zip(*rows, strict=True)) if rows else [() for _ in names]
+    types = declared if len(declared) == len(names) else [""] * len(names)
+    columns = [_column(raw, name, c, t) for name, c, t in zip(names, cells, types, strict=True)]
+    return Raw(str(file), names, tuple(columns), lambda _: None, typed=True)
+
+
+def _column(raw: Raw, name: str, values: Sequence[object], declared: str) -> Column:
+    try:
+        return arrow_column(_as_declared(values, declared))
+    except CastError as error:
+        raise raw.error(error.row, f"{error.value} is not {error.expected}", name, error.hint) from error
+
+
+def _as_declared(values: Sequence[object], declared: str) -> Sequence[object]:
+    """Values of a declared type that SQLite itself does not have, where all are of it."""
+    present = [v for v in values if v is not None]
+    if declared.startswith("BOOL") and all(v in (0, 1) for v in present):
+        return [None if v is None else bool(v) for v in values]
+    texts = [v for v in present if isinstance(v, str)]
+    if len(texts) < len(present):
+        return values
+    if declared.startswith(("DATE", "TIMESTAMP")) and all(re.fullmatch(DATE, t) for t in texts):
+        try:
+            return [None if v is None else datetime.fromisoformat(str(v)) for v in values]
+        except ValueError:
+            return values
+    if declared == "JSON":
+        try:
+            lists = [None if v is None else json.loads(str(v)) for v in values]
+        except (json.JSONDecodeError, RecursionError):
+            return values
+        return lists if all(v is None or isinstance(v, list) for v in lists) else values
+    return values

@@ -1,0 +1,199 @@
+"""Values from outside as values of the language, and columns for those that Arrow has no type for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.table import Kind
+from kgreason.graph.io.raw import Column
+from kgreason.lang.values import Value, source
+
+EXPECTED = {
+    Kind.INT: "an integer",
+    Kind.DOUBLE: "a number",
+    Kind.BOOL: "true or false",
+    Kind.DATE: "a date, as in 2024-01-15 or 2024-01-15 10:30:00",
+    Kind.LIST: 'a list, as in [1, "a"]',
+    Kind.SET: 'a set, as in {1, "a"}',
+}
+"""What a value of a kind looks like, for messages."""
+
+
+@dataclass
+class CastError(Exception):
+    """The first value of a column that does not fit."""
+
+    row: int
+    value: str
+    expected: str
+    hint: str | None = None
+
+
+class Objects(Sequence[Any]):
+    """A column of lists and sets, with the methods of an Arrow array that loading needs."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.values = list(values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.values[row]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def to_pylist(self) -> list[Any]:
+        """All values."""
+        return self.values
+
+    def filter(self, mask: Column) -> Objects:
+        """Keep the rows that an Arrow array of truth values marks."""
+        return Objects(v for v, kept in zip(self.values, mask.to_pylist(), strict=True) if kept)
+
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """Rows without a value, or with a list that lacks one."""
+        return np.array([_holed(v) for v in self.values], dtype=bool)
+
+
+def is_text(column: Column) -> bool:
+    """Whether the column of `plain` holds strings."""
+    import pyarrow as pa
+
+    return not isinstance(column, Objects) and bool(pa.types.is_large_string(column.type))
+
+
+def _holed(value: object) -> bool:
+    return value is None or (isinstance(value, tuple) and any(map(_holed, value)))
+
+
+def text(value: Value) -> str:
+    """Write a value as a cell of text: strings and nulls bare, all else as the language writes it.
+
+    Examples
+    --------
+    >>> text("a"), text(True), text((1, "x")), text(0.5)
+    ('a', 'true', '[1, "x"]', '0.5')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return source(value)
+
+
+def arrow_column(values: Sequence[object]) -> Column:
+    """Make a column of Python values; `None` is a missing cell.
+
+    Integers meet doubles as doubles; values of any other two types but lists meet as text.
+
+    Raises
+    ------
+    CastError
+        If a value is none of the language, or lists meet other values.
+    """
+    import pyarrow as pa
+
+    clean = [None if v is None else checked(v, row) for row, v in enumerate(values)]
+    types = {type(v) for v in clean if v is not None}
+    if not types:
+        return pa.nulls(len(clean), pa.large_string())
+    if types <= {tuple, frozenset}:
+        return Objects(clean)
+    if types & {tuple, frozenset}:
+        first = next(type(v) for v in clean if v is not None)
+        row = next(i for i, v in enumerate(clean) if v is not None and type(v) is not first)
+        raise CastError(
+            row, repr(values[row])[:60], "of one type with the values before (the column mixes types)"
+        )
+    if types == {int}:
+        return pa.array(clean, pa.int64())
+    if types <= {int, float}:
+        return pa.array([None if v is None else float(v) for v in clean], pa.float64())
+    if types == {bool}:
+        return pa.array(clean, pa.bool_())
+    if types == {datetime}:
+        return pa.array(clean, pa.timestamp("us"))
+    return pa.array([None if v is None else text(v) for v in clean], pa.large_string())
+
+
+def checked(value: Any, row: int) -> Any:
+    """Turn a value of Python, Arrow, SQL or JSON into one of the language; `None` inside a list stays.
+
+    Raises
+    ------
+    CastError
+        If there is none.
+    """
+    for types, convert in _CONVERSIONS:
+        if isinstance(value, types):
+            return convert(value, row)
+    if isinstance(value, np.generic):
+        return checked(value.item(), row)
+    shown = "{...}" if isinstance(value, dict) else repr(value)[:60]
+    raise CastError(row, shown, "a number, a string, a truth value, a date or a list of them")
+
+
+def _integer(value: int, row: int) -> int:
+    if not -(2**63) <= value < 2**63:
+        raise CastError(row, str(value), "an integer of 64 bits", "map the column as string or double")
+    return int(value)
+
+
+def _double(value: float, row: int) -> float:
+    if not math.isfinite(value):
+        raise CastError(row, str(value), "a finite number")
+    return float(value) + 0.0
+
+
+def _date(value: date, _: int) -> datetime:
+    if not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)
+    if value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return value
+
+
+def _decimal(value: Decimal, row: int) -> int | float:
+    exact = value.is_finite() and value == value.to_integral_value() and value.as_tuple().exponent == 0
+    return _integer(int(value), row) if exact else _double(float(value), row)
+
+
+def _list(value: Sequence[Any], row: int) -> tuple[Any, ...]:
+    return tuple(None if v is None else checked(v, row) for v in value)
+
+
+_CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any, int], Any]], ...] = (
+    (bool, lambda value, _: value),
+    (int, _integer),
+    (float, _double),
+    (str, lambda value, _: str(value)),
+    (date, _date),
+    (Decimal, _decimal),
+    ((list, tuple), _list),
+    ((set, frozenset), lambda value, row: frozenset(_list(list(value), row))),
+)
+
+
+def as_set(values: Iterable[Value]) -> frozenset[Value]:
+    """Elements as a set; where integers meet doubles, all are doubles.
+
+    Examples
+    --------
+    >>> sorted(as_set([2, 1.5]))
+    [1.5, 2.0]
+    """
+    elements = list(values)
+    types = {type(v) for v in elements}
+    if {int, float} <= types:
+        elements = [float(v) if type(v) is int else v for v in elements]
+    return frozenset(elements)

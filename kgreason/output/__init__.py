@@ -1,0 +1,1 @@
+"""Writing facts: tables, databases, graphs and triples."""

@@ -1,0 +1,111 @@
+"""Facts as CSV, TSV, Parquet and JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+from kgreason.engine.table import Facts, Kind
+from kgreason.errors import DataError
+from kgreason.graph.interchange import facts_to_arrow
+from kgreason.graph.io.options import delimiter_of
+from kgreason.graph.io.values import text
+from kgreason.lang.values import Null, Value, date_text, ordered, source
+from kgreason.output.target import Target
+
+_QUOTING = {"all": "all_valid", "minimal": "needed", "non_numeric": "needed", "none": "none"}
+
+
+def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
+    """Write a line of names and a line for each fact, in UTF-8; strings are quoted."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = target.options
+    file = str(target.path)
+    delimiter = delimiter_of(file, options.get("delimiter", "\t" if target.format == "tsv" else ","))
+    quoting = _QUOTING.get(options.get("quotemode", "needed").lower(), "needed")
+    header = options.get("useheaders", "true").lower() != "false"
+    columns = _as_cells(facts, predicate, options.get("nullstring"))
+    table = pa.Table.from_arrays(columns, names=list(names))
+    settings = csv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=quoting)
+    try:
+        csv.write_csv(table, path, settings)
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            file, f"cannot be written without quotes: {error}", hint="leave out quoteMode=NONE"
+        ) from error
+
+
+def _as_cells(facts: Facts, predicate: str, null_string: str | None) -> list[Any]:
+    """Columns of numbers, truth values and text; dates, lists and sets are text as the language writes it."""
+    import numpy as np
+    import pyarrow as pa
+
+    table = facts.tables[predicate]
+    columns = list(facts_to_arrow(facts, predicate).columns)
+    for place, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
+        if kind is Kind.DATE:
+            texts: list[str] = [date_text(v) for v in columns[place].to_pylist()]
+            columns[place] = pa.array(texts, pa.string())
+        elif kind in (Kind.LIST, Kind.SET, Kind.ANY):
+            used, where = np.unique(data, return_inverse=True)
+            values = facts.symbols.values(used.tolist())
+            cells = [_cell(v, null_string) for v in values]
+            columns[place] = pa.array(cells, pa.string()).take(pa.array(where))
+    return columns
+
+
+def _cell(value: Value, null_string: str | None) -> str:
+    return null_string if null_string is not None and isinstance(value, Null) else text(value)
+
+
+def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], _: Target) -> None:
+    """Write typed columns; see `kgreason.graph.interchange.facts_to_arrow`."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(facts_to_arrow(facts, predicate, names), path)
+
+
+def write_json(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
+    """Write an object a line; in a file called ``.json`` the lines make one array."""
+    array = target.path.suffix.lower() == ".json"
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        lines = (encoder.encode(row) for row in _objects(facts, predicate, names))
+        if not array:
+            stream.writelines(line + "\n" for line in lines)
+            return
+        stream.write("[")
+        for between, line in zip(_commas(), lines, strict=False):
+            stream.write(between + line)
+        stream.write("\n]\n")
+
+
+def _commas() -> Iterator[str]:
+    yield "\n"
+    yield from repeat(",\n")
+
+
+def _objects(facts: Facts, predicate: str, names: Sequence[str]) -> Iterator[dict[str, object]]:
+    for row in facts.rows(predicate):
+        yield {name: plain(value) for name, value in zip(names, row, strict=True)}
+
+
+def plain(value: Value) -> object:
+    """Value as JSON has it: sets are arrays in order, dates and nulls strings.
+
+    Examples
+    --------
+    >>> plain((1, frozenset({2, 1}), Null(3))), plain(datetime(2024, 1, 15))
+    ([1, [1, 2], '_:n3'], '2024-01-15')
+    """
+    if isinstance(value, frozenset):
+        return [plain(v) for v in ordered(value)]
+    if isinstance(value, tuple):
+        return [plain(v) for v in value]
+    return source(value) if isinstance(value, (datetime, Null)) else value

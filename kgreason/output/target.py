@@ -1,0 +1,123 @@
+"""Where facts are written to, and how."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgreason.analysis.checked import Bind
+from kgreason.errors import DataError
+from kgreason.graph.io.options import normal
+from kgreason.graph.io.source import SourceSpec, parse_file
+
+FORMATS = {
+    "csv": "csv",
+    "tsv": "tsv",
+    "parquet": "parquet",
+    "json": "jsonl",
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+    "graphml": "graphml",
+    "rdf": "nt",
+}
+"""Formats that can be written, with the extension each gives a file without one of its own."""
+
+_DELIMITED = ("useHeaders", "delimiter", "quoteMode", "nullString", "recordSeparator")
+_OPTIONS = {
+    "csv": _DELIMITED,
+    "tsv": _DELIMITED,
+    "sqlite": ("table",),
+    "duckdb": ("table",),
+    "rdf": ("base", "literals"),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file that facts are written to.
+
+    Attributes
+    ----------
+    path
+        The file.
+    format
+        One of `FORMATS`.
+    options
+        Names in lower case; see docs/data.md.
+    table
+        Of a database; `None`: named as the predicate.
+    """
+
+    path: Path
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    table: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Read ``FILE`` or ``FILE?option=value&option=value``; the extension tells the format.
+
+        Raises
+        ------
+        DataError
+            If the format cannot be written, or an option is unknown.
+
+        Examples
+        --------
+        >>> Target.parse("control.jsonl").format, Target.parse("out.db?table=t").table
+        ('json', 't')
+        """
+        return _target(parse_file(text))
+
+    @classmethod
+    def of(cls, bind: Bind) -> Target:
+        """Target of the ``@bind`` of an output.
+
+        Raises
+        ------
+        DataError
+            As `parse`.
+        """
+        path, source, options = Path(bind.path), bind.source, dict(normal(bind.options))
+        if source == "csv" and path.suffix.lower() in (".tsv", ".tab"):
+            source = "tsv"
+        if bind.table and "table" not in options:
+            if path.is_dir():  # folder and file, as for other sources
+                path = path / bind.table
+            else:
+                options["table"] = bind.table
+        return _target(SourceSpec(path, source, options))
+
+    @classmethod
+    def within(cls, folder: Path, predicate: str, format: str = "csv") -> Target:
+        """File of a predicate in a folder.
+
+        Raises
+        ------
+        DataError
+            If the format cannot be written.
+        """
+        if format not in FORMATS:
+            raise _no_format(str(folder), format)
+        return cls(folder / f"{predicate}.{FORMATS[format]}", format)
+
+
+def _target(spec: SourceSpec) -> Target:
+    format = spec.kind()
+    if format not in FORMATS:
+        raise _no_format(spec.file, format)
+    options = {name: value for name, value in normal(spec.options).items() if name != "format"}
+    known = {name.lower(): name for name in _OPTIONS.get(format, ())}
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, list(known), 1)
+            means = f"did you mean {known[near[0]]}? " if near else ""
+            there = f"there are {', '.join(known.values())}" if known else "it has none"
+            raise DataError(spec.file, f"unknown option {name!r} of a {format} output", hint=means + there)
+    return Target(spec.path, format, options, options.get("table"))
+
+
+def _no_format(file: str, format: str) -> DataError:
+    return DataError(file, f"facts cannot be written as {format!r}", hint=f"one of {', '.join(FORMATS)}")

@@ -1,0 +1,126 @@
+"""Hypothesis strategies: syntax trees of any program, and text that is near to one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hypothesis import strategies as st
+
+from kgreason.lang.ast import (
+    Aggregate,
+    Annotation,
+    Atom,
+    Binary,
+    Call,
+    Clause,
+    Collection,
+    Condition,
+    Constant,
+    Constraint,
+    Equality,
+    Equation,
+    Expression,
+    Fact,
+    Negation,
+    Program,
+    Rule,
+    Skolem,
+    Unary,
+    Variable,
+)
+
+NAMES = st.sampled_from(["p", "own", "msum", "in", "aB_1"])
+VARIABLES = st.builds(Variable, st.sampled_from(["X", "Y", "Total_1"]))
+STRINGS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8) | st.sampled_from(
+    ['"', "\\", "${x}", "$", "%", "a\nb", '""', "% X.", "a. % b\n"]
+)
+CONSTANTS = st.builds(
+    Constant,
+    st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.booleans()
+    | st.datetimes()
+    | st.datetimes().map(lambda d: datetime(d.year, d.month, d.day))
+    | STRINGS,
+)
+TERMS = VARIABLES | CONSTANTS
+
+
+def _negatable(node: Expression) -> bool:
+    return not isinstance(node, Constant) or type(node.value) not in (int, float)  # these make a number
+
+
+def _remainder(node: Binary) -> bool:
+    """Beside other things than numbers, variables and brackets, ``%`` starts a comment."""
+    return node.operator != "%" or not any(
+        isinstance(side, Collection | Skolem)
+        or (isinstance(side, Unary) and not isinstance(side.operand, Variable | Binary))
+        or (isinstance(side, Constant) and type(side.value) not in (int, float))
+        for side in (node.left, node.right)
+    )
+
+
+def _larger(smaller: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    operators = st.sampled_from(
+        ["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "in", "!in"]
+    )
+    several = st.lists(smaller, max_size=3).map(tuple)
+    functions = st.sampled_from(["if", "contains", "math:abs", "type:as_int", "llm:f", "in"])
+    return (
+        st.builds(Binary, operators, smaller, smaller).filter(_remainder)
+        | st.builds(Unary, st.just("-"), smaller.filter(_negatable))
+        | st.builds(Unary, st.just("!"), smaller)
+        | st.builds(Collection, st.sampled_from(["list", "set"]), several)
+        | st.builds(Skolem, st.sampled_from(["f", "t", "newId_1"]), several)
+        | st.builds(Call, functions, several)
+    )
+
+
+EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(TERMS, _larger, max_leaves=8)
+_CONDITIONS = EXPRESSIONS.filter(lambda e: not isinstance(e, Call))  # in a body, a call is an atom
+ATOMS = st.builds(Atom, NAMES, st.lists(TERMS | EXPRESSIONS, max_size=3).map(tuple))
+AGGREGATES = st.builds(
+    Aggregate,
+    st.sampled_from(["msum", "min", "avg", "munion", "list"]),
+    st.none() | EXPRESSIONS,
+    st.none() | st.lists(VARIABLES, min_size=1, max_size=2).map(tuple),
+)
+ITEMS = (
+    ATOMS
+    | st.builds(Negation, ATOMS)
+    | st.builds(Equation, EXPRESSIONS, EXPRESSIONS | AGGREGATES)
+    | st.builds(Condition, _CONDITIONS)
+)
+BODIES = st.lists(ITEMS, min_size=1, max_size=4).map(tuple)
+HEADS = st.lists(ATOMS, min_size=1, max_size=2).map(tuple)
+
+
+@st.composite
+def _labelled(draw: st.DrawFn) -> tuple[Clause, ...]:
+    text = draw(STRINGS)
+    rules = (
+        st.builds(Rule, HEADS, BODIES, label=st.just(text))
+        | st.builds(Equality, VARIABLES, VARIABLES, BODIES, label=st.just(text))
+        | st.builds(Constraint, BODIES, label=st.just(text))
+    )
+    return (Annotation("label", (Constant(text),)), draw(rules))
+
+
+CLAUSES = (
+    st.builds(Fact, ATOMS)
+    | st.builds(Rule, HEADS, BODIES)
+    | st.builds(Equality, VARIABLES, VARIABLES, BODIES)
+    | st.builds(Constraint, BODIES)
+    | st.builds(
+        Annotation, st.sampled_from(["output", "mapping"]), st.lists(CONSTANTS, max_size=3).map(tuple)
+    )
+)
+PROGRAMS = st.lists(CLAUSES.map(lambda c: (c,)) | _labelled(), max_size=4).map(
+    lambda groups: Program(tuple(clause for group in groups for clause in group))
+)
+
+PIECES = st.sampled_from(
+    [*list('pX_()[]{}<>,.;:-=!&|+*/%@#$"\\\n1 '), "${", ":-", "<-", "not", "in", "0.", "\x00", "é"]
+    + ["#F", "#f(", "2024-02-30", "2024-02-29 10:00", "%%", "@label", "msum(", "in {", "\ud800"]
+)
+"""Pieces of text that mean something, or all but."""

@@ -1,0 +1,298 @@
+"""Sources, targets, queries, post-processing, and programs of several files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgreason.analysis.check import check_file, examine_file, load_file, load_text
+from kgreason.errors import Diagnostic, ProgramError
+
+
+def operations(text: str) -> list[tuple[str, tuple[int, ...]]]:
+    program = load_text(f'@output("p"). @post("p", "{text}"). p(X,Y,Z) :- e(X,Y,Z).')
+    return [(p.operation, p.arguments) for p in program.posts]
+
+
+def codes(text: str) -> list[str]:
+    try:
+        return [w.code for w in load_text(text).warnings]
+    except ProgramError as error:
+        return [d.code for d in error.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("orderby(3,-2)", [("orderby", (3, -2))]),
+        (" orderBy( 3 , -2 ) , limit(10)", [("orderby", (3, -2)), ("limit", (10,))]),
+        ("certain,unique", [("certain", ()), ("unique", ())]),
+        ("unique(1,2)", [("unique", (1, 2))]),
+        ("unique()", [("unique", ())]),
+        ("min(2)", [("min", (2,))]),
+        ("max(1,2)", [("max", (1, 2))]),
+        ("argmin(3,<1,2>)", [("argmin", (3, 1, 2))]),
+        ("argmax(3,[1])", [("argmax", (3, 1))]),
+        ("argmax(3)", [("argmax", (3,))]),
+        ("argmax(3,<>)", [("argmax", (3,))]),
+        ("prelimit(0)", [("prelimit", (0,))]),
+    ],
+)
+def test_post(text: str, expected: list[tuple[str, tuple[int, ...]]]) -> None:
+    assert operations(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "E310"),
+        ("   ", "E310"),
+        ("ordeby(1)", "E310"),
+        ("sum(2)", "E310"),
+        ("limit(1) unique", "E310"),
+        ("limit(1", "E310"),
+        ("limit(1))", "E310"),
+        ("limit", "E311"),
+        ("limit(-1)", "E311"),
+        ("limit(1,2)", "E311"),
+        ("limit(X)", "E311"),
+        ("limit(99999999999999999999)", "E311"),
+        ("orderby", "E311"),
+        ("orderby(0)", "E311"),
+        ("orderby(1,-1)", "E311"),
+        ("min(-1)", "E311"),
+        ("min()", "E311"),
+        ("certain(1)", "E311"),
+        ("argmin(<1>)x", "E310"),
+        ("orderby(-4)", "E303"),
+        ("argmax(1,<4>)", "E303"),
+    ],
+)
+def test_wrong_post(text: str, code: str) -> None:
+    assert codes(f'@output("p"). @input("e"). @post("p", "{text}"). p(X,Y,Z) :- e(X,Y,Z).') == [code]
+
+
+def test_posts_stand_in_the_order_of_the_text() -> None:
+    program = load_text(
+        '@post("q","limit(1)"). @post("p","unique"). q(X) :- e(X). p(X) :- e(X). @post("q","certain").'
+    )
+    assert [(p.predicate, p.operation) for p in program.posts] == [
+        ("q", "limit"),
+        ("p", "unique"),
+        ("q", "certain"),
+    ]
+
+
+def test_binds_of_databases_name_a_table() -> None:
+    program = load_text(
+        '@bind("p", "sqlite", "data/a.db", "shares"). @bind("p", "duckdb", "b.duckdb", "more"). q(X) :- p(X).'
+    )
+    assert [(b.source, b.path, b.table) for b in program.binds] == [
+        ("sqlite", "data/a.db", "shares"),
+        ("duckdb", "b.duckdb", "more"),
+    ]
+
+
+@pytest.mark.parametrize("source", ["csv", "tsv", "parquet", "json", "graphml", "rdf", "edges", "gml"])
+def test_sources(source: str) -> None:
+    (bind,) = load_text(f'@bind("p", "{source}", "data", "a.x"). q(X) :- p(X).').binds
+    assert (bind.source, bind.path, bind.table) == (source, "data/a.x", "")
+
+
+def test_targets_are_binds_of_derived_outputs() -> None:
+    text = '@bind("q","json","out","q.json"). @bind("p","csv","","p.csv"). q(X) :- p(X).'
+    program = load_text('@output("q").' + text)
+    assert [(b.predicate, b.source, b.path) for b in program.targets] == [("q", "json", "out/q.json")]
+    assert [b.predicate for b in program.binds] == ["p"]
+    assert load_text(text).targets == ()  # without @output it is read, as it was
+    read = load_text('@output("q"). @input("q").' + text)
+    assert (len(read.binds), read.targets) == (2, ())
+
+
+def test_queries() -> None:
+    program = load_text(
+        """@qbind("p", "sqlite timeout=3", "a.db", "select a, b from t"). q(X) :- p(X,_).
+        @qbind("p", "duckdb", "", "select * from 'x.csv'"). @qbind("p", "duckdb", "data", "select 1, 2")."""
+    )
+    assert [(q.source, q.path, dict(q.options)) for q in program.queries_bound] == [
+        ("sqlite", "a.db", {"timeout": "3"}),
+        ("duckdb", "", {}),
+        ("duckdb", "data", {}),
+    ]
+    assert program.queries_bound[1].query == "select * from 'x.csv'"
+    assert not program.warnings
+
+
+def test_date_columns() -> None:
+    program = load_text('@mapping("p", 0, "day", "date"). @input("p"). q(X) :- p(X).')
+    assert program.mappings[0].type == "date"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('@bind("p","sqlite","","t"). q(X) :- p(X).', "E302"),
+        ('@bind("p","duckdb","a.db",""). q(X) :- p(X).', "E302"),
+        ('@bind("p","postgresql","a","t"). q(X) :- p(X).', "E207"),
+        ('@qbind("p","postgresql","a","select 1"). q(X) :- p(X).', "E207"),
+        ('@qbind("p","csv","a","select 1"). q(X) :- p(X).', "E307"),
+        ('@qbind("p","sqlit","a","select 1"). q(X) :- p(X).', "E307"),
+        ('@qbind("p","sqlite","","select 1"). q(X) :- p(X).', "E302"),
+        ('@qbind("p","sqlite","a.db"," "). q(X) :- p(X).', "E302"),
+        ('@qbind("p","sqlite","a.db"). q(X) :- p(X).', "E302"),
+        ('@output("q"). @bind("q","gml","","a.gml"). @input("p"). q(X) :- p(X).', "E308"),
+        ('@label(3). @input("p"). q(X) :- p(X).', "E302"),
+        ('@input("p"). q(X) :- p(X). @label("x").', "E018"),
+        ('@include(3). @input("p"). q(X) :- p(X).', "E302"),
+        ('@module("a"). @module("b"). @module("a"). @input("p"). q(X) :- p(X).', "E305"),
+        ('@input("p"). @output("r"). q(X) :- p(X). r(X) :- p(X).', "W510"),
+        ('@input("p"). @output("r"). q(X) :- q(X), p(X). r(X) :- p(X).', "W510"),
+        ('@input("p"). @input("s"). s(1). r(X) :- p(X).', "W511"),
+        ('@input("p"). @output("r"). @post("q","unique"). r(X) :- q(X). q(X) :- p(X).', "W512"),
+    ],
+)
+def test_code(text: str, code: str) -> None:
+    assert codes(text) == [code]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '@input("p"). q(X) :- p(X). r(X) :- p(X).',
+        '@input("p"). @output("r"). q(X) :- p(X). r(X) :- p(X), not q(X).',
+        '@input("p"). @output("r"). q(X) :- p(X). r(X) :- p(X). #F :- q(X), r(X).',
+        '@input("p"). @output("r"). @query("q"). q(X) :- p(X). r(X) :- p(X).',
+        '@input("p"). @output("r"). q(X), r(X) :- p(X), q(X).',
+        '@input("p"). @output("p").',
+        '@input("s"). s(1).',
+    ],
+)
+def test_nothing_to_warn_of(text: str) -> None:
+    assert codes(text) == []
+
+
+def test_unused_names_what_was_meant() -> None:
+    text = '@output("r"). holding(X) :- e(X). r(X) :- holdng(X). @input("e").'
+    warnings = load_text(text).warnings
+    assert [(w.code, w.hint) for w in warnings] == [
+        ("W510", "did you mean 'holdng', which a rule reads and nothing derives?"),
+        ("W501", "did you mean 'holding'?"),
+    ]
+
+
+def test_annotations_are_checked_beside_syntax_errors() -> None:
+    text = (
+        '@bind("p","cvs","",""). p(X :- q(X). @outptu("p"). @post("p","lmit(3)"). @qbind("p","csv","","x").'
+    )
+    assert codes(text) == ["E307", "E001", "E301", "E310", "E307"]
+
+
+def write(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        path = folder / f"{name.replace('__', '/')}.vada"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder / "main.vada"
+
+
+def found(path: Path) -> list[Diagnostic]:
+    return [d for d in check_file(path) if d.severity == "error"]
+
+
+def test_include(tmp_path: Path) -> None:
+    main = write(
+        tmp_path,
+        main='p(X) :- b(X). @include("sub/one"). @include("sub/two.vada"). q(X) :- p(X), X > ${limit}.',
+        sub__one='@bind("b", "csv", "data", "b.csv"). r(X) :- b(X). @include("two").',
+        sub__two='@param("limit", 3). b(1). s(X) :- r(X), X < ${limit}.',
+    )
+    program = load_file(main)
+    assert {r.head.predicate: r.number for r in program.rules} == {"p": 1, "r": 2, "s": 3, "q": 4}
+    assert program.binds[0].path == str(tmp_path / "sub" / "data" / "b.csv")
+    assert len(program.facts) == 1
+    files = [str(tmp_path / name) for name in ("main.vada", "sub/one.vada", "sub/two.vada")]
+    assert list(program.sources) == files
+    assert {str(r.span.file) for r in program.rules} == set(files)
+
+
+def test_include_of_a_module_and_of_the_library(tmp_path: Path) -> None:
+    main = write(
+        tmp_path,
+        main='@include("links"). @include("control"). p(X,Y) :- link(X,Y), control(X,Y).',
+        other='@module("links"). link(1,2).',
+    )
+    program = load_file(main)
+    assert "control" in program.heads
+    assert list(program.sources)[1:] == [str(tmp_path / "other.vada"), "rules/control.vada"]
+
+
+def test_an_own_file_hides_one_of_the_library(tmp_path: Path) -> None:
+    main = write(tmp_path, main='@include("control"). p(X) :- mine(X).', control="mine(1).")
+    assert load_file(main).heads == {"p"}
+
+
+def test_errors_show_the_line_of_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, main='@include("a").\np(X) :- q(X), Y > 2.', a="% one\nq(1).\nq(1,2).\nr(X) :- q(X")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProgramError) as caught:
+        load_file("main.vada")
+    text = str(caught.value)
+    assert "main.vada:2:15: error[E101]" in text
+    assert "a.vada:3:1: error[E104]: `q` has 2 arguments here and 1 elsewhere\n  3 | q(1,2).\n" in text
+    assert "  a.vada:2:1: with 1 argument\n  2 | q(1).\n" in text
+    assert text.index("main.vada:2") < text.index("a.vada:3") < text.index("a.vada:4")
+
+
+def test_circle_of_includes(tmp_path: Path) -> None:
+    main = write(
+        tmp_path, main='@include("a"). p(1).', a='@include("b"). q(1).', b='@include("a"). @include("main").'
+    )
+    own, whole = found(main)
+    assert own.message == "a.vada includes itself by way of b.vada"
+    assert whole.message == "main.vada includes itself by way of a.vada, b.vada"
+    assert [words for _, words in whole.related] == ["main.vada includes a.vada", "a.vada includes b.vada"]
+    (itself,) = found(write(tmp_path / "x", main='@include("./main.vada"). p(1).'))
+    assert (itself.code, itself.message) == ("E320", "main.vada includes itself")
+
+
+def test_wrong_includes(tmp_path: Path) -> None:
+    (tmp_path / "folder.vada").mkdir()
+    (tmp_path / "latin.vada").write_bytes('p("é").'.encode("latin-1"))
+    (tmp_path / "empty.vada").write_text("% nothing\n", encoding="utf-8")
+    names = ["folder", "latin", "empty", "contrl", "", "../../nowhere", "x" * 5000, "~"]
+    text = "\n".join(f'@include("{n}").' for n in names) + "\np(1)."
+    diagnostics = found(write(tmp_path, main=text))
+    assert [(d.code, d.span.line if d.span else 0) for d in diagnostics] == [
+        ("E321", 1),
+        ("E322", 2),
+        ("E009", 3),
+        *(("E321", i) for i in range(4, 9)),
+    ]
+    assert diagnostics[3].hint == "did you mean 'control'?"
+
+
+def test_unreadable_include(tmp_path: Path) -> None:
+    main = write(tmp_path, main='@include("a"). p(1).', a="q(1).")
+    (tmp_path / "a.vada").unlink()
+    (tmp_path / "a.vada").symlink_to(tmp_path / "a.vada")  # a file that is a link to itself
+    assert [d.code for d in found(main)] == ["E321"]
+
+
+def test_long_chain_of_includes(tmp_path: Path) -> None:
+    chain = {f"f{i}": f'@include("f{i + 1}"). p({i}).' for i in range(60)}
+    main = write(tmp_path, main='@include("f0"). p(X) :- q(X).', **chain, f60="p(60).")
+    assert [d.code for d in found(main)] == ["E323"]
+
+
+def test_syntax_error_of_an_included_file_counts_once(tmp_path: Path) -> None:
+    main = write(tmp_path, main='@include("a"). @include("a"). @param("k", 1). p(1).', a="q(X :- r(${k}).")
+    assert [d.code for d in found(main)] == ["E001"]
+
+
+def test_unreadable_file(tmp_path: Path) -> None:
+    result = examine_file(tmp_path / "none.vada")
+    assert (result.program, [d.code for d in result.diagnostics]) == (None, ["E007"])
+    assert str(result).endswith("none.vada: No such file or directory")
+    with pytest.raises(ProgramError, match="E007"):
+        result.checked()
