@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgreason.api import (
         anonymize,
+        explain,
         load,
         read_graph,
         reason,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     )
     from kgreason.graph.interchange import from_networkx, to_arrow, to_networkx, to_pandas
     from kgreason.graph.model import KnowledgeGraph, Relation
+    from kgreason.lang.functions import function
+    from kgreason.lang.values import Null
     from kgreason.pairs import read_pair
     from kgreason.publication import Folders
     from kgreason.results import Anonymization, Reasoned, Score
@@ -52,13 +55,16 @@ __all__ = [
     "Folders",
     "KgreasonError",
     "KnowledgeGraph",
+    "Null",
     "ProgramError",
     "Reasoned",
     "Relation",
     "ReleaseError",
     "Score",
     "anonymize",
+    "explain",
     "from_networkx",
+    "function",
     "load",
     "read_graph",
     "read_pair",
@@ -71,7 +77,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "kgreason.api": ("anonymize", "load", "read_graph", "reason", "score", "verify"),
+    "kgreason.api": ("anonymize", "explain", "load", "read_graph", "reason", "score", "verify"),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (
         "AnonymizationError",
@@ -84,6 +90,8 @@ _HOMES = {
     ),
     "kgreason.graph.interchange": ("from_networkx", "to_arrow", "to_networkx", "to_pandas"),
     "kgreason.graph.model": ("KnowledgeGraph", "Relation"),
+    "kgreason.lang.functions": ("function",),
+    "kgreason.lang.values": ("Null",),
     "kgreason.pairs": ("read_pair",),
     "kgreason.publication": ("Folders",),
 }

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kgreason.anonymizers.base import Anonymizer, Release
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
+    from kgreason.explain.explanation import Explanation
     from kgreason.graph.model import KnowledgeGraph, Vertices
 
 Rules = str | Path | CheckedProgram
@@ -113,6 +114,7 @@ def reason(
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     from kgreason.engine.limits import Limits
+    from kgreason.engine.post import apply_posts
     from kgreason.engine.seminaive import evaluate
     from kgreason.graph.io.load import load_facts
 
@@ -120,7 +122,74 @@ def reason(
     facts = load_facts(program, data or {}, progress)
     goals = [outputs] if isinstance(outputs, str) else outputs
     result = evaluate(program, facts, goals=goals, limits=limits or Limits(), progress=progress)
-    return Reasoned(result.facts, result.stats)
+    return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
+
+
+def explain(
+    rules: Rules,
+    goal: str,
+    data: Mapping[str, Any] | None = None,
+    *,
+    most: int = 1,
+    limits: Limits | None = None,
+    progress: Progress = SILENT,
+) -> Explanation:
+    """Tell why a fact holds, by a proof of least height, or why it does not.
+
+    Parameters
+    ----------
+    goal
+        An atom such as ``control("a", "b")``; variables fit any value.
+    most
+        Number of facts that are proved where several fit.
+
+    Raises
+    ------
+    ProgramError, DataError, EvaluationError
+        If the rules, the data, the goal or their meeting are at fault.
+
+    Examples
+    --------
+    >>> closure = "reach(X, Y) :- edge(X, Y). reach(X, Z) :- reach(X, Y), edge(Y, Z)."
+    >>> found = explain(closure, 'reach("a", "c")', {"edge": [("a", "b"), ("b", "c")]})
+    >>> found.holds, found.proofs[0].height
+    (True, 2)
+    """
+    from kgreason.engine.limits import Limits
+    from kgreason.explain.explanation import explain_fact
+    from kgreason.graph.io.load import load_facts
+    from kgreason.graph.io.origin import sources
+
+    program = load(rules)
+    facts = load_facts(program, data or {}, progress)
+    progress.step("Explaining")
+    lookup = sources(program, data or {})
+    return explain_fact(program, facts, goal, most=most, limits=limits or Limits(), sources=lookup)
+
+
+def format_file(path: str | Path, *, write: bool = True) -> bool:
+    """Format a rule file; returns whether that changes it.
+
+    Parameters
+    ----------
+    write
+        Whether to write the result, in place of the file.
+
+    Raises
+    ------
+    ProgramError
+        If the file cannot be read or parsed; it stays as it is.
+    """
+    from kgreason.analysis.check import read_file
+    from kgreason.lang.format import format_text
+    from kgreason.output.place import replacing
+
+    text = read_file(path)
+    formatted = format_text(text, str(path))
+    if write and formatted != text:
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(formatted, encoding="utf-8", newline="")
+    return formatted != text
 
 
 def anonymize(

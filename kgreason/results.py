@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+
+from kgreason.lang.values import plain
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+    from kgreason.analysis.checked import CheckedProgram
     from kgreason.anonymizers.base import Release
     from kgreason.assess.fidelity import Fidelity
     from kgreason.assess.utility import Utility
     from kgreason.assess.verify import Verdict
     from kgreason.engine.seminaive import Stats
     from kgreason.engine.table import Facts
+    from kgreason.errors import Diagnostic
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.lang.values import Value
 
 
 @dataclass(frozen=True)
 class Reasoned:
-    """Derived facts by output predicate, and what it took to derive them."""
+    """Derived facts by output predicate, and what it took to derive them.
+
+    Attributes
+    ----------
+    facts, stats
+        The facts, as ``@post`` wants them, and counts and times.
+    warnings
+        What the evaluation had to say, such as a chase that was cut off.
+    program
+        The rules.
+    """
 
     facts: Facts
     stats: Stats
+    warnings: tuple[Diagnostic, ...]
+    program: CheckedProgram
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -43,11 +59,22 @@ class Reasoned:
         """
         return list(self.facts.rows(predicate))
 
-    def to_arrow(self, predicate: str) -> pyarrow.Table:
-        """Facts of a predicate as an Arrow table with columns ``c1, c2, ...``."""
-        from kgreason.graph.interchange import facts_to_arrow
+    def as_dict(self, predicates: Sequence[str]) -> dict[str, Any]:
+        """Ready for JSON: counts of all predicates, facts of some; `format` is the version of this layout.
 
-        return facts_to_arrow(self.facts, predicate)
+        Dates and labelled nulls are strings, lists and sets arrays.
+        """
+        facts = {p: [[plain(value) for value in row] for row in self.facts.rows(p)] for p in predicates}
+        counts = {p: self.facts.count(p) for p in self.predicates}
+        return {"format": 1, "counts": counts, "facts": facts, "stats": asdict(self.stats)}
+
+    def to_arrow(self, predicate: str) -> pyarrow.Table:
+        """Facts of a predicate as an Arrow table; columns are named as head variables where the rules agree."""
+        from kgreason.graph.interchange import facts_to_arrow
+        from kgreason.output.names import column_names
+
+        arity = self.facts.tables[predicate].arity
+        return facts_to_arrow(self.facts, predicate, column_names(self.program, predicate, arity))
 
     def to_pandas(self, predicate: str) -> pandas.DataFrame:
         """Facts of a predicate as a pandas frame (needs pandas)."""

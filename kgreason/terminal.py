@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -101,11 +101,11 @@ def source_of(file: Path) -> str | None:
         return None
 
 
-def print_facts(facts: Facts) -> None:
+def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
     """Print facts as clauses: all of them into a pipe or file, the first few of each predicate on a terminal."""
     from kgreason.lang.ast import Atom, Constant
 
-    for predicate in facts.tables:
+    for predicate in predicates:
         limit = SHOWN if sys.stdout.isatty() else None
         for number, row in enumerate(facts.rows(predicate)):
             if number == limit:

@@ -33,6 +33,7 @@ class Oblivious:
         self.facts: dict[Fact, None] = {(p, tuple(row)): None for p, rows in facts.items() for row in rows}
         self.facts |= {(a.predicate, tuple(t.value for t in a.terms)): None for a in program.facts}
         self.nulls: dict[object, Null] = {}
+        self.last = max((v.number for _, row in self.facts for v in row if isinstance(v, Null)), default=0)
         self.most = most
         self.complete = False
 
@@ -94,8 +95,12 @@ class Oblivious:
 
     def head(self, rule: CheckedRule, binding: Binding) -> Fact:
         for invention in rule.inventions:
-            key = (invention.function, *sorted(binding.items(), key=lambda item: item[0]))
-            binding = {**binding, invention.variable: self.nulls.setdefault(key, Null(len(self.nulls) + 1))}
+            made = {i.variable for i in rule.inventions}
+            key = (invention.function, *sorted(((v, x) for v, x in binding.items() if v not in made), key=operator.itemgetter(0)))
+            if key not in self.nulls:
+                self.last += 1
+                self.nulls[key] = Null(self.last)
+            binding = {**binding, invention.variable: self.nulls[key]}
         row = tuple(t.value if isinstance(t, Constant) else binding[t.name] for t in rule.head.terms)
         return rule.head.predicate, row
 

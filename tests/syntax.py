@@ -11,6 +11,7 @@ from kgreason.lang.ast import (
     Annotation,
     Atom,
     Binary,
+    BodyItem,
     Call,
     Clause,
     Collection,
@@ -46,18 +47,21 @@ CONSTANTS = st.builds(
 TERMS = VARIABLES | CONSTANTS
 
 
-def _negatable(node: Expression) -> bool:
-    return not isinstance(node, Constant) or type(node.value) not in (int, float)  # these make a number
-
-
-def _remainder(node: Binary) -> bool:
-    """Beside other things than numbers, variables and brackets, ``%`` starts a comment."""
-    return node.operator != "%" or not any(
+def _binary(operator: str, left: Expression, right: Expression) -> Expression:
+    """Beside other things than numbers, variables and brackets, ``%`` would start a comment."""
+    odd = operator == "%" and any(
         isinstance(side, Collection | Skolem)
         or (isinstance(side, Unary) and not isinstance(side.operand, Variable | Binary))
         or (isinstance(side, Constant) and type(side.value) not in (int, float))
-        for side in (node.left, node.right)
+        for side in (left, right)
     )
+    return Binary("-" if odd else operator, left, right)
+
+
+def _minus(operand: Expression) -> Expression:
+    """Minus and a number make a number."""
+    number = isinstance(operand, Constant) and type(operand.value) in (int, float)
+    return operand if number else Unary("-", operand)
 
 
 def _larger(smaller: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
@@ -65,10 +69,10 @@ def _larger(smaller: st.SearchStrategy[Expression]) -> st.SearchStrategy[Express
         ["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "in", "!in"]
     )
     several = st.lists(smaller, max_size=3).map(tuple)
-    functions = st.sampled_from(["if", "contains", "math:abs", "type:as_int", "llm:f", "in"])
+    functions = st.sampled_from(["if", "contains", "math:abs", "type:as_int", "llm:f"])
     return (
-        st.builds(Binary, operators, smaller, smaller).filter(_remainder)
-        | st.builds(Unary, st.just("-"), smaller.filter(_negatable))
+        st.builds(_binary, operators, smaller, smaller)
+        | st.builds(_minus, smaller)
         | st.builds(Unary, st.just("!"), smaller)
         | st.builds(Collection, st.sampled_from(["list", "set"]), several)
         | st.builds(Skolem, st.sampled_from(["f", "t", "newId_1"]), several)
@@ -76,8 +80,26 @@ def _larger(smaller: st.SearchStrategy[Expression]) -> st.SearchStrategy[Express
     )
 
 
-EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(TERMS, _larger, max_leaves=8)
-_CONDITIONS = EXPRESSIONS.filter(lambda e: not isinstance(e, Call))  # in a body, a call is an atom
+_RECURSIVE = st.recursive(TERMS, _larger, max_leaves=8)
+
+
+@st.composite  # these two keep what hypothesis prints of the strategies short
+def _expressions(draw: st.DrawFn) -> Expression:
+    return draw(_RECURSIVE)
+
+
+@st.composite
+def _items(draw: st.DrawFn) -> BodyItem:
+    return draw(ITEMS)
+
+
+def _condition(expression: Expression) -> BodyItem:
+    if isinstance(expression, Call):
+        return Atom(expression.function, expression.arguments)
+    return Condition(expression)
+
+
+EXPRESSIONS = _expressions()
 ATOMS = st.builds(Atom, NAMES, st.lists(TERMS | EXPRESSIONS, max_size=3).map(tuple))
 AGGREGATES = st.builds(
     Aggregate,
@@ -89,9 +111,9 @@ ITEMS = (
     ATOMS
     | st.builds(Negation, ATOMS)
     | st.builds(Equation, EXPRESSIONS, EXPRESSIONS | AGGREGATES)
-    | st.builds(Condition, _CONDITIONS)
+    | EXPRESSIONS.map(_condition)
 )
-BODIES = st.lists(ITEMS, min_size=1, max_size=4).map(tuple)
+BODIES = st.lists(_items(), min_size=1, max_size=4).map(tuple)
 HEADS = st.lists(ATOMS, min_size=1, max_size=2).map(tuple)
 
 
@@ -119,8 +141,6 @@ PROGRAMS = st.lists(CLAUSES.map(lambda c: (c,)) | _labelled(), max_size=4).map(
     lambda groups: Program(tuple(clause for group in groups for clause in group))
 )
 
-PIECES = st.sampled_from(
-    [*list('pX_()[]{}<>,.;:-=!&|+*/%@#$"\\\n1 '), "${", ":-", "<-", "not", "in", "0.", "\x00", "é"]
-    + ["#F", "#f(", "2024-02-30", "2024-02-29 10:00", "%%", "@label", "msum(", "in {", "\ud800"]
-)
+_WORDS = "${ :- <- not in 0. #F #f( 2024-02-30 2024-02-29 %% @label msum( {1, in( 1e9 math: \x00 \ud800 é \n"
+PIECES = st.sampled_from([*'pX_()[]{}<>,.;:-=!&|+*/%@#$"\\1 ', *_WORDS.split(" ")])
 """Pieces of text that mean something, or all but."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kgreason.analysis.check import check_file, examine_file, load_file, load_text
 from kgreason.errors import Diagnostic, ProgramError
@@ -186,6 +188,24 @@ def test_annotations_are_checked_beside_syntax_errors() -> None:
         '@bind("p","cvs","",""). p(X :- q(X). @outptu("p"). @post("p","lmit(3)"). @qbind("p","csv","","x").'
     )
     assert codes(text) == ["E307", "E001", "E301", "E310", "E307"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text("orderbylimtcnaguqxp(),<>[]-0123 '=;", max_size=30), st.text("csvqlite ',=;\"x", max_size=20))
+def test_any_annotation_is_read_or_diagnosed(post: str, source: str) -> None:
+    quoted = source.replace('"', '""')
+    codes(
+        f'@post("q", "{post}"). @bind("p", "csv {quoted}", "", "f"). @qbind("p", "{quoted}", "", "s"). q(X) :- p(X).'
+    )
+
+
+def test_long_annotations_take_no_time() -> None:
+    assert codes(
+        f'@post("q", "limit{" " * 100_000}x"). @bind("p", "csv {" " * 100_000}=", "", "f"). q(X) :- p(X).'
+    ) == [
+        "E310",
+        "E302",
+    ]
 
 
 def write(folder: Path, **texts: str) -> Path:

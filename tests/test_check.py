@@ -421,6 +421,38 @@ of its rules, and either always the greatest value or always the least
   note: `X in [1, 2]` and `X in {1, 2}` test whether X is one of the elements
   help: write `X != 3`""",
     ),
+    "E124": (
+        """q(1). p(Y) :- q(X), Y = 2024-01-15 - X, Z = {X} + {1}, "1" < 2, V = X * "2", W = "n" + X % 2.""",
+        """\
+<text>:1:25: error[E124]: `-` takes numbers, and `2024-01-15` is a date
+  1 | q(1). p(Y) :- q(X), Y = 2024-01-15 - X, Z = {X} + {1}, "1" < 2, V = X * "2", W = "n" + X % 2.
+    |                         ^^^^^^^^^^
+  note: arithmetic is for numbers; `+` joins strings and lists as well
+  help: write `diff(A, B)` for the days from B to A
+
+<text>:1:45: error[E124]: `+` takes no dates or sets, and `{X}` is a set
+  1 | q(1). p(Y) :- q(X), Y = 2024-01-15 - X, Z = {X} + {1}, "1" < 2, V = X * "2", W = "n" + X % 2.
+    |                                             ^^^
+  note: `+` adds two numbers, or joins two strings or two lists
+
+<text>:1:62: error[E124]: `<` takes a string here, and `2` is an int
+  1 | q(1). p(Y) :- q(X), Y = 2024-01-15 - X, Z = {X} + {1}, "1" < 2, V = X * "2", W = "n" + X % 2.
+    |                                                              ^
+  note: an order is within one type; integers and doubles compare
+  help: write `as_string(2)`
+
+<text>:1:73: error[E124]: `*` takes numbers, and `"2"` is a string
+  1 | q(1). p(Y) :- q(X), Y = 2024-01-15 - X, Z = {X} + {1}, "1" < 2, V = X * "2", W = "n" + X % 2.
+    |                                                                         ^^^
+  note: arithmetic is for numbers; `+` joins strings and lists as well
+  help: write `as_int("2")` or `as_double("2")`
+
+<text>:1:88: error[E124]: `+` takes a string here, and `X % 2` is a number
+  1 | q(1). p(Y) :- q(X), Y = 2024-01-15 - X, Z = {X} + {1}, "1" < 2, V = X * "2", W = "n" + X % 2.
+    |                                                                                        ^^^^^
+  note: `+` adds two numbers, or joins two strings or two lists
+  help: write `as_string(X % 2)`""",
+    ),
     "E202": (
         "q(1). p(Y) :- q(X), Y = llm:ask(X), Z = strng:concat(X).",
         """\

@@ -359,7 +359,7 @@ def test_a_chain_of_three_thousand_parameters() -> None:
 
 def test_parameters_that_double_themselves() -> None:
     text = '@param("a0", "ha").' + "".join(f'@param("a{i + 1}", "${{a{i}}}${{a{i}}}").' for i in range(64))
-    with pytest.raises(ProgramError, match="E019.*parameters make this string longer than 1,000,000"):
+    with pytest.raises(ProgramError, match=r"E019.*parameters make this string longer than 1,000,000"):
         parse(text)
 
 
@@ -505,6 +505,156 @@ ERRORS = {
     |         ^^^
   note: arguments of annotations are strings, numbers, booleans, dates and bare words""",
     ),
+    "E003 NUL": (
+        'p("a").\nq("\0").',
+        """\
+<text>:2:4: error[E003]: the character U+0000 has no meaning here
+  2 | q(" ").
+    |    ^
+  note: rules are text: they hold neither NUL nor halves of surrogate pairs
+  help: if the file is UTF-16, save it as UTF-8""",
+    ),
+    "E003 surrogate": (
+        "% \ud83d!\np(1).",
+        """\
+<text>:1:3: error[E003]: the character U+D83D has no meaning here
+  1 | %  !
+    |   ^
+  note: rules are text: they hold neither NUL nor halves of surrogate pairs""",
+    ),
+    "E014 day": (
+        "p(2023-02-29).",
+        """\
+<text>:1:3: error[E014]: there is no date 2023-02-29
+  1 | p(2023-02-29).
+    |   ^^^^^^^^^^
+  note: the days of February 2023 run from 01 to 28""",
+    ),
+    "E014 month": (
+        "p(X) :- q(X), X > 2023-13-01.",
+        """\
+<text>:1:19: error[E014]: there is no date 2023-13-01
+  1 | p(X) :- q(X), X > 2023-13-01.
+    |                   ^^^^^^^^^^
+  note: a date is written year-month-day, and months run from 01 to 12""",
+    ),
+    "E014 year": (
+        "p(0000-01-01).",
+        """\
+<text>:1:3: error[E014]: there is no date 0000-01-01
+  1 | p(0000-01-01).
+    |   ^^^^^^^^^^
+  note: years run from 0001 to 9999""",
+    ),
+    "E014 time": (
+        "p(2023-01-01 10:60:00).",
+        """\
+<text>:1:3: error[E014]: there is no date 2023-01-01 10:60:00
+  1 | p(2023-01-01 10:60:00).
+    |   ^^^^^^^^^^^^^^^^^^^
+  note: hours run from 00 to 23, minutes and seconds from 00 to 59""",
+    ),
+    "E014 zone": (
+        "p(2023-01-01T10:00+01:00).",
+        """\
+<text>:1:3: error[E014]: the date 2023-01-01T10:00+01:00 has a time zone
+  1 | p(2023-01-01T10:00+01:00).
+    |   ^^^^^^^^^^^^^^^^^^^^^^
+  note: a date is a day, or a day and a time without a zone, exact to microseconds
+  help: write 2023-01-01T10:00""",
+    ),
+    "E014 digits": (
+        "p(2023-01-01 10:00:00.1234567).",
+        """\
+<text>:1:3: error[E014]: the date 2023-01-01 10:00:00.1234567 has more than six digits of a second
+  1 | p(2023-01-01 10:00:00.1234567).
+    |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  note: a date is a day, or a day and a time without a zone, exact to microseconds
+  help: write 2023-01-01 10:00:00.123456""",
+    ),
+    "E015": (
+        '@param("x", 1).\n@param("a", "${x}${b}").\n@param("b", "${c}").\n@param("c", "<${a}>").\np("${a}").',
+        """\
+<text>:2:1: error[E015]: the parameter 'a' needs itself: a -> b -> c -> a
+  2 | @param("a", "${x}${b}").
+    | ^^^^^^^^^^^^^^^^^^^^^^^
+  <text>:3:1: 'b' is in the circle
+  3 | @param("b", "${c}").
+    | ^^^^^^^^^^^^^^^^^^^
+  <text>:4:1: 'c' is in the circle
+  4 | @param("c", "<${a}>").
+    | ^^^^^^^^^^^^^^^^^^^^^
+  note: the value of a parameter may hold other parameters, but not in a circle
+  help: give one of them a value without `${...}`""",
+    ),
+    "E015 itself": (
+        '@param("a", ${a}). p(${a}).',
+        """\
+<text>:1:1: error[E015]: the parameter 'a' needs itself: a -> a
+  1 | @param("a", ${a}). p(${a}).
+    | ^^^^^^^^^^^^^^^^^
+  note: the value of a parameter may hold other parameters, but not in a circle
+  help: give one of them a value without `${...}`""",
+    ),
+    "E016 mixed": (
+        "p(X), X = Y :- q(X, Y).",
+        """\
+<text>:1:7: error[E016]: `X = Y` must stand alone in its head
+  1 | p(X), X = Y :- q(X, Y).
+    |       ^^^^^
+  note: a head is one or more atoms, or one equality `X = Y`, or `#F`
+  help: write a second clause with the same body""",
+    ),
+    "E016 mixed constraint": (
+        "#F, p(X) :- q(X).",
+        """\
+<text>:1:1: error[E016]: `#F` must stand alone in its head
+  1 | #F, p(X) :- q(X).
+    | ^^
+  note: a head is one or more atoms, or one equality `X = Y`, or `#F`
+  help: write a second clause with the same body""",
+    ),
+    "E016 false": (
+        "false :- p(X).",
+        """\
+<text>:1:1: error[E016]: `false` cannot be a head
+  1 | false :- p(X).
+    | ^^^^^
+  note: a constraint `#F :- body` says that the body must never hold
+  help: did you mean `#F`?""",
+    ),
+    "E016 true": (
+        "#T :- p(X).",
+        """\
+<text>:1:1: error[E016]: `#T` cannot be a head
+  1 | #T :- p(X).
+    | ^^
+  note: a constraint `#F :- body` says that the body must never hold""",
+    ),
+    "E017": (
+        "X = Y.",
+        """\
+<text>:1:1: error[E017]: the equality `X = Y` has no body
+  1 | X = Y.
+    | ^^^^^
+  note: `X = Y :- body` makes X and Y one value wherever the body holds""",
+    ),
+    "E017 constraint": (
+        "#F.",
+        """\
+<text>:1:1: error[E017]: the constraint `#F` has no body
+  1 | #F.
+    | ^^
+  note: `#F :- body` says that the body must never hold""",
+    ),
+    "E018": (
+        '@label("one"). p(1).',
+        """\
+<text>:1:1: error[E018]: this label names no rule
+  1 | @label("one"). p(1).
+    | ^^^^^^^^^^^^^
+  note: `@label("name")` names the rule, equality or constraint right after it""",
+    ),
     "E306": (
         '@param("limit", 3). p(${limt}).',
         """\
@@ -523,6 +673,27 @@ def test_error(name: str) -> None:
     with pytest.raises(ProgramError) as caught:
         parse(text)
     assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("X == Y :- p(X,Y).", "an equality is written `X = Y :- ...`, with two variables"),
+        ("X = 1 :- p(X).", "an equality is written `X = Y :- ...`, with two variables"),
+        ("X != Y :- p(X,Y).", "an equality is written `X = Y :- ...`, with two variables"),
+        ("False :- p(X).", "did you mean `#F`?"),
+        (":- p(X).", "a constraint is written `#F :- ...`"),
+        ("Control :- p(X).", "predicates begin with a small letter: `control`"),
+        ("Control(X) :- p(X).", "predicates begin with a small letter: `control(`"),
+        ("p(X) :- q(X), X not in {1}.", "write `!in`"),
+        ("p(X) :- q(X), X in (1,2).", "a set is written `{1, 2}`, a list `[1, 2]`"),
+        ("p(X) :- q(X), X in {1,2.", "a bracket is still open"),
+    ],
+)
+def test_hints(text: str, hint: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse(text)
+    assert [d.hint for d in caught.value.diagnostics] == [hint]
 
 
 @pytest.mark.parametrize(
@@ -570,6 +741,13 @@ def test_deep_nesting_is_a_diagnostic(text: str) -> None:
 def test_integer_of_ten_thousand_digits() -> None:
     with pytest.raises(ProgramError, match="E005"):
         parse(f"p({'9' * 10_000}).")
+
+
+def test_reading_stops_after_a_thousand_errors() -> None:
+    program, found = read("p(;).\n" * 2_000 + "q(1).")
+    assert len(found) == 1_001
+    assert found[-1].render() == "<text>:1001:1: error[E019]: reading stops here, after 1,000 errors"
+    assert program.clauses == ()
 
 
 def test_ten_thousand_facts() -> None:

@@ -123,6 +123,13 @@ def test_no_warning_where_the_chase_ends() -> None:
     assert "W509" not in codes(program)
 
 
+def test_what_is_left_of_a_program_may_be_warded() -> None:
+    program = load_text("p(X, Y) :- e(X). e(Y) :- p(X, Y). s(X, Y) :- e(X), e(Y). e(1).")
+    assert program.restricted(["s"]).wardedness == program.wardedness
+    assert program.restricted(["p"]).wardedness.fragment == "linear"
+    assert program.restricted(["p"]).wardedness.warded
+
+
 @pytest.mark.parametrize(
     ("body", "joined"),
     [

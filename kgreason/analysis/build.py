@@ -28,6 +28,7 @@ from kgreason.lang.ast import (
     BodyItem,
     Call,
     Condition,
+    Constant,
     Constraint,
     Equality,
     Fact,
@@ -150,7 +151,12 @@ def _facts(
     for clause in program.clauses:
         if not isinstance(clause, Fact):
             continue
-        free = next((v for a in clause.atom.arguments for v in variables(a)), None)
+        arguments = clause.atom.arguments
+        constants = tuple(a for a in arguments if isinstance(a, Constant))
+        if len(constants) == len(arguments):
+            facts.setdefault(CheckedAtom(clause.atom.predicate, constants, clause.atom.span))
+            continue
+        free = next((v for a in arguments for v in variables(a)), None)
         if free:
             _not_ground(free, findings)
             continue

@@ -36,25 +36,10 @@ def check_call(call: Call, findings: Findings) -> bool:
         given, wanted = static_type(argument), found.parameter(i)
         if plain_name(call.function) == "contains" and i == 0 and given not in (None, *_HOLDERS):
             wanted = "collection"
-        if not _fits(given, wanted):
+        if not fits(given, wanted):
             fine = False
             _misfit(call, i, wanted, str(given), found, findings)
     return fine
-
-
-def check_membership(node: Binary, findings: Findings) -> bool:
-    """Whether ``in`` and ``!in`` have a list or a set on the right."""
-    given = static_type(node.right)
-    if _fits(given, "collection"):
-        return True
-    findings.add(
-        "E123",
-        f"`{node.operator}` takes a list or a set, and `{node.right}` is {_article(str(given))}",
-        node.right.span,
-        note="`X in [1, 2]` and `X in {1, 2}` test whether X is one of the elements",
-        hint=f"write `{node.left} {'==' if node.operator == 'in' else '!='} {node.right}`",
-    )
-    return False
 
 
 def shown(name: str, found: Signature) -> str:
@@ -113,7 +98,8 @@ def _joined(nodes: tuple[Expression, ...]) -> str | None:
     return "number" if None not in types and types <= _NUMBERS else None
 
 
-def _fits(given: str | None, wanted: str) -> bool:
+def fits(given: str | None, wanted: str) -> bool:
+    """Whether a value of a type (`None`: unknown) can be an argument of another."""
     if given is None or wanted in ("any", given):
         return True
     if wanted == "collection":
@@ -123,16 +109,17 @@ def _fits(given: str | None, wanted: str) -> bool:
     return wanted == "int" and given == "number"
 
 
-def _article(kind: str) -> str:
+def article(kind: str) -> str:
+    """Write a type within a sentence."""
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _misfit(call: Call, position: int, wanted: str, given: str, found: Signature, findings: Findings) -> None:
     argument = call.arguments[position]
-    taken = {"collection": "a string, a list or a set"}.get(wanted, _article(wanted))
+    taken = {"collection": "a string, a list or a set"}.get(wanted, article(wanted))
     findings.add(
         "E123",
-        f"`{call.function}` takes {taken} as argument {position + 1}, and `{argument}` is {_article(given)}",
+        f"`{call.function}` takes {taken} as argument {position + 1}, and `{argument}` is {article(given)}",
         argument.span,
         note=f"the function is {shown(call.function, found)}",
         hint=_cast(argument, wanted, given),

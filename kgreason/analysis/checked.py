@@ -379,9 +379,17 @@ class CheckedProgram:
             for rule in stratum.rules:  # members of one component need each other
                 needed.update(a.predicate for a in (*rule.positives, *rule.negatives))
             strata.append(stratum)
+        strata.reverse()
+        found = self.wardedness
+        if not found.warded or found.harmful_joins:  # what is left may be warded
+            from kgreason.analysis.affected import nullable_inputs
+            from kgreason.analysis.warded import wardedness
+
+            found = wardedness(strata, nullable_inputs((*self.binds, *self.queries_bound), self.arities))
         return replace(
             self,
             facts=tuple(a for a in self.facts if a.predicate in needed),
-            strata=tuple(reversed(strata)),
+            strata=tuple(strata),
             outputs=goals,
+            wardedness=found,
         )

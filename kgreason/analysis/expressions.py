@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from kgreason.analysis.calls import check_call, check_membership, static_type
+from kgreason.analysis.calls import check_call, static_type
 from kgreason.analysis.findings import Findings
+from kgreason.analysis.operands import check_membership, check_operands
 from kgreason.lang.ast import (
     Aggregate,
     Binary,
@@ -130,6 +131,8 @@ def supported(node: Expression, findings: Findings) -> bool:
                 fine &= check_call(part, findings)
             case Binary() if part.operator in MEMBERSHIP:
                 fine &= check_membership(part, findings)
+            case Unary() | Binary():
+                fine &= check_operands(part, findings)
     return fine
 
 

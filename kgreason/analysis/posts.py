@@ -44,12 +44,13 @@ def read_posts(clause: Annotation, findings: Findings) -> list[Post]:
 
     Positions are checked against the arity by `check_posts`.
     """
-    predicate, text = (str(a.value) for a in clause.arguments)
+    predicate, given = (str(a.value) for a in clause.arguments)
+    text = " ".join(given.split())
     posts, end = [], 0
-    while end < len(text) or not text.strip():
+    while end < len(text) or not text:
         match = _OPERATION.match(text, end)
-        if match is None or not text.strip():
-            _report(clause, "E310", f"@post: `{text[end:].strip()}` is no operation", findings, _LISTED)
+        if match is None:
+            _report(clause, "E310", f"@post: `{text[end:].strip()[:60]}` is no operation", findings, _LISTED)
             break
         post = _operation(clause, predicate, match[1], match[2], findings)
         if post is not None:

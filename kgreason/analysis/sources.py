@@ -64,9 +64,7 @@ def _source(
     options: dict[str, str] = {}
     rest = words[1].strip() if len(words) > 1 else ""
     end = 0
-    for match in _OPTION.finditer(rest):
-        if match.start() != end:
-            break
+    while match := _OPTION.match(rest, end):
         value = match[2]
         options[match[1]] = value[1:-1] if value[:1] in ("'", '"') and len(value) > 1 else value
         end = match.end()

@@ -12,7 +12,7 @@ from kgreason.analysis.warded import Warding, endless, ward_rule
 
 _NOTE = (
     "a rule is warded if its dangerous variables (nulls in the body and in the head) stand in one body atom that "
-    "shares no nulls with the others; without that the chase might never end, so nulls are nested to a limited depth"
+    "shares no nulls with the others; without that the chase might never end, so nulls are nested to a depth (--depth)"
 )
 
 

@@ -25,7 +25,9 @@ app = typer.Typer(
 )
 for command in (
     reasoning.check,
+    reasoning.fmt,
     reasoning.reason,
+    reasoning.explain,
     releasing.anonymize,
     releasing.verify,
     releasing.score,

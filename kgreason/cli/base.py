@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
 
-from kgreason.errors import KgreasonError, render_all
+from kgreason.errors import Diagnostic, KgreasonError, render_all
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -59,9 +59,14 @@ def load_rules(rules: Path, functions: Sequence[Path] | None = None) -> CheckedP
     for file in functions or ():
         load_functions(file)
     program = load(rules)
-    if program.warnings:
-        print(render_all(program.warnings, program.text), file=sys.stderr)
+    warn(program.warnings, program)
     return program
+
+
+def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:
+    """Print warnings on standard error."""
+    if warnings:
+        print(render_all(warnings, program.sources), file=sys.stderr)
 
 
 def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:

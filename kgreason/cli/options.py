@@ -21,6 +21,15 @@ FunctionFiles = Annotated[
     list[Path] | None,
     typer.Option("--functions", metavar="FILE.py", help="Python file with @kgreason.function definitions."),
 ]
+DEPTH = 3
+Depth = Annotated[
+    int,
+    typer.Option(
+        "--depth",
+        min=0,
+        help="How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
+    ),
+]
 K = Annotated[int, typer.Option("-k", min=2, help="Number of places that look the same, 2 or more.")]
 X = Annotated[
     int,

@@ -1,15 +1,14 @@
-"""Commands about rules: check, reason."""
+"""Commands about rules: check, fmt, reason, explain."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kgreason.cli.base import counted, guarded, load_rules, print_json, sources
-from kgreason.cli.options import AsJson, DataFiles, FunctionFiles, RulesFile
+from kgreason.cli.base import counted, guarded, load_rules, print_json, sources, warn
+from kgreason.cli.options import DEPTH, AsJson, DataFiles, Depth, FunctionFiles, RulesFile
 from kgreason.errors import render_all
 
 
@@ -33,6 +32,23 @@ def check(
 
 
 @guarded
+def fmt(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files.")],
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Change nothing; name the files that would change, and exit with 1."),
+    ] = False,
+) -> int:
+    """Format rule files in place; meaning and comments stay."""
+    from kgreason.api import format_file
+
+    changed = [file for file in files if format_file(file, write=not check)]
+    for file in changed:
+        print(f"{file}: {'would change' if check else 'formatted'}")
+    return int(check and bool(changed))
+
+
+@guarded
 def reason(
     rules: RulesFile,
     data: DataFiles = None,
@@ -41,32 +57,80 @@ def reason(
         typer.Option("--output", metavar="PRED", help="Derive PRED; default: every @output."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write PRED.csv files into DIR.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Write a file per predicate into DIR, whatever @bind says."
+        ),
     ] = None,
+    format: Annotated[
+        str, typer.Option("--format", help="Of the files in DIR: csv, tsv, parquet, json, graphml or rdf.")
+    ] = "csv",
+    depth: Depth = DEPTH,
     functions: FunctionFiles = None,
     stats: Annotated[bool, typer.Option("--stats", help="Print counts and times.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Derive facts from rules and data."""
     from kgreason import api
-    from kgreason.publication import write_facts
+    from kgreason.engine.limits import Limits
+    from kgreason.output.write import write_facts, write_targets
     from kgreason.terminal import print_facts, print_stats, progress
 
     program = load_rules(rules, functions)
     with progress() as shown:
-        result = api.reason(program, sources(data), outputs=output or None, progress=shown)
-        if out is not None:
-            write_facts(out, result.facts)
+        result = api.reason(
+            program, sources(data), outputs=output or None, limits=Limits(depth=depth), progress=shown
+        )
+        if out is None:
+            written = write_targets(program, result.facts)
+        else:
+            written = write_facts(out, result.facts, format, program)
+    warn(result.warnings, program)
+    unwritten = [p for p in result.predicates if p not in dict(written)]
     if as_json:
-        facts = {p: result.rows(p) for p in result.predicates} if out is None else {}
-        counts = {p: result.facts.count(p) for p in result.predicates}
-        print_json({"format": 1, "counts": counts, "facts": facts, "stats": asdict(result.stats)})
+        print_json(result.as_dict(unwritten))
         return 0
-    if out is None:
-        print_facts(result.facts)
-    else:
-        for predicate in result.predicates:
-            print(f"{out / predicate}.csv: {counted(result.facts.count(predicate), 'fact')}")
+    print_facts(result.facts, unwritten)
+    for predicate, target in written:
+        print(f"{target.path}: {counted(result.facts.count(predicate), 'fact')}")
     if stats:
         print_stats(result.stats)
     return 0
+
+
+@guarded
+def explain(
+    rules: RulesFile,
+    goal: Annotated[
+        str,
+        typer.Argument(
+            metavar="FACT", help='What to explain: \'control("a", "b")\'; variables fit any value.'
+        ),
+    ],
+    data: DataFiles = None,
+    most: Annotated[
+        int, typer.Option("--most", min=1, help="How many facts to explain where several fit.")
+    ] = 1,
+    levels: Annotated[
+        int | None, typer.Option("--levels", min=1, help="Show so many levels of the proof.")
+    ] = None,
+    depth: Depth = DEPTH,
+    functions: FunctionFiles = None,
+    as_json: AsJson = False,
+    dot: Annotated[bool, typer.Option("--dot", help="Print a graph for Graphviz.")] = False,
+) -> int:
+    """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
+    from kgreason import api
+    from kgreason.engine.limits import Limits
+    from kgreason.terminal import progress
+
+    program = load_rules(rules, functions)
+    with progress() as shown:
+        found = api.explain(
+            program, goal, sources(data), most=most, limits=Limits(depth=depth), progress=shown
+        )
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        print(found.as_dot() if dot else found.as_text(levels))
+    return int(not found.holds)

@@ -36,7 +36,7 @@ def compile_call(scope: Scope, node: Call) -> Compiled:
     kind = _result(given, kinds)
     if given.call is not None:
         user = partial(_user, scope, node.function, given)
-        return kind, scope.pointwise(kind, user, operands, node)
+        return kind, scope.pointwise(kind, user, operands, node.arguments, node)
     if name == "if":
         condition = scope.condition(node.arguments[0])
         return kind, _choice(kind, condition, *(scope.widened(o, kind) for o in operands[1:]))
@@ -46,7 +46,8 @@ def compile_call(scope: Scope, node: Call) -> Compiled:
     if quick is not None:
         return kind, quick
     scalar = partial(_scalar, name, given)
-    return kind, scope.pointwise(kind, _doubling(scalar) if _mixes(given, kind) else scalar, operands, node)
+    compute = _doubling(scalar) if _mixes(given, kind) else scalar
+    return kind, scope.pointwise(kind, compute, operands, node.arguments, node)
 
 
 def _result(given: Signature, kinds: Sequence[Kind]) -> Kind:

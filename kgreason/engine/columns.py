@@ -90,3 +90,8 @@ def distinct(columns: Sequence[Codes]) -> tuple[list[Codes], npt.NDArray[np.intp
 def decoded(kinds: Sequence[Kind], columns: Sequence[Codes], symbols: Symbols) -> list[list[Value]]:
     """Python values of some columns."""
     return [decode(k, c, symbols) for k, c in zip(kinds, columns, strict=True)]
+
+
+def to_doubles(values: Sequence[Value]) -> list[Value]:
+    """The same values, with a double for each integer."""
+    return [float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]

@@ -11,13 +11,25 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedRule, Invention
 from kgreason.engine.calls import compile_call
-from kgreason.engine.columns import Function, Values, code, coded, decoded, distinct, dtype, encoded, widened
+from kgreason.engine.columns import (
+    Function,
+    Values,
+    code,
+    coded,
+    decoded,
+    distinct,
+    dtype,
+    encoded,
+    to_doubles,
+    widened,
+)
 from kgreason.engine.functions import LARGEST, SMALLEST, Refusal, arithmetic, compare, make_set, member, truth
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Unary, Variable
 from kgreason.lang.values import Null, Value
+from kgreason.plan.doubles import VariableKinds, gives_double
 from kgreason.plan.place import variables
 from kgreason.plan.types import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, join, kind_of
 
@@ -72,6 +84,7 @@ class Scope:
         self.symbols = symbols
         self.rule = rule
         self.nulls = nulls
+        self.doubles = kinds.doubles if isinstance(kinds, VariableKinds) else frozenset()
 
     def compile(self, node: Expression) -> Compiled:
         """Kind of an expression and the function that computes it."""
@@ -98,8 +111,12 @@ class Scope:
             case Collection():
                 elements = [self.compile(e) for e in node.elements]
                 if node.kind == "list":
-                    return Kind.LIST, self.pointwise(Kind.LIST, lambda *values: values, elements, node)
-                return Kind.SET, self.pointwise(Kind.SET, lambda *values: make_set(values), elements, node)
+                    return Kind.LIST, self.pointwise(
+                        Kind.LIST, lambda *values: values, elements, node.elements, node
+                    )
+                return Kind.SET, self.pointwise(
+                    Kind.SET, lambda *values: make_set(values), elements, node.elements, node
+                )
             case Skolem():
                 return Kind.ANY, self._skolem(node)
         raise AssertionError(f"the checker lets no {node} through")
@@ -108,7 +125,9 @@ class Scope:
         """Function that computes a boolean expression."""
         kind, function = self.compile(node)
         return (
-            function if kind is not Kind.ANY else self.pointwise(Kind.BOOL, truth, [(kind, function)], node)
+            function
+            if kind is not Kind.ANY
+            else self.pointwise(Kind.BOOL, truth, [(kind, function)], [node], node)
         )
 
     def widened(self, compiled: Compiled, target: Kind) -> Function:
@@ -119,9 +138,21 @@ class Scope:
         return lambda rows: widened(function(rows), kind, target, self.symbols)
 
     def pointwise(
-        self, kind: Kind, compute: Callable[..., Value], operands: Sequence[Compiled], whole: Expression
+        self,
+        kind: Kind,
+        compute: Callable[..., Value],
+        operands: Sequence[Compiled],
+        parts: Sequence[Expression],
+        whole: Expression,
     ) -> Function:
-        """Function that calls `compute` on Python values, once for each distinct combination in a batch."""
+        """Function that calls `compute` on Python values, once for each distinct combination in a batch.
+
+        The `operands` are the compiled `parts` of the expression `whole`.
+        """
+        double = [
+            k is Kind.ANY and gives_double(part, self.doubles)
+            for (k, _), part in zip(operands, parts, strict=True)
+        ]
         kinds = [k for k, _ in operands]
 
         def evaluate(rows: Values) -> Values:
@@ -137,7 +168,9 @@ class Scope:
             count = len(columns[varying[0]]) if varying else 1
             columns = [np.broadcast_to(column, count) for column in columns]
             results: list[Value] = []
-            arguments = zip(*decoded(kinds, columns, self.symbols), strict=True) if columns else iter([()])
+            values_of = decoded(kinds, columns, self.symbols)
+            values_of = [to_doubles(v) if d else v for v, d in zip(values_of, double, strict=True)]
+            arguments = zip(*values_of, strict=True) if columns else iter([()])
             for values in arguments:
                 try:
                     results.append(compute(*values))
@@ -207,7 +240,8 @@ class Scope:
     def _member(self, node: Binary) -> Function:
         wanted = node.operator == "in"
         operands = [self.compile(node.left), self.compile(node.right)]
-        return self.pointwise(Kind.BOOL, lambda value, whole: member(value, whole) == wanted, operands, node)
+        parts = (node.left, node.right)
+        return self.pointwise(Kind.BOOL, lambda v, whole: member(v, whole) == wanted, operands, parts, node)
 
     def _skolem(self, node: Skolem) -> Function:
         operands = [self.compile(a) for a in node.arguments]
@@ -235,7 +269,8 @@ class Scope:
                 left, right = one[1], other[1]
             return lambda rows: np.asarray((left(rows) == right(rows)) == equal)
         if both is Kind.ANY:
-            return self.pointwise(Kind.BOOL, partial(compare, node.operator), [one, other], node)
+            parts = (node.left, node.right)
+            return self.pointwise(Kind.BOOL, partial(compare, node.operator), [one, other], parts, node)
         left, right, test = one[1], other[1], COMPARE[node.operator]
         assert node.operator in ORDERS
         if both is Kind.STRING:
@@ -256,7 +291,8 @@ class Scope:
         kind = join(one[0], other[0])
         assert kind is not None
         if kind in (Kind.ANY, Kind.LIST):
-            return kind, self.pointwise(kind, partial(arithmetic, node.operator), [one, other], whole)
+            parts = (node.left, node.right)
+            return kind, self.pointwise(kind, partial(arithmetic, node.operator), [one, other], parts, whole)
         left, right = one[1], other[1]
         compute = {Kind.INT: self._integers, Kind.DOUBLE: self._doubles, Kind.STRING: self._concat}[kind]
         return kind, lambda rows: compute(node.operator, left(rows), right(rows), whole, rows)

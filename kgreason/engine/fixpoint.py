@@ -18,6 +18,7 @@ import numpy as np
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
 from kgreason.engine.expressions import Scope
+from kgreason.engine.functions import Refusal
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches, Pipeline
@@ -155,10 +156,17 @@ class _Rule(ABC):
         self.changed = 0
         for rows in self.derived():
             if len(rows):
-                self.changed += self.head.insert(rows)
+                self.changed += self._insert(rows)
         self.facts += self.changed
         self.seconds += perf_counter() - start
         return self.changed
+
+    def _insert(self, rows: Rows) -> int:
+        try:
+            return self.head.insert(rows)
+        except Refusal as refusal:  # of a union of booleans and numbers
+            rule = self.plan.rule
+            raise EvaluationError(f"{refusal.what} in {rule.head}", rule.text, rule.span) from None
 
     @abstractmethod
     def derived(self) -> Batches:

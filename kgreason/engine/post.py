@@ -30,7 +30,7 @@ def apply_posts(program: CheckedProgram, facts: Facts) -> Facts:
     """
     tables = dict(facts.tables)
     for predicate in dict.fromkeys(post.predicate for post in program.posts):
-        if predicate in tables:
+        if predicate in tables and tables[predicate].length:
             posts = [post for post in program.posts if post.predicate == predicate]
             tables[predicate] = _processed(tables[predicate], posts, facts.symbols)
     return Facts(tables, facts.symbols)

@@ -22,7 +22,7 @@ def explanation_dot(explanation: Explanation) -> str:
 
 
 def proof_dot(proof: Proof) -> str:
-    """A graph with a box for each fact and an ellipse for each application of a rule.
+    r"""A graph with a box for each fact and an ellipse for each application of a rule.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def proof_dot(proof: Proof) -> str:
     digraph proof {
       rankdir=BT;
       node [shape=box, fontname="sans-serif"];
-      f0 [label="p(1)\\na.csv:2", style=filled, fillcolor="#eeeeee"];
+      f0 [label="p(1)\na.csv:2", style=filled, fillcolor="#eeeeee"];
     }
     """
     return _graph([proof])

@@ -10,7 +10,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.limits import Limits
 from kgreason.engine.table import Facts
-from kgreason.explain.goal import cells, check_goal, read_goal
+from kgreason.explain.goal import cells, check_goal, constants, read_goal
 from kgreason.explain.proof import FORMAT, Proof, WhyNot
 from kgreason.explain.search import Lookup, Search
 from kgreason.explain.trace import Trace, trace
@@ -102,7 +102,7 @@ def explain_fact(
     Examples
     --------
     >>> from kgreason.analysis.check import load_text
-    >>> program = load_text('%% Who can be reached.\\nt(X, Y) :- e(X, Y).\\nt(X, Z) :- t(X, Y), e(Y, Z).')
+    >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).")
     >>> found = explain_fact(program, Facts.from_rows({"e": [(1, 2), (2, 3)]}), "t(1, 3)")
     >>> found.proofs[0].height, [p.fact for p in found.proofs[0].premises]
     (2, ['t(1,2)', 'e(2,3)'])
@@ -110,15 +110,17 @@ def explain_fact(
     >>> found.why_not.reasons[0].words
     'there is no e(3,1)'
     """
-    text = goal if isinstance(goal, str) else str(goal)
+    text = goal.strip().removesuffix(".") if isinstance(goal, str) else str(goal)
     atom = read_goal(goal) if isinstance(goal, str) else goal
-    check_goal(atom, program, facts, text.strip())
+    check_goal(atom, program, facts, text)
+    values = constants(atom, text)
     found = trace(program, facts, atom.predicate, limits)
-    wanted = cells(atom, found, text.strip())
+    wanted = cells(atom, values, found, text)
     ids = _fitting(atom, wanted, found)
     search = Search(found, _sources(program, sources))
     if not len(ids):
-        return Explanation(text, (), 0, why_not(atom, wanted, found, search.matchers.get(atom.predicate, ())))
+        rules = search.matchers.get(atom.predicate, ())
+        return Explanation(text, (), 0, why_not(atom, text, values, wanted, found, rules))
     proofs = search.prove([(atom.predicate, int(n)) for n in ids[:most]])
     return Explanation(text, tuple(proofs), len(ids) - len(proofs))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind
@@ -76,8 +76,12 @@ def _arguments(arity: int) -> str:
     return "1 argument" if arity == 1 else f"{arity} arguments"
 
 
-def cells(goal: Atom, found: Trace, text: str) -> list[int | None]:
-    """Codes of the constants of a goal, `None` for variables.
+IMPOSSIBLE = -(2**63)
+"""Code of a number that a column cannot hold."""
+
+
+def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -> list[int | None]:
+    """Codes of the constants of a goal in the columns of its predicate, `None` for variables.
 
     Raises
     ------
@@ -86,21 +90,31 @@ def cells(goal: Atom, found: Trace, text: str) -> list[int | None]:
     """
     kinds = found.known[goal.predicate].kinds if goal.predicate in found.known else ()
     result: list[int | None] = []
-    for i, argument in enumerate(goal.arguments):
-        if isinstance(argument, Variable):
+    for i, (argument, value) in enumerate(zip(goal.arguments, values, strict=True)):
+        if value is None:
             result.append(None)
             continue
-        value = _value(argument, text)
         kind = kinds[i] if kinds and len(found.known[goal.predicate]) else None
-        if isinstance(value, str) and value not in _strings(found):
+        if isinstance(value, str) and value not in _Strings(found):
             raise _unknown(value, argument, found, text)
         cell = None if kind is None else encode(value, kind, found.symbols)
         if cell is None and kind is not None and kind is not Kind.ANY and not _number(value, kind):
             message = f"argument {i + 1} of {goal.predicate} is {NAMES[kind]}, and {source(value)} is not"
             note = "an argument of a predicate has one type"
             raise _bad("E524", message, argument.span, text, note, _quoted(value, kind))
-        result.append(-(2**63) if cell is None else cell)  # a number that the column cannot hold
+        result.append(IMPOSSIBLE if cell is None else cell)
     return result
+
+
+def constants(goal: Atom, text: str) -> list[Value | None]:
+    """Values of a goal, `None` for variables.
+
+    Raises
+    ------
+    ProgramError
+        If an argument is neither.
+    """
+    return [None if isinstance(a, Variable) else _value(a, text) for a in goal.arguments]
 
 
 def _number(value: Value, kind: Kind) -> bool:
@@ -126,10 +140,6 @@ def _value(node: Expression, text: str) -> Value:
     raise _bad("E521", f"{node} is {what}", node.span, text, note, "write the value, or a variable")
 
 
-def _strings(found: Trace) -> _Strings:
-    return _Strings(found)
-
-
 class _Strings:
     """The strings that occur in facts."""
 
@@ -145,7 +155,7 @@ class _Strings:
 
 
 def _unknown(value: str, node: Expression, found: Trace, text: str) -> ProgramError:
-    near = nearest(value, _strings(found))
+    near = nearest(value, _Strings(found))
     hint = f'did you mean "{near}"?' if near is not None else "names must be written exactly as in the data"
     return _bad("E525", f'"{value}" occurs nowhere in the data', node.span, text, hint=hint)
 

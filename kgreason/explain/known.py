@@ -70,7 +70,7 @@ class Known:
         key = _mixed(wanted, tuple(range(len(columns))))[0]
         found = order[np.searchsorted(keys, key) : np.searchsorted(keys, key, side="right")]
         if len(columns) > 1 and len(found):  # different values may mix to one key
-            found = found[(self.rows[np.ix_(found, columns)] == wanted).all(axis=1)]
+            found = found[(self.rows[found][:, list(columns)] == wanted).all(axis=1)]
         return found
 
     def _index(self, columns: tuple[int, ...]) -> tuple[npt.NDArray[np.uint64], Ids]:

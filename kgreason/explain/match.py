@@ -10,9 +10,9 @@ import numpy as np
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, Step
 from kgreason.engine.columns import code, coded
 from kgreason.engine.expressions import Scope
-from kgreason.engine.symbols import Symbols
+from kgreason.engine.symbols import Symbols, key
 from kgreason.engine.table import Facts, Kind, decode
-from kgreason.explain.known import Ids, Known, tabled
+from kgreason.explain.known import Ids, tabled
 from kgreason.explain.rules import Prepared, variables
 from kgreason.explain.trace import Trace
 from kgreason.lang.ast import Constant, Expression, Variable
@@ -50,15 +50,28 @@ class Matcher:
 
     # --- the head -------------------------------------------------------------------------------------------
 
-    def unify(self, kinds: Sequence[Kind], row: Sequence[int | None]) -> Binding | None:
-        """Values that the head gives to variables so that it becomes the fact; `None` if it cannot.
+    def aim(self, values: Sequence[Value | None]) -> Binding | None:
+        """Values that a goal gives to variables of the head; `None` if no fact of this rule can fit.
 
-        Cells that are `None` may be anything.
+        Arguments that are `None` may be anything.
         """
         binding: Binding = {}
-        for term, kind, cell in zip(self.body.head.terms, kinds, row, strict=True):
-            if cell is None:
+        for term, value in zip(self.body.head.terms, values, strict=True):
+            if value is None:
                 continue
+            if isinstance(term, Constant):
+                if key(term.value) != key(value):
+                    return None
+                continue
+            own = encode(value, self.kinds[term.name], self.symbols)
+            if own is None or binding.setdefault(term.name, own) != own:
+                return None
+        return binding
+
+    def unify(self, kinds: Sequence[Kind], row: Sequence[int]) -> Binding | None:
+        """Values that the head gives to variables so that it becomes the fact; `None` if it cannot."""
+        binding: Binding = {}
+        for term, kind, cell in zip(self.body.head.terms, kinds, row, strict=True):
             if isinstance(term, Constant):
                 if self.constant(term.value, kind) != cell:
                     return None
@@ -132,7 +145,9 @@ class Matcher:
 
     # --- expressions ----------------------------------------------------------------------------------------
 
-    def compute(self, expression: Expression, bindings: Sequence[Binding], target: Kind | None = None) -> list[int]:
+    def compute(
+        self, expression: Expression, bindings: Sequence[Binding], target: Kind | None = None
+    ) -> list[int]:
         """Codes of an expression under some bindings, in a column of kind `target` or of its own."""
         entry = self._functions.get(id(expression))
         if entry is None:
@@ -184,9 +199,7 @@ class Matcher:
             done = self.steps(self.body.before, found)
             if done is None or any(self.holds(atom, done) for atom in self.late):
                 continue
-            ordered = [
-                (atom.predicate, premises[i]) for i, atom in enumerate(self.body.positives)
-            ]
+            ordered = [(atom.predicate, premises[i]) for i, atom in enumerate(self.body.positives)]
             height = max((int(self.known[p].heights[n]) for p, n in ordered), default=0)
             yield Match(done, tuple(ordered), height)
 

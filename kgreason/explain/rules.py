@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step, Stratum
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.lang.ast import Aggregate, Binary, Call, Collection, Expression, Skolem, Unary, Variable
 
 MADE = "#made:"
@@ -78,13 +78,13 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
     inner = replace(rule, aggregation=None, after=(), inventions=())
     before = tuple(rule.before)
     for step in rule.before:
-        if _makes(step):
+        if isinstance(step, Assign) and _makes(step):
             log([*variables(step.expression), step.variable], inner)
             before = tuple(s for s in before if s is not step)
     after = tuple(rule.after)
     for step in rule.after:
         total = rule.aggregation.variable if rule.aggregation else None
-        if _makes(step) and total not in variables(step.expression):
+        if isinstance(step, Assign) and _makes(step) and total not in variables(step.expression):
             log([*variables(step.expression), step.variable], replace(rule, inventions=()))
             after = tuple(s for s in after if s is not step)
     if rule.inventions:
@@ -102,8 +102,8 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
     return logs, body
 
 
-def _makes(step: Step) -> bool:
-    return isinstance(step, Assign) and any(isinstance(e, Skolem) for e in _walk(step.expression))
+def _makes(step: Assign) -> bool:
+    return any(isinstance(e, Skolem) for e in _walk(step.expression))
 
 
 def _walk(expression: Expression) -> Iterator[Expression]:

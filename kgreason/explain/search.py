@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom
+from kgreason.analysis.checked import Aggregation, Assign, Invention
+from kgreason.engine.table import Codes, Kind, decode
 from kgreason.explain.match import Binding, Match, Matcher, Premise, encode, matchers
 from kgreason.explain.proof import Bound, Contribution, Proof, Total
 from kgreason.explain.totals import EXTREMES, better, total
@@ -148,7 +149,8 @@ class Search:
     def _total(self, step: Derivation) -> Total:
         matcher, group = step.matcher, step.group
         aggregation = matcher.body.aggregation
-        assert aggregation is not None and group is not None
+        assert aggregation is not None
+        assert group is not None
         width = len(matcher.rule.shown)
         contributions = [
             Contribution(
@@ -163,7 +165,11 @@ class Search:
             for part in group.parts
         ]
         return Total(
-            aggregation.variable, aggregation.function, written(aggregation), group.total, tuple(contributions)
+            aggregation.variable,
+            aggregation.function,
+            written(aggregation),
+            group.total,
+            tuple(contributions),
         )
 
     def _final(self, premise: Premise) -> Value | None:
@@ -177,11 +183,11 @@ class Search:
         last = next((int(n) for n in same if known.final[n]), None)
         return None if last is None else self.values((predicate, last))[keyed.position]
 
-    def _equated(self, inventions: Sequence[object], values: dict[str, Value]) -> Iterator[str]:
+    def _equated(self, inventions: Sequence[Invention], values: dict[str, Value]) -> Iterator[str]:
         """Values that equality rules gave to what a rule could only invent."""
         rules = [u.rule for u in self.found.program.unifications]
         for invention in inventions:
-            name = getattr(invention, "variable", "")
+            name = invention.variable
             value = values.get(name)
             if value is None or isinstance(value, Null) or not rules:
                 continue
@@ -199,14 +205,15 @@ def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int
         kind = matcher.kind(aggregation.argument)
         codes = matcher.compute(aggregation.argument, [m.binding for m in found])
         values = [matcher.value(kind, c) for c in codes]
-    sorted_out: dict[tuple[int, ...], dict[tuple[int, ...], Part]] = {}
+    sorted_out: dict[tuple[int, ...], dict[object, Part]] = {}
     for match, value in sorted(zip(found, values, strict=True), key=lambda pair: pair[0].height):
         group = tuple(match.binding[v] for v in aggregation.group)
         contributor = tuple(match.binding[v] for v in aggregation.contributors)
+        one = (contributor, match.premises if name == "union" else ())  # a union takes all values of each
         parts = sorted_out.setdefault(group, {})
-        old = parts.get(contributor)
+        old = parts.get(one)
         if old is None or (name != "count" and better(name, value, old.value)):
-            parts[contributor] = Part(contributor, value, match)
+            parts[one] = Part(contributor, value, match)
     return [
         _group(matcher, aggregation, name, cells, list(parts.values())) for cells, parts in sorted_out.items()
     ]
@@ -256,19 +263,6 @@ def _plumbing(step: object) -> bool:
     )
 
 
-def decoded_row(kinds: Sequence[object], row: object, found: Trace) -> tuple[Value, ...]:
+def decoded_row(kinds: Sequence[Kind], row: Codes, found: Trace) -> tuple[Value, ...]:
     """Python values of a coded row."""
-    import numpy as np
-
-    from kgreason.engine.table import decode
-
-    cells = np.asarray(row)
-    return tuple(
-        decode(kind, cells[i : i + 1], found.symbols)[0]  # type: ignore[arg-type]
-        for i, kind in enumerate(kinds)
-    )
-
-
-def hidden(atom: CheckedAtom) -> bool:
-    """Whether an atom is not one of the rule as written."""
-    return atom.predicate.startswith("#")
+    return tuple(decode(kind, row[i : i + 1], found.symbols)[0] for i, kind in enumerate(kinds))

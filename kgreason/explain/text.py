@@ -18,7 +18,7 @@ DEPTH = 30
 CONTRIBUTIONS = 20
 """Contributions of one aggregate that are shown."""
 
-COLUMN = 48
+COLUMN = 76
 """Reasons stand in one column, unless the facts before them are wider than this."""
 
 Node = Proof | Total | Contribution | str
@@ -94,14 +94,19 @@ class _Tree:
                 waiting.append((rest + branch, rest + below, next_level, child))
         if self.deeper:
             facts = "1 fact" if self.deeper == 1 else f"{self.deeper:,} facts"
-            yield _Line("", f"(not shown: the proofs of {facts} below level {self.depth}; ask for a greater depth)")
+            yield _Line(
+                "", f"(not shown: the proofs of {facts} below level {self.depth}; ask for a greater depth)"
+            )
 
     def _words(self, node: Node, level: int) -> tuple[str, str]:
         if isinstance(node, str):
             return node, ""
         if isinstance(node, Total):
             many = len(node.contributions)
-            return f"{node.variable} = {source(node.value)}: {node.text} of {many} contribution{'s' * (many != 1)}", ""
+            return (
+                f"{node.variable} = {source(node.value)}: {node.text} of {many} contribution{'s' * (many != 1)}",
+                "",
+            )
         if isinstance(node, Contribution):
             who = bound(node.contributor)
             return f"{who} gives {source(node.value)}" if who else source(node.value), ""
@@ -143,8 +148,7 @@ class _Tree:
 
 
 def _documentation(rule: RuleNote) -> str:
-    text = " ".join(rule.documentation.split()) or " ".join(rule.text.split())
-    return text
+    return " ".join(rule.documentation.split()) or " ".join(rule.text.split())
 
 
 def why_not_text(found: WhyNot) -> str:
@@ -181,7 +185,7 @@ def _reason_lines(reason: Reason) -> list[str]:
     lines += [f"├─ {word}: {text}" for text in met]
     if len(reason.met) > len(met):
         lines.append(f"├─ ... and {len(reason.met) - len(met):,} more")
-    same = reason.unmet == reason.words.removeprefix("there is no ")
-    unmet = "" if same else f"{reason.unmet}: "
+    told = reason.words.removeprefix("there is no ").startswith(reason.unmet)
+    unmet = "" if told or reason.kind == "atom" else f"{reason.unmet}: "
     lines.append(f"└─ fails: {unmet}{reason.words}")
     return lines

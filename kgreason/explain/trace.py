@@ -1,8 +1,8 @@
 """The height of every fact: the least number of rules on a path of a proof from it down to given facts.
 
-The height of a given fact is 0; that of a derived one is one more than the greatest height of its premises, in the
-derivation where that is least. Negated atoms and conditions do not count. An aggregate outside recursion is taken of all its
-contributions, so all of them count; one in recursion of those that are known by then.
+The height of a given fact is 0; that of a derived one is one more than the greatest height of its premises,
+in the derivation where that is least. Negated atoms and conditions do not count. An aggregate outside recursion
+is taken of all its contributions, so all of them count; one in recursion of those that are known by then.
 
 Heights are found by the engine itself, a stratum at a time. It evaluates a recursive stratum in rounds, and
 in round h it derives what has height h, provided that facts of lower strata come to light in the round of
@@ -29,6 +29,7 @@ from kgreason.lang.ast import NOWHERE, Constant, Variable
 from kgreason.lang.values import Value
 
 CLOCK, NEXT = "#clock", "#next"
+NOTHING: Heights = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class _Levels:
 
     def stratum(self, stratum: Stratum, rules: Sequence[Prepared]) -> None:
         """Find the heights of all facts of a stratum, all lower ones being known."""
+        if not any(self.result.count(r.rule.head.predicate) for r in rules):
+            for rule in rules:
+                table = self.result.tables[rule.rule.head.predicate]
+                self.known[rule.rule.head.predicate] = Known(table.kinds, matrix(table), NOTHING)
+            return
         base = [rule for rule in rules if not rule.recursive]
         heads = sorted({rule.rule.head.predicate for rule in rules})
         rows = self._based(base)
@@ -119,8 +125,14 @@ class _Levels:
             parts.append(matrix(Table(kinds, tuple(columns), table.length)))
         stated = [f for f in self.program.facts if f.predicate == predicate]
         if stated:
-            rows = [[encode(t.value, k, self.symbols) for t, k in zip(f.terms, kinds, strict=True)
-                     if isinstance(t, Constant)] for f in stated]
+            rows = [
+                [
+                    encode(t.value, k, self.symbols)
+                    for t, k in zip(f.terms, kinds, strict=True)
+                    if isinstance(t, Constant)
+                ]
+                for f in stated
+            ]
             parts.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(kinds)))
         return np.concatenate(parts) if parts else np.empty((0, len(kinds)), dtype=np.int64)
 
@@ -230,6 +242,9 @@ class _Levels:
     ) -> Facts:
         arities = {p: t.arity for p, t in tables.items()}
         for stratum in strata:
+            arities.update(
+                {p: self.program.arities[p] for p in stratum.predicates & self.program.arities.keys()}
+            )
             for rule in stratum.rules:
                 for atom in (rule.head, *rule.positives, *rule.negatives):
                     arities[atom.predicate] = len(atom.terms)
@@ -363,7 +378,7 @@ def _at(predicate: str) -> str:
 
 
 def _reveal(predicate: str, arity: int) -> CheckedRule:
-    """``p(X) :- #at:p(X, L), #clock(L).``"""
+    """Build ``p(X) :- #at:p(X, L), #clock(L)``."""
     terms = tuple(Variable(f"X{i}") for i in range(arity))
     level = Variable("L")
     head = CheckedAtom(predicate, terms, NOWHERE)

@@ -1,4 +1,7 @@
-"""Why no fact fits a goal: for each rule that could give it, the first thing that fails in the match that got furthest."""
+"""Why no fact fits a goal.
+
+For each rule that could give it: the first thing that fails, in the match that got furthest.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from kgreason.analysis.checked import Assign, Step
+from kgreason.analysis.checked import Assign, CheckedAtom, Step
 from kgreason.engine.table import Kind
 from kgreason.explain.match import Binding, Matcher
 from kgreason.explain.proof import Bound, Reason, WhyNot, bound, fact_text
@@ -24,6 +27,10 @@ NEAR = 5
 """Facts shown that come close to the goal."""
 
 
+Item = tuple[str, str, Callable[[Binding], Binding | None], Callable[[Binding], str]]
+"""Something behind the atoms of a body: its kind, its text, what it does with a binding, and why it fails."""
+
+
 @dataclass(slots=True)
 class _Furthest:
     """The match that got furthest: how many items hold, its binding, the facts met, and what failed."""
@@ -38,14 +45,16 @@ class _Furthest:
 
 def why_not(
     goal: Atom,
+    text: str,
+    values: Sequence[Value | None],
     cells: Sequence[int | None],
     found: Trace,
     matchers: Sequence[Matcher | Prepared],
 ) -> WhyNot:
     """Look at every rule whose head could be the goal."""
-    reasons = [reason for m in matchers if (reason := _reason(m, cells, found)) is not None]
+    reasons = [reason for m in matchers if (reason := _reason(m, values, found)) is not None]
     near = _near(goal, cells, found)
-    return WhyNot(str(goal), tuple(reasons), near, _note(goal, cells, found, bool(matchers)))
+    return WhyNot(text, tuple(reasons), near, _note(goal, cells, found, bool(matchers)))
 
 
 def _note(goal: Atom, cells: Sequence[int | None], found: Trace, derived: bool) -> str:
@@ -85,15 +94,14 @@ def _near(goal: Atom, cells: Sequence[int | None], found: Trace) -> tuple[str, .
     return ()
 
 
-def _reason(matcher: Matcher | Prepared, cells: Sequence[int | None], found: Trace) -> Reason | None:
+def _reason(matcher: Matcher | Prepared, values: Sequence[Value | None], found: Trace) -> Reason | None:
     if isinstance(matcher, Prepared):
         rule = matcher.rule
         atom = next(a for a in matcher.body.positives if not len(found.known[a.predicate]))
         if atom.predicate.startswith("#"):
             atom = next((a for a in matcher.shown if not len(found.known[a.predicate])), atom)
         return Reason(note(rule), "atom", str(atom), f"there is no fact of {atom.predicate} at all")
-    known = found.known[matcher.body.head.predicate]
-    head = matcher.unify(known.kinds, cells)
+    head = matcher.aim(values)
     if head is None:
         return None
     furthest = _Furthest()
@@ -136,7 +144,11 @@ def _search(matcher: Matcher, start: Binding, furthest: _Furthest) -> None:
                 more.append((depth + 1, extended, met if atom.predicate.startswith("#") else (*met, text)))
         if not more and depth > furthest.depth:
             if atom.predicate.startswith("#"):
-                words, kind, unmet = "it makes another null for these values", "head", str(matcher.rule.rule.head)
+                words, kind, unmet = (
+                    "it makes another null for these values",
+                    "head",
+                    str(matcher.rule.rule.head),
+                )
             else:
                 text = atom_text(atom, dict(_plain(matcher, binding)))
                 words, kind, unmet = f"there is no {text}", "atom", str(atom)
@@ -147,7 +159,7 @@ def _search(matcher: Matcher, start: Binding, furthest: _Furthest) -> None:
 def _after_atoms(matcher: Matcher, binding: Binding, met: tuple[str, ...], furthest: _Furthest) -> None:
     """Negations, conditions and assignments, once all atoms are matched."""
     depth = len(matcher.body.positives)
-    items: list[tuple[str, str, Callable[[Binding], Binding | None], Callable[[Binding], str]]] = []
+    items: list[Item] = []
     for atom in matcher.early:
         items.append(_negation(matcher, atom))
     for step in matcher.body.before:
@@ -164,7 +176,7 @@ def _after_atoms(matcher: Matcher, binding: Binding, met: tuple[str, ...], furth
         depth += 1
 
 
-def _negation(matcher: Matcher, atom):  # type: ignore[no-untyped-def]
+def _negation(matcher: Matcher, atom: CheckedAtom) -> Item:
     return (
         "negation",
         f"not {atom}",
@@ -173,7 +185,7 @@ def _negation(matcher: Matcher, atom):  # type: ignore[no-untyped-def]
     )
 
 
-def _step(matcher: Matcher, step: Step):  # type: ignore[no-untyped-def]
+def _step(matcher: Matcher, step: Step) -> Item:
     def words(binding: Binding) -> str:
         text = step_text(step, _plain(matcher, binding))
         if isinstance(step, Assign) and step.variable in binding:
@@ -181,7 +193,8 @@ def _step(matcher: Matcher, step: Step):  # type: ignore[no-untyped-def]
             computed = matcher.step(step, fresh) or {}
             value = _plain(matcher, {step.variable: computed[step.variable]})[step.variable]
             inner = step_text(step, _plain(matcher, fresh))
-            return f"{inner}: that is {source(value)}, and the goal has {source(_plain(matcher, binding)[step.variable])}"
+            wanted = _plain(matcher, binding)[step.variable]
+            return f"{inner}: that is {source(value)}, and the goal has {source(wanted)}"
         return f"{text} does not hold"
 
     kind = "head" if isinstance(step, Assign) else "condition"
@@ -196,10 +209,10 @@ def _aggregate(matcher: Matcher, head: Binding, furthest: _Furthest) -> None:
         _search(matcher, {n: head[n] for n in aggregation.group if n in head}, furthest)
         return
     for group in found:
-        _group(matcher, group, head, furthest)
+        _group(matcher, group, furthest)
 
 
-def _group(matcher: Matcher, group: Group, head: Binding, furthest: _Furthest) -> None:
+def _group(matcher: Matcher, group: Group, furthest: _Furthest) -> None:
     aggregation = matcher.body.aggregation
     assert aggregation is not None
     many = len(group.parts)
@@ -225,9 +238,7 @@ def _group(matcher: Matcher, group: Group, head: Binding, furthest: _Furthest) -
         _set(furthest, depth, binding, parts, "aggregate", what.rsplit(" = ", 1)[0], words)
 
 
-def _contributor(
-    matcher: Matcher, names: Sequence[str], group: Sequence[str], cells: Sequence[int]
-) -> Bound:
+def _contributor(matcher: Matcher, names: Sequence[str], group: Sequence[str], cells: Sequence[int]) -> Bound:
     pairs = [(n, c) for n, c in zip(names, cells, strict=True) if n not in group and not n.startswith("_")]
     return tuple((n, matcher.value(matcher.kinds[n], c)) for n, c in pairs)
 

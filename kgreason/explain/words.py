@@ -47,9 +47,7 @@ def substituted(node: Expression, values: Mapping[str, Value]) -> Expression:
         case Unary():
             return replace(node, operand=substituted(node.operand, values))
         case Binary():
-            return replace(
-                node, left=substituted(node.left, values), right=substituted(node.right, values)
-            )
+            return replace(node, left=substituted(node.left, values), right=substituted(node.right, values))
         case Call() | Skolem():
             return replace(node, arguments=tuple(substituted(a, values) for a in node.arguments))
         case Collection():

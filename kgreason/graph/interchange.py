@@ -262,7 +262,7 @@ def _mixed(values: Sequence[Value]) -> Column:
         return pa.array([text(v) for v in values], pa.string())
     column = arrow_column([str(v) if isinstance(v, Null) else v for v in values])
     if not isinstance(column, Objects):
-        return column
+        return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
     lists = [ordered(as_set(v)) if isinstance(v, frozenset) else list(v) for v in column]
     inner = {type(e) for v in lists for e in v}
     if not inner:

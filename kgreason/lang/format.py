@@ -48,7 +48,8 @@ def format_text(text: str, file: str = "<text>") -> str:
     words: list[Word] = []
     notes: list[Note] = []
     fact = False
-    for piece in _pieces(text):
+    pieces = list(_pieces(text))
+    for i, piece in enumerate(pieces):
         if isinstance(piece, Note):
             notes.append(piece)
             continue
@@ -59,7 +60,7 @@ def format_text(text: str, file: str = "<text>") -> str:
         piece.notes, notes = notes, []
         words.append(piece)
         if piece.type == "END":
-            notes = _behind(words)
+            notes = _behind(words, pieces[i + 1 : i + 2])
             laid = [_verbatim(words, text)] if _foreign(words) else lay_out(list(_retyped(words)))
             beside = fact and _is_fact(words) and not words[0].newlines and not words[0].notes
             if beside and len(laid) == 1 and len(lines[-1]) + 1 + len(laid[0]) <= WIDTH:
@@ -109,10 +110,11 @@ def _blank(newlines: int, lines: list[str]) -> None:
         lines.append("")
 
 
-def _behind(words: list[Word]) -> list[Note]:
+def _behind(words: list[Word], following: list[Word | Note]) -> list[Note]:
     """Take the comment that stands between the last word of a clause and its ``.``, to put it behind."""
     end = words[-1]
-    if len(end.notes) != 1 or end.notes[0].newlines:
+    taken = any(isinstance(piece, Note) and not piece.newlines for piece in following)
+    if taken or len(end.notes) != 1 or end.notes[0].newlines:
         return []  # comments on lines of their own would come to stand above the next clause
     moved, end.notes = end.notes, []
     return moved

@@ -108,7 +108,7 @@ class _Writer:
         self._chunks = _chunks(words)
         arrow = next((i for i, chunk in enumerate(self._chunks) if chunk.text.endswith(":-")), None)
         self._body = None if arrow is None else arrow + 1
-        self._spread = arrow is not None and any(c.notes for c in self._chunks[arrow + 1 :])
+        self._spread = arrow is not None and any(c.notes and c.text != "." for c in self._chunks[arrow + 1 :])
 
     def write(self) -> None:
         start = 0

@@ -81,3 +81,18 @@ def date_text(value: datetime) -> str:
 def ordered(values: frozenset[Value]) -> list[Value]:
     """Elements of a set in an order that depends on nothing but the elements."""
     return sorted(values, key=lambda v: (type(v).__name__, v if isinstance(v, int | float) else 0, str(v)))
+
+
+def plain(value: Value) -> object:
+    """Value as JSON has it: lists and sets are arrays, sets in order; dates and nulls are strings.
+
+    Examples
+    --------
+    >>> plain((1, frozenset({2, 1}), Null(3))), plain(datetime(2024, 1, 15))
+    ([1, [1, 2], '_:n3'], '2024-01-15')
+    """
+    if isinstance(value, frozenset):
+        return [plain(v) for v in ordered(value)]
+    if isinstance(value, tuple):
+        return [plain(v) for v in value]
+    return source(value) if isinstance(value, datetime | Null) else value

@@ -32,9 +32,15 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
     header = options.get("useheaders", "true").lower() != "false"
     columns = _as_cells(facts, predicate, options.get("nullstring"))
     table = pa.Table.from_arrays(columns, names=list(names))
-    settings = csv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=quoting)
+    bare = header and quoting == "none"  # Arrow quotes names whatever the style is
+    settings = csv.WriteOptions(
+        include_header=header and not bare, delimiter=delimiter, quoting_style=quoting
+    )
     try:
-        csv.write_csv(table, path, settings)
+        with path.open("wb") as stream:
+            if bare:
+                stream.write((delimiter.join(names) + "\n").encode())
+            csv.write_csv(table, stream, settings)
     except pa.ArrowInvalid as error:
         raise DataError(
             file, f"cannot be written without quotes: {error}", hint="leave out quoteMode=NONE"

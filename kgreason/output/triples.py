@@ -76,7 +76,10 @@ class _Terms:
         if blank:
             return self.rdf.BlankNode(blank[1])
         if _ABSOLUTE.fullmatch(words) and not words.startswith(self.base):
-            return self.rdf.NamedNode(words)
+            try:
+                return self.rdf.NamedNode(words)
+            except ValueError:
+                pass  # it has the look of an IRI only
         return self.name(quote(words, safe=""))
 
     def name(self, local: str) -> Any:

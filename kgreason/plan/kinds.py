@@ -14,6 +14,7 @@ from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, Check
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import NOWHERE, Constant, Expression
+from kgreason.plan.doubles import VariableKinds, double_positions, double_variables
 from kgreason.plan.ir import plain
 from kgreason.plan.types import (
     COLLECTIONS,
@@ -63,6 +64,9 @@ def infer(program: CheckedProgram, facts: Facts) -> Kinds:
     found = dict.fromkeys((*mixed, *kinds.clashes))
     if found:
         raise ProgramError(tuple(found), program.text)
+    if Kind.ANY in kinds.positions.values():
+        doubles = double_positions(program, facts)
+        kinds.doubles = {id(rule): double_variables(rule, doubles) for rule in program.rules}
     return kinds
 
 
@@ -76,6 +80,7 @@ class Kinds:
     rules: dict[int, dict[str, Kind]] = field(default_factory=dict)
     clashes: list[Diagnostic] = field(default_factory=list)
     input_clashes: list[tuple[Position, Diagnostic]] = field(default_factory=list)
+    doubles: dict[int, frozenset[str]] = field(default_factory=dict)
     changed: bool = False
 
     def meet(self, position: Position, kind: Kind, origin: str, span: Span | None = None) -> None:
@@ -102,12 +107,12 @@ class Kinds:
             self.origins.setdefault(position, origin)
             self.changed = True
 
-    def of_rule(self, rule: CheckedRule) -> dict[str, Kind] | None:
+    def of_rule(self, rule: CheckedRule) -> VariableKinds | None:
         """Kinds of a rule's variables; `None` if it cannot fire because a predicate has no facts."""
         for atom in rule.positives:
             if any((atom.predicate, i) not in self.positions for i in range(len(atom.terms))):
                 return None
-        return self.rules[id(rule)]
+        return VariableKinds(self.rules[id(rule)], self.doubles.get(id(rule), frozenset()))
 
     def tables(self) -> dict[str, tuple[Kind, ...]]:
         """Kinds of every predicate; STRING where no fact can be."""

@@ -16,7 +16,6 @@ from kgreason.lang.values import Value
 
 FLOORS = {"msum": 0, "mprod": 1}
 """Least contributions with which a total in recursion can only grow."""
-COLLECTING = frozenset({"set", "list", "union"})
 
 
 def aggregate(
@@ -33,8 +32,8 @@ def aggregate(
             value = evaluate(aggregation.argument, binding, scene)
         try:
             _check(value, aggregation.function, name, recursive)
-            if name == "union":
-                value = value if isinstance(value, frozenset) else frozenset({value})
+            if name in ("union", "set"):
+                value = value if name == "union" and isinstance(value, frozenset) else frozenset({value})
             group = tuple(key(binding[v]) for v in aggregation.group)
             known.setdefault(group, {v: binding[v] for v in aggregation.group})
             best = groups.setdefault(group, {})
@@ -60,9 +59,9 @@ def _check(value: Value, function: str, name: str, recursive: bool) -> None:
 
 def _keep(old: Any, new: Any, name: str) -> Any:
     """What remains of two values of one contributor."""
-    if name == "union":
+    if name in ("union", "set"):
         return to_set([*old, *new])
-    if name not in COLLECTING and type_of(old) != type_of(new):
+    if name != "list" and type_of(old) != type_of(new):
         raise Fault(f"a {type_of(old)} and a {type_of(new)} do not compare")
     return min(old, new, key=rank) if name == "min" else max(old, new, key=rank)
 
@@ -109,7 +108,7 @@ TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
     "max": lambda values: _extreme(values, max),
     "avg": lambda values: _exact_sum(values) / len(values),
     "median": lambda values: float(statistics.median(values)),
-    "set": to_set,
+    "set": lambda values: to_set([v for part in values for v in part]),
     "list": lambda values: tuple(sorted(values, key=rank)),
     "union": lambda values: to_set([v for part in values for v in part]),
 }

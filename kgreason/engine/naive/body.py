@@ -82,7 +82,7 @@ def _invent(rule: CheckedRule, binding: Binding, database: Database) -> Binding 
     family = [r for r in database.program.rules if r is rule or (rule.number and r.number == rule.number)]
     for other in {i for r in family for i in r.inventions if i.frontier in frontiers}:
         arguments = tuple(binding[v] for v in other.frontier)
-        if database.nulls.nesting(other.function, arguments) > database.nulls.depth:
+        if database.nulls.nesting(other.function, arguments) >= database.nulls.depth:
             return None
     found = {}
     for invention in rule.inventions:

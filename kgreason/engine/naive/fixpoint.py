@@ -21,7 +21,7 @@ def evaluate(
     *,
     rounds: int = 100_000,
     growth: float = 1e-12,
-    depth: int = 2,
+    depth: int = 3,
 ) -> dict[str, set[Row]]:
     """Derive all facts of a program.
 
@@ -34,7 +34,8 @@ def evaluate(
     growth
         A double of a keyed predicate that improves by at most this fraction does not count as a change.
     depth
-        How often a null may be nested in nulls of its own function; what would go deeper is left out.
+        How often a function may occur on one path into the term that a null stands for; what would go deeper is
+        left out.
 
     Returns
     -------

@@ -148,12 +148,13 @@ def _as_boolean(value: Any) -> bool:
 def _as_date(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
-    if isinstance(value, str):
-        for form in ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"):
-            try:
-                return datetime.strptime(value, form)
-            except ValueError:
-                continue
+    if isinstance(value, str) and re.fullmatch(
+        r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,6})?)?", value, re.ASCII
+    ):
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError:
+            raise Fault(f"{value!r} is no date") from None
     raise Fault(f"{value!r} is no date")
 
 

@@ -14,13 +14,13 @@ class Nulls:
     Parameters
     ----------
     depth
-        How often a null may be nested in nulls of its own function.
+        How often a function may occur on one path into the term that a null stands for.
     given
         Values of the input: new nulls get numbers above theirs.
 
     Examples
     --------
-    >>> nulls = Nulls(depth=0, given=[])
+    >>> nulls = Nulls(depth=1, given=[])
     >>> a, b = nulls.invent("f", (1,)), nulls.invent("f", (2,))
     >>> nulls.invent("f", (1,)) == a, nulls.invent("f", (a,))
     (True, None)
@@ -37,7 +37,7 @@ class Nulls:
 
     def invent(self, function: str, arguments: tuple[Value, ...]) -> Value | None:
         """The null of a function for some arguments, or what it is equal to; `None` if it is nested too deep."""
-        if self.nesting(function, arguments) > self.depth:
+        if self.nesting(function, arguments) >= self.depth:
             return None
         name = (function, key(arguments))
         if name not in self.known:

@@ -213,7 +213,7 @@ def _integers(column: Column) -> Codes:
         small = pc.less_equal(pc.utf8_length(text), 18)
         if pc.all(small).as_py():
             return _array(text.cast(pa.int64()))
-        fits = np.array([abs(int(t)) < 2**63 for t in text.to_pylist()])
+        fits = np.array([-(2**63) <= int(t) < 2**63 for t in text.to_pylist()])
         _refuse(column, fits, "an integer of 64 bits", "map the column as string or double")
         return np.array([int(t) for t in text.to_pylist()], dtype=np.int64)
     if pa.types.is_integer(column.type):

@@ -104,10 +104,10 @@ class _Table:
     def end(self, vertex: Value) -> str | None:
         """The first row that has the vertex at one of its first two places."""
         for number, part in enumerate(self.parts):
-            for column, kind in list(zip(part.columns, self.kinds, strict=True))[:2]:
+            for column, kind in zip(part.columns[:2], self.kinds[:2], strict=True):
                 code = _code(vertex, kind, self.symbols)
-                rows = np.flatnonzero(column == code) if code is not None else ()
-                if len(rows):
+                rows = np.flatnonzero(column == code)
+                if code is not None and rows.size:
                     return self._where(number, int(rows[0]))
         return None
 

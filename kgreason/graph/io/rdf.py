@@ -91,7 +91,7 @@ class _Names:
         return found
 
     def _shorten(self, iri: str) -> str:
-        if self.base and iri.startswith(self.base) and len(iri) > len(self.base):
+        if self.base and iri.startswith(self.base):
             return unquote(iri[len(self.base) :])
         if self.strip:
             return unquote(re.split(r"[#/]", iri.rstrip("#/"))[-1]) or iri

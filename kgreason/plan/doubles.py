@@ -1,0 +1,101 @@
+"""Which variables of kind ANY hold doubles where they hold numbers: like DOUBLE, an integer that comes there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, CheckedProgram, CheckedRule
+from kgreason.engine.table import Facts, Kind
+from kgreason.lang.ast import Binary, Call, Constant, Expression, Term, Unary, Variable
+from kgreason.lang.functions import signature
+from kgreason.plan.ir import plain
+from kgreason.plan.types import ARITHMETIC
+
+Position = tuple[str, int]
+
+
+class VariableKinds(dict[str, Kind]):
+    """Kinds of the variables of a rule; `doubles` are those of which no number is an integer."""
+
+    def __init__(self, kinds: Mapping[str, Kind], doubles: frozenset[str]) -> None:
+        super().__init__(kinds)
+        self.doubles = doubles
+
+
+def double_positions(program: CheckedProgram, facts: Facts) -> set[Position]:
+    """Positions where a double can come to stand."""
+    found = {
+        (predicate, i)
+        for predicate, table in facts.tables.items()
+        for i, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True))
+        if kind is Kind.DOUBLE or (kind is Kind.ANY and _holds_double(data, facts))
+    }
+    found.update(_positions(program.facts, frozenset()))
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for rule in program.rules:
+            names = double_variables(rule, found)
+            found.update(_positions((rule.head, *rule.positives, *rule.negatives), names))
+    return found
+
+
+def double_variables(rule: CheckedRule, positions: Collection[Position]) -> frozenset[str]:
+    """Variables of a rule that can hold doubles."""
+    names = {
+        term.name
+        for atom in (*rule.positives, *rule.negatives)
+        for i, term in enumerate(atom.terms)
+        if isinstance(term, Variable) and (atom.predicate, i) in positions
+    }
+    for step in (*rule.before, rule.aggregation, *rule.after):
+        if (isinstance(step, Assign) and gives_double(step.expression, names)) or (
+            isinstance(step, Aggregation) and _total(step, names)
+        ):
+            names.add(step.variable)
+    return frozenset(names)
+
+
+def gives_double(node: Expression, names: Collection[str]) -> bool:
+    """Whether an expression gives a double where it gives a number, if the variables `names` do.
+
+    Examples
+    --------
+    >>> gives_double(Binary("/", Variable("X"), Constant(2)), {"X"})
+    True
+    """
+    match node:
+        case Constant() | Variable():
+            return _term(node, names)
+        case Unary("-"):
+            return gives_double(node.operand, names)
+        case Binary(operator) if operator in ARITHMETIC:
+            return gives_double(node.left, names) or gives_double(node.right, names)
+        case Call():
+            given = signature(node.function, len(node.arguments))
+            if given is None or given.result != "join":
+                return given is not None and given.result == "double"
+            joined = given.joined or range(len(node.arguments))
+            return any(gives_double(node.arguments[i], names) for i in joined)
+    return False
+
+
+def _positions(atoms: Collection[CheckedAtom], names: frozenset[str]) -> set[Position]:
+    return {(a.predicate, i) for a in atoms for i, term in enumerate(a.terms) if _term(term, names)}
+
+
+def _term(term: Term, names: Collection[str]) -> bool:
+    return term.name in names if isinstance(term, Variable) else isinstance(term.value, float)
+
+
+def _total(aggregation: Aggregation, names: Collection[str]) -> bool:
+    name = plain(aggregation)
+    if aggregation.argument is None or name in ("count", "set", "list", "union"):
+        return False
+    return name in ("avg", "median") or gives_double(aggregation.argument, names)
+
+
+def _holds_double(data: np.ndarray[tuple[int, ...], np.dtype[np.int64]], facts: Facts) -> bool:
+    return any(isinstance(v, float) for v in facts.symbols.values(np.unique(data).tolist()))

@@ -1,0 +1,367 @@
+"""Facts written to files of every format, read back, and compared value by value."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_text
+from kgreason.analysis.checked import Bind, CheckedProgram, Mapped
+from kgreason.engine.symbols import key
+from kgreason.engine.table import Facts
+from kgreason.errors import DataError, ReleaseError, Span
+from kgreason.graph.io.load import load_facts
+from kgreason.graph.io.source import SourceSpec
+from kgreason.lang.values import Null, Value, identity
+from kgreason.output.names import column_names
+from kgreason.output.target import Target
+from kgreason.output.write import write_facts, write_output, write_targets
+
+HERE = Span("a.vada", 1, 1, 1, 2)
+Row = tuple[Value, ...]
+
+
+def written(folder: Path, rows: Sequence[Row], target: str) -> Path:
+    given = Target.parse(f"{folder}/{target}")
+    write_output(Facts.from_rows({"p": rows}), "p", given)
+    return given.path
+
+
+@cache
+def program(arity: int, types: tuple[str, ...] = ()) -> CheckedProgram:
+    variables = ", ".join(f"X{i}" for i in range(arity))
+    checked = load_text(f"q(X0) :- p({variables}).")
+    mapped = (Mapped("p", i, str(i + 1), type, HERE) for i, type in enumerate(types) if type)
+    return replace(checked, mappings=tuple(mapped))
+
+
+def read(path: Path, arity: int, types: tuple[str, ...] = (), **options: str) -> list[Row]:
+    source = SourceSpec(path, None, options)
+    return list(load_facts(program(arity, types), {"p": [source]}).rows("p"))
+
+
+# round trips
+
+TEXT = st.text(max_size=6) | st.sampled_from(
+    ["", "007", "1.5", "true", '"', "a,b", "x\ny", " é ", "_:x", "a:b%zz"]
+)
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+DOUBLES = st.floats(allow_nan=False, allow_infinity=False).map(lambda v: v + 0.0)
+DATES = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31))
+LISTS = st.lists(TEXT, max_size=3).map(tuple)
+ROWS = st.lists(st.tuples(TEXT, INTEGERS, DOUBLES, st.booleans(), DATES, LISTS), min_size=1, max_size=4)
+TYPES = ("string", "int", "double", "boolean", "date", "list")
+
+
+def distinct(rows: Sequence[Row]) -> list[Row]:
+    return list({tuple(map(identity, row)): row for row in rows}.values())
+
+
+@pytest.mark.parametrize(
+    ("target", "types", "options"),
+    [
+        ("p.parquet", (), {}),
+        ("p.sqlite", (), {}),
+        ("p.duckdb", (), {}),
+        ("p.json", ("", "", "", "", "date", ""), {}),
+        ("p.jsonl", ("", "", "", "", "date", ""), {}),
+        ("p.csv", TYPES, {"missing": "keep"}),
+        ("p.tsv", TYPES, {"missing": "keep"}),
+    ],
+)
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS)
+def test_values_come_back(
+    tmp_path: Path, target: str, types: tuple[str, ...], options: dict[str, str], rows: list[Row]
+) -> None:
+    path = written(tmp_path, rows, target)
+    found = read(path, 6, types, **options)
+    assert list(map(identity, found)) == list(map(identity, distinct(rows)))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4))
+def test_pairs_come_back_from_rdf(tmp_path: Path, rows: list[Row]) -> None:
+    for name in ("p.nt", "p.ttl"):
+        path = written(tmp_path, rows, name)
+        assert set(read(path, 2, predicate="p", base="urn:kgreason:")) == set(rows)
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 2**62], [0.1, 5e-324], [True, False], [datetime(2024, 1, 15, 10, 30)]]
+)
+def test_literals_come_back_from_rdf(tmp_path: Path, values: list[Value]) -> None:
+    rows: list[Row] = [(f"a{i}", v) for i, v in enumerate(values)]
+    found = read(written(tmp_path, rows, "p.nt"), 2, predicate="p", base="urn:kgreason:")
+    assert sorted(map(identity, found)) == sorted(map(identity, rows))  # type: ignore[type-var]
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            *[st.text(st.characters(exclude_categories=("C",)), min_size=1).filter(str.strip)] * 2, DOUBLES
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_edges_come_back_from_graphml(tmp_path: Path, rows: list[Row]) -> None:
+    found = read(written(tmp_path, rows, "p.graphml"), 3, ("string", "string", "double"))
+    assert found == distinct(rows)
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "p.json", "p.sqlite", "p.duckdb"])
+@pytest.mark.parametrize(
+    "values", [[{1, 2}, {3}], [{1.5, 2}, {1}], [{"a"}, set()], [{datetime(2024, 1, 15)}]]
+)
+def test_sets_come_back_as_lists_in_order(tmp_path: Path, name: str, values: list[set[Value]]) -> None:
+    rows: list[Row] = [(str(i), frozenset(v)) for i, v in enumerate(values)]
+    found = read(written(tmp_path, rows, name), 2, ("", "set"))
+    if name == "p.parquet" or not isinstance(next(iter(values[0])), datetime):
+        assert [key(row) for row in found] == [key(row) for row in rows]
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.parquet", "p.json", "p.sqlite", "p.duckdb", "p.nt"])
+def test_nulls_are_written_by_their_labels(tmp_path: Path, name: str) -> None:
+    rows: list[Row] = [("a", Null(1)), ("b", "x"), ("c", Null(12))]
+    options = {"predicate": "p", "base": "urn:kgreason:"} if name == "p.nt" else {}
+    found = read(written(tmp_path, rows, name), 2, **options)
+    assert sorted(found) == [("a", "_:n1"), ("b", "x"), ("c", "_:n12")]  # type: ignore[type-var]
+
+
+# forms
+
+
+def test_form_of_csv(tmp_path: Path) -> None:
+    rows: list[Row] = [("a,b", 0.5, True, (1, "x"), frozenset({2, 1}), datetime(2024, 1, 15))]
+    assert written(tmp_path, rows, "p.csv").read_text() == (
+        '"c1","c2","c3","c4","c5","c6"\n"a,b",0.5,true,"[1, ""x""]","{1, 2}","2024-01-15"\n'
+    )
+
+
+def test_options_of_csv(tmp_path: Path) -> None:
+    rows: list[Row] = [("a", 1, Null(3)), ("b", 2, "x")]
+    path = written(tmp_path, rows, "p.csv?delimiter=;&useHeaders=false&nullString=\\N")
+    assert path.read_text() == '"a";1;"\\N"\n"b";2;"x"\n'
+    assert read(path, 3, delimiter=";", nullString="\\N") == [("a", 1, Null(1)), ("b", 2, "x")]
+    assert written(tmp_path, rows, "p.tsv?quoteMode=NONE").read_text() == "c1\tc2\tc3\na\t1\t_:n3\nb\t2\tx\n"
+    with pytest.raises(DataError, match="cannot be written without quotes"):
+        written(tmp_path, [("a,b",)], "p.csv?quoteMode=none")
+
+
+def test_form_of_json(tmp_path: Path) -> None:
+    rows: list[Row] = [("é", 1.0, (1, (True,)), Null(1)), ("b", 0.1, (), "x")]
+    lines = written(tmp_path, rows, "p.jsonl").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == '{"c1": "é", "c2": 1.0, "c3": [1, [true]], "c4": "_:n1"}'
+    array = json.loads(written(tmp_path, rows, "p.json").read_text(encoding="utf-8"))
+    assert array == [json.loads(line) for line in lines]
+    empty = Target.parse(str(tmp_path / "none.json"))
+    write_output(Facts({"p": Facts.from_rows({"p": [(1,)]}).tables["p"]}), "p", empty)
+    assert json.loads(empty.path.read_text()) == [{"c1": 1}]
+
+
+def test_columns_of_parquet_are_typed(tmp_path: Path) -> None:
+    rows: list[Row] = [("a", 1, True, datetime(2024, 1, 15), (1, 2), (1, "mixed"), Null(1))]
+    schema = pq.read_table(written(tmp_path, rows, "p.parquet")).schema
+    assert schema.types == [
+        *(pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us"), pa.list_(pa.int64())),
+        *(pa.string(), pa.string()),
+    ]
+
+
+def test_form_of_rdf(tmp_path: Path) -> None:
+    facts = Facts.from_rows(
+        {
+            "company": [("A & B",)],
+            "control": [("http://x/a", "b"), ("_:n1", Null(1))],
+            "own": [("a", "b", 0.5)],
+            "holds": [()],
+        }
+    )
+    write_facts(tmp_path, facts, "rdf")
+    kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    double = "<http://www.w3.org/2001/XMLSchema#double>"
+    texts = {p.name: p.read_text().splitlines() for p in sorted(tmp_path.iterdir())}
+    assert texts == {
+        "company.nt": [f"<urn:kgreason:A%20%26%20B> {kind} <urn:kgreason:company> ."],
+        "control.nt": [
+            "<http://x/a> <urn:kgreason:control> <urn:kgreason:b> .",
+            "_:n1 <urn:kgreason:control> _:n1 .",
+        ],
+        "own.nt": [
+            f"_:own1 {kind} <urn:kgreason:own> .",
+            "_:own1 <urn:kgreason:arg1> <urn:kgreason:a> .",
+            "_:own1 <urn:kgreason:arg2> <urn:kgreason:b> .",
+            f'_:own1 <urn:kgreason:arg3> "0.5"^^{double} .',
+        ],
+        "holds.nt": [f"_:holds1 {kind} <urn:kgreason:holds> ."],
+    }
+
+
+def test_options_of_rdf(tmp_path: Path) -> None:
+    path = written(tmp_path, [("a", "a name")], "p.nt?base=http://x/&literals=2")
+    assert path.read_text() == '<http://x/a> <http://x/p> "a name" .\n'
+    assert read(path, 2, predicate="p", base="http://x/") == [("a", "a name")]
+    with pytest.raises(DataError, match="option base cannot be 'x'"):
+        written(tmp_path, [("a", "b")], "p.nt?base=x")
+    with pytest.raises(DataError, match="there is no column '3'\n  help: the columns are c1, c2"):
+        written(tmp_path, [("a", "b")], "p.nt?literals=3")
+
+
+def test_form_of_graphml(tmp_path: Path) -> None:
+    text = written(tmp_path, [("a<b", 'c"d', 0.5, "x & y")], "p.graphml").read_text()
+    assert '<key id="d0" for="edge" attr.name="weight" attr.type="double"/>' in text
+    assert '<key id="d1" for="edge" attr.name="c4" attr.type="string"/>' in text
+    assert (
+        '<edge source="a&lt;b" target=\'c"d\'><data key="d0">0.5</data><data key="d1">x &amp; y</data></edge>'
+        in text
+    )
+    assert read(written(tmp_path, [("a",), ("b",)], "u.graphml"), 1) == [("a",), ("b",)]
+    with pytest.raises(DataError, match="holds a character that XML cannot"):
+        written(tmp_path, [("a\x00", "b")], "p.graphml")
+    with pytest.raises(DataError, match="p has no arguments, so it makes no graph"):
+        written(tmp_path, [()], "p.graphml")
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "parquet", "json", "sqlite", "duckdb"])
+def test_a_proposition_is_one_truth_value(tmp_path: Path, format: str) -> None:
+    ((_, target),) = write_facts(tmp_path, Facts.from_rows({"p": [()]}), format)
+    assert read(target.path, 1, ("boolean",)) == [(True,)]
+
+
+# databases and places
+
+
+@pytest.mark.parametrize("name", ["d.sqlite", "d.duckdb"])
+def test_other_tables_of_a_database_stay(tmp_path: Path, name: str) -> None:
+    written(tmp_path, [("old", 1)], f"{name}?table=kept")
+    for rows in ([("a", 1), ("b", 2)], [("c", 3)]):
+        path = written(tmp_path, rows, f"{name}?table=changed")
+    assert read(path, 2, table="kept") == [("old", 1)]
+    assert read(path, 2, table="changed") == [("c", 3)]
+
+
+def test_a_failed_database_is_as_before(tmp_path: Path) -> None:
+    path = written(tmp_path, [("a", 1)], "d.db?table=t")
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE VIEW v AS SELECT * FROM t")
+    connection.close()
+    with pytest.raises(ReleaseError, match='the table "v" cannot be written: use DROP VIEW'):
+        written(tmp_path, [("b", 2)], "d.db?table=v")
+    assert read(path, 2, table="v") == [("a", 1)]
+    (tmp_path / "text.db").write_text("no database, but long enough to be read as one" * 100)
+    with pytest.raises(ReleaseError, match="file is not a database"):
+        written(tmp_path, [("b", 2)], "text.db")
+    with pytest.raises(ReleaseError, match="text.db: the table"):
+        written(tmp_path, [("b", 2)], "text.db?format=duckdb")
+
+
+def test_a_failed_file_is_as_before(tmp_path: Path) -> None:
+    path = written(tmp_path, [("a", "b")], "p.graphml")
+    before = path.read_bytes()
+    with pytest.raises(DataError):
+        written(tmp_path, [("a\x01", "b")], "p.graphml")
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["p.graphml"]
+    (tmp_path / "file").touch()
+    with pytest.raises(ReleaseError, match="cannot be made"):
+        written(tmp_path, [("a",)], "file/p.csv")
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "name"), [("duckdb", "duckdb", "p.duckdb"), ("pyoxigraph", "rdf", "p.ttl")]
+)
+def test_missing_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, extra: str, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    for action in (lambda: written(tmp_path, [("a",)], name), lambda: read(tmp_path / name, 1)):
+        with pytest.raises(DataError) as caught:
+            action()
+        assert str(caught.value) == (
+            f"{tmp_path / name}: {extra} files need the package {package}, which is not installed\n"
+            f"  help: pip install 'kgreason[{extra}]'"
+        )
+
+
+# names and targets
+
+
+def test_columns_are_named_by_the_heads() -> None:
+    rules = load_text("r(X, Y, _Z) :- e(X, Y, _Z). r(X, Z, W) :- r(X, Y, W), e(Y, Z, _).")
+    assert column_names(rules, "r", 3) == ("X", "c2", "c3")
+    mapped = replace(rules, mappings=(Mapped("r", 1, "target", "string", HERE),))
+    assert column_names(mapped, "r", 3) == ("X", "target", "c3")
+    assert column_names(load_text("d(X, X) :- e(X)."), "d", 2) == ("X", "X_2")
+    assert column_names(rules, "e", 3) == ("c1", "c2", "c3")
+
+
+@pytest.mark.parametrize(
+    ("bind", "name", "table"),
+    [
+        (Bind("r", "csv", {"delimiter": ";"}, "out/r.csv", HERE), "out/r.csv", None),
+        (Bind("r", "sqlite", {}, "out/all.db", HERE, "reach"), "out/all.db", "reach"),
+        (Bind("r", "sqlite", {}, "out", HERE, "all.db"), "out/all.db", None),
+        (Bind("r", "duckdb", {"table": "t"}, "new.duckdb", HERE), "new.duckdb", "t"),
+        (Bind("r", "json", {}, "r.jsonl", HERE), "r.jsonl", None),
+    ],
+)
+def test_bound_outputs_are_written(tmp_path: Path, bind: Bind, name: str, table: str | None) -> None:
+    (tmp_path / "out").mkdir()
+    rules = load_text("r(X, Y) :- e(X, Y).")
+    bound = replace(rules, targets=(replace(bind, path=str(tmp_path / bind.path)),))
+    ((predicate, target),) = write_targets(bound, Facts.from_rows({"r": [("a", 1)]}))
+    assert (predicate, target.path, target.table) == ("r", tmp_path / name, table)
+    assert list(
+        load_facts(
+            replace(
+                load_text("q(X) :- r(X, Y)."),
+                mappings=(Mapped("r", 0, "X", "", HERE), Mapped("r", 1, "Y", "", HERE)),
+            ),
+            {
+                "r": [
+                    SourceSpec(
+                        target.path, target.format, {**bind.options, **({"table": table} if table else {})}
+                    )
+                ]
+            },
+        ).rows("r")
+    ) == [("a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "words"),
+    [
+        (
+            lambda: Target.parse("a.mtx"),
+            "a.mtx: facts cannot be written as 'mtx'\n  help: one of csv, tsv, parquet",
+        ),
+        (lambda: Target.within(Path("d"), "p", "xml"), "d: facts cannot be written as 'xml'"),
+        (
+            lambda: Target.parse("a.csv?delimeter=;"),
+            "unknown option 'delimeter' of a csv output\n  help: did you mean delimiter? there are useHeaders",
+        ),
+        (
+            lambda: Target.parse("a.parquet?x=1"),
+            "unknown option 'x' of a parquet output\n  help: it has none",
+        ),
+        (lambda: Target.parse("a"), "the name does not tell the format"),
+    ],
+)
+def test_impossible_targets(attempt: Callable[[], Target], words: str) -> None:
+    with pytest.raises(DataError) as caught:
+        attempt()
+    assert words in str(caught.value)
