@@ -1,8 +1,8 @@
 """Time explanations of single facts among very many: ``python benchmarks/explain.py``.
 
 A fact of the transitive closure of a random graph (about a million facts) and one of company control among 100,000
-companies and persons, each time with everything: evaluating the rules, finding the heights, the proof and its text. Beside it,
-the time of the evaluation alone. Wall-clock medians of warm runs in this process.
+companies and persons, each time with everything: evaluating the rules, finding the heights, the proof and its
+text. Beside it, the time of the evaluation alone. Wall-clock medians of warm runs in this process.
 """
 
 from __future__ import annotations

@@ -180,11 +180,13 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
     ProgramError
         If the file cannot be read or parsed; it stays as it is.
     """
-    from kgreason.analysis.check import read_file
+    from kgreason.analysis.include import read_text
     from kgreason.lang.format import format_text
     from kgreason.output.place import replacing
 
-    text = read_file(path)
+    text, unreadable = read_text(path)
+    if unreadable:
+        raise ProgramError((unreadable,))
     formatted = format_text(text, str(path))
     if write and formatted != text:
         with replacing(Path(path)) as temporary:
@@ -397,7 +399,7 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
     )
     diagnostics = check_generic(rules)
     if diagnostics:
-        raise ProgramError(diagnostics, program.text)
+        raise ProgramError(diagnostics, program.sources or program.text)
     return rules
 
 

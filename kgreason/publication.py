@@ -28,7 +28,6 @@ from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.lang.ast import Constant, Variable
 from kgreason.output.place import replacing
-from kgreason.output.write import write_facts as write_facts
 
 NAMES = {
     "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"},

@@ -93,14 +93,6 @@ def progress() -> Iterator[Progress]:
         yield Rich(bars)
 
 
-def source_of(file: Path) -> str | None:
-    """Text of a rule file, if it can be read."""
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
 def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
     """Print facts as clauses: all of them into a pipe or file, the first few of each predicate on a terminal."""
     from kgreason.lang.ast import Atom, Constant

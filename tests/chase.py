@@ -28,7 +28,9 @@ class Oblivious:
     A stratum stops growing beyond `most` facts; `complete` tells whether all came to an end before.
     """
 
-    def __init__(self, program: CheckedProgram, facts: Mapping[str, Iterable[tuple[Value, ...]]], most: int = 400):
+    def __init__(
+        self, program: CheckedProgram, facts: Mapping[str, Iterable[tuple[Value, ...]]], most: int = 400
+    ):
         self.program = program
         self.facts: dict[Fact, None] = {(p, tuple(row)): None for p, rows in facts.items() for row in rows}
         self.facts |= {(a.predicate, tuple(t.value for t in a.terms)): None for a in program.facts}
@@ -96,7 +98,10 @@ class Oblivious:
     def head(self, rule: CheckedRule, binding: Binding) -> Fact:
         for invention in rule.inventions:
             made = {i.variable for i in rule.inventions}
-            key = (invention.function, *sorted(((v, x) for v, x in binding.items() if v not in made), key=operator.itemgetter(0)))
+            key = (
+                invention.function,
+                *sorted(((v, x) for v, x in binding.items() if v not in made), key=operator.itemgetter(0)),
+            )
             if key not in self.nulls:
                 self.last += 1
                 self.nulls[key] = Null(self.last)

@@ -532,11 +532,10 @@ def rules(
     stratum: Sequence[Signature],
     recursive: bool,
     skolem: str = "",
-    cyclic: bool = False,
 ) -> Rule:
     """One rule for `head` over predicates of lower strata and, in a recursive stratum, of its own."""
     scope = _Scope(draw, fallible=chance(draw, 5))
-    if head.keep is None and (cyclic or not recursive):
+    if not recursive and head.keep is None:
         scope.invents = skolem
     for _ in range(draw(st.integers(1, 3))):
         inner = recursive and chance(draw, 45)
@@ -619,21 +618,18 @@ def _dependency(draw: Draw, known: Sequence[Signature]) -> list[Clause]:
 
 
 @st.composite
-def cases(draw: Draw, strata: int = 3, whole: bool = False, cyclic: bool = False) -> Case:
-    """A random program with data for its input predicates and some facts in the text.
-
-    It has few kinds and short tables where it is `cyclic`: a recursion of it may invent nulls for its own nulls.
-    """
-    kinds = "uuvib" if cyclic else WHOLE if whole else PLAIN
+def cases(draw: Draw, strata: int = 3, whole: bool = False) -> Case:
+    """A random program with data for its input predicates and some facts in the text."""
+    kinds = WHOLE if whole else PLAIN
     base = [draw(signatures(f"e{i}", kinds)) for i in range(draw(st.integers(1, 3)))]
     base.append(_signature(draw, "e", draw(st.sampled_from([("i", "i"), ("n", "n", "w"), ("s", "s", "d")]))))
     known, clauses = list(base), list[Clause]()
     for number in range(draw(st.integers(1, strata))):
         stratum, recursive = draw(_stratum(number, kinds)), chance(draw, 35 if whole else 60)
-        skolem = f"f{number}" if whole or cyclic else ""
+        skolem = f"f{number}" if whole else ""
         for head in stratum:
             for _ in range(draw(st.integers(1, 3))):
-                clauses.append(draw(rules(head, known, stratum, recursive, skolem, cyclic)))
+                clauses.append(draw(rules(head, known, stratum, recursive, skolem)))
         known += stratum
     if whole and chance(draw, 25):
         clauses += _dependency(draw, known)
@@ -643,7 +639,7 @@ def cases(draw: Draw, strata: int = 3, whole: bool = False, cyclic: bool = False
                 Fact(Atom(signature.name, tuple(map(Constant, row))))
                 for row in draw(rows(signature, 2, VALUES))
             ]
-    facts = {s.name: draw(rows(s, 3 if cyclic else 8)) for s in known if s in base or chance(draw, 10)}
+    facts = {s.name: draw(rows(s)) for s in known if s in base or chance(draw, 10)}
     for name in [n for n, given_rows in facts.items() if not given_rows and chance(draw, 50)]:
         del facts[name]  # a predicate without a table
     return Case(Program(tuple(clauses)), facts)

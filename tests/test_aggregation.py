@@ -314,7 +314,7 @@ def test_a_product_that_grows_for_ever_names_rule_and_group(one, kind):
     fast, slow = errors(program)
     assert f"{kind} overflow in W * V, with W = 2" in fast
     assert 'in the group X = "a"\n  rule: b(X, S)' in fast
-    assert f"{kind} overflow, with Y = 'a', X = 'a', W = 2" in slow
+    assert f'{kind} overflow, with Y = "a", X = "a", W = 2' in slow
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_an_aggregate_that_overflows_names_rule_and_group(function, value, kind)
     program = load_text(f"q(X,T) :- e(X,I,V), T = {function}(V,<I>).")
     fast, slow = errors(program, e=[("fine", 1, value), ("a", 1, value), ("a", 2, value)])
     assert f'{kind} overflow in {function}, in the group X = "a"\n  rule: q(X, T)' in fast
-    assert f"{kind} overflow, with X = 'a'\n  rule: q(X, T)" in slow
+    assert f'{kind} overflow in {function}, with X = "a"\n  rule: q(X, T)' in slow
 
 
 @pytest.mark.parametrize("function", ["avg", "median"])
@@ -333,7 +333,7 @@ def test_a_mean_that_overflows(function):
     program = load_text(f"q(T) :- e(I,V), T = {function}(V,<I>).")
     fast, slow = errors(program, e=[(1, 1.5e308), (2, 1.6e308)])
     assert f"double overflow in {function}\n  rule: q(T)" in fast
-    assert "double overflow\n  rule: q(T)" in slow
+    assert f"double overflow in {function}\n  rule: q(T)" in slow
 
 
 @pytest.mark.parametrize(

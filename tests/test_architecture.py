@@ -131,7 +131,7 @@ def test_no_error_is_swallowed() -> None:
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or ast.unparse(node.type) in {"Exception", "BaseException"})
     }
-    assert broad == set()
+    assert broad == {"kgreason.engine.functions"}  # whatever a user's own function raises
 
 
 def test_no_file_of_helpers() -> None:

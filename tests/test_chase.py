@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -18,9 +19,10 @@ from tests.chase import Oblivious, Unequal, ground, homomorphism
 
 quick = settings(max_examples=80, deadline=None)
 N = Null
+NO_LIMITS = Limits()
 
 
-def derive(text, limits=Limits(), **rows):
+def derive(text, limits=NO_LIMITS, **rows):
     program = load_text(text)
     return evaluate(program, Facts.from_rows(rows), limits=limits)
 
@@ -99,7 +101,7 @@ def chain_rule(draw):
 def meeting(draw):
     """A harmful join: two chains meet in a null."""
     names = [draw(st.sampled_from("XYZ")) for _ in range(4)]
-    third = draw(st.sampled_from(["", "", ", t(K, Z, V)", ", t(M, Y, V), t(M, V, Z)"]))
+    third = draw(st.sampled_from(["", "", ", t(K, Z, V)"]))
     return f"m(K, L) :- t(K, {names[0]}, {names[1]}), t(L, {names[2]}, {names[3]}){third}."
 
 
@@ -128,12 +130,15 @@ everything = st.one_of(programs(), chains(False), chains(True), chains(True))
 @given(everything, data)
 def test_agrees_with_the_oblivious_chase(text, given_rows):
     program = warded(text)
-    result = evaluate(program, Facts.from_rows(given_rows))
+    result = evaluate(program, Facts.from_rows(given_rows), limits=Limits(cyclic=300))
+    assume(not result.warnings)
     found = facts_of(result)
     outputs = set(result.facts.tables)
-    oracle = Oblivious(program, given_rows).run(6)
+    oracle = Oblivious(program, given_rows, most=150).run(5)
     wanted = [f for f in oracle.facts if f[0] in outputs]
-    certain = [f for f in wanted if oracle.complete or f[0] not in ("lonely", "many")]  # these are read with "not"
+    certain = [
+        f for f in wanted if oracle.complete or f[0] not in ("lonely", "many")
+    ]  # these are read with "not"
     assert ground(certain) <= ground(found)
     if oracle.complete:
         assert homomorphism(found, wanted)
@@ -145,11 +150,11 @@ def test_agrees_with_the_oblivious_chase(text, given_rows):
 @given(st.one_of(programs(tops=False), chains(False), chains(True)), data)
 def test_all_that_is_derived_follows(text, given_rows):
     program = warded(text)
-    result = evaluate(program, Facts.from_rows(given_rows))
+    result = evaluate(program, Facts.from_rows(given_rows), limits=Limits(cyclic=100))
     rounds = sum(s.rounds for s in result.stats.strata)
-    oracle = Oblivious(program, given_rows, most=600)
+    oracle = Oblivious(program, given_rows, most=300)
     oracle.run(rounds)
-    assume(len(oracle.facts) <= 600)
+    assume(len(oracle.facts) <= 300)
     assert homomorphism(facts_of(result), oracle.facts)
 
 
@@ -173,3 +178,198 @@ def test_unification_agrees_with_the_oblivious_chase(text, given_rows):
     again = Oblivious(program, {**given_rows, **{p: [r for q, r in found if q == p] for p in "pqr"}})
     again.run(1)  # its first round carries out all rules once, and the dependencies on what is there
     assert homomorphism([f for f in again.facts if f[0] in "pqr"], found)
+
+
+# --- worked cases -------------------------------------------------------------------------
+
+
+def test_two_facts_with_two_different_nulls():
+    result = derive("employee(X), manager(X, Y) :- person(X).", person=[("jack",), ("ruth",)])
+    assert rows(result, "manager") == [("jack", N(1)), ("ruth", N(2))]
+    assert rows(result, "employee") == [("jack",), ("ruth",)]
+
+
+def test_heads_of_one_rule_share_their_nulls():
+    result = derive("owns(X, Y), share(Y, X) :- person(X).", person=[("a",), ("b",)])
+    assert sorted((x, y) for y, x in result.facts.rows("share")) == sorted(result.facts.rows("owns"))
+
+
+def test_unification_with_a_constant_reaches_what_was_derived():
+    text = """
+        manager(X, Y) :- person(X).
+        manager(X, Y) :- boss(X, Y).
+        below(Y, X) :- manager(X, Y).
+        Y = Z :- manager(X, Y), manager(X, Z).
+    """
+    result = derive(text, person=[("jack",), ("ruth",)], boss=[("jack", "ada")])
+    assert rows(result, "manager") == [("jack", "ada"), ("ruth", N(2))]
+    assert rows(result, "below") == [(N(2), "ruth"), ("ada", "jack")] or rows(result, "below") == [
+        ("ada", "jack"),
+        (N(2), "ruth"),
+    ]
+    assert result.stats.restarts == 1
+
+
+def test_two_constants_cannot_be_unified():
+    text = "Y = Z :- boss(X, Y), boss(X, Z), Y < Z."
+    with pytest.raises(EvaluationError) as caught:
+        derive(
+            text + ' p(X) :- boss(X, _). @output("p").',
+            boss=[("jack", "ada"), ("jack", "bob"), ("eve", "ada")],
+        )
+    assert str(caught.value) == (
+        '<text>:1:1: "ada" and "bob" cannot be one value, with Y = "ada", Z = "bob", X = "jack"\n'
+        '  fact: boss("jack", "ada")\n'
+        '  fact: boss("jack", "bob")\n'
+        "  rule: Y = Z :- boss(X, Y), boss(X, Z), Y < Z.\n"
+        "  help: correct one of the facts, or derive a difference instead of demanding equality"
+    )
+
+
+def test_constants_that_meet_through_a_null():
+    text = """
+        p(X, N) :- c(X). q(N) :- p(_, N).
+        Y = Z :- p(X, Y), a(X, Z). Y = Z :- p(X, Y), b(X, Z).
+    """
+    with pytest.raises(EvaluationError, match="1 and 2 cannot be one value, with"):
+        derive(text, c=[(0,)], a=[(0, 1)], b=[(0, 2)])
+
+
+def test_unification_is_congruent_with_skolem_terms():
+    text = """
+        p(X, #f(X)) :- c(X). q(Z, #g(Z)) :- p(_, Z).
+        Y = Z :- p(X, Y), p(W, Z), same(X, W).
+    """
+    result = derive(text, c=[(1,), (2,), (3,)], same=[(1, 2)])
+    first, second, third = (null for _, null in rows(result, "p"))
+    assert first == second != third
+    assert len(rows(result, "q")) == 2
+
+
+def test_unification_of_nulls_of_the_data():
+    result = derive(
+        "p(X, Y) :- e(X, Y). Y = Z :- e(X, Y), e(X, Z).", e=[(1, N(7)), (1, "a"), (2, N(7)), (3, N(8))]
+    )
+    assert rows(result, "p") == [(1, "a"), (2, "a"), (3, N(8))]
+
+
+def test_new_nulls_differ_from_those_of_the_data():
+    result = derive("p(X, Y) :- e(X). p(1, Y) :- e(Y).", e=[(N(4),), (1,)])
+    assert {row[1] for row in rows(result, "p")} == {N(4), N(5), N(6), 1}
+
+
+def test_constraint_lists_what_violates_it():
+    text = "#F :- e(X, Y), X > Y. p(X) :- e(X, _)."
+    with pytest.raises(EvaluationError) as caught:
+        derive(text, e=[(i, 0) for i in range(12)])
+    listed = "".join(f"  with X = {i}, Y = 0\n" for i in range(1, 11))
+    assert str(caught.value) == (
+        f"<text>:1:1: the constraint is violated 11 times\n{listed}  and 1 more\n"
+        "  rule: #F :- e(X, Y), X > Y."
+    )
+    assert derive(text, e=[(0, 1)]).warnings == ()
+
+
+def test_a_constraint_waits_for_unification():
+    text = """
+        p(X, N) :- c(X). Y = Z :- p(X, Y), e(X, Z).
+        #F :- p(X, Y), not e(X, Y).
+    """
+    assert rows(derive(text, c=[(1,)], e=[(1, 5)]), "p") == [(1, 5)]
+    with pytest.raises(EvaluationError, match="the constraint is violated"):
+        derive(text, c=[(1,), (2,)], e=[(1, 5)])
+
+
+CONTROL = """
+    psc(X, P) :- company(X).
+    psc(Y, P) :- psc(X, P), control(X, Y).
+    psc(X, P) :- key(X, P).
+    strong(X, Y) :- psc(X, P), psc(Y, P), X < Y.
+    @output("psc"). @output("strong").
+"""
+
+
+def test_strong_links():
+    result = derive(
+        CONTROL,
+        company=[("a",), ("b",), ("c",), ("d",)],
+        control=[("a", "b"), ("b", "c")],
+        key=[("d", "ada"), ("c", "ada")],
+    )
+    assert rows(result, "strong") == [("a", "b"), ("a", "c"), ("b", "c"), ("c", "d")]
+
+
+def test_warded_recursion_ends():
+    text = "person(Y), father(X, Y) :- person(X). known(X) :- father(X, _), c(X). person(X) :- c(X)."
+    result = derive(text + '@output("known"). @output("father").', c=[(1,), (2,)])
+    assert rows(result, "known") == [(1,), (2,)]
+    assert len(rows(result, "father")) == 3  # what the null of 2 leads to is as for that of 1
+    assert result.warnings == ()
+
+
+def test_unfoldings_that_a_harmful_join_needs():
+    text = """
+        t(K, K, N) :- c(K). t(K, Y, N) :- t(K, X, Y).
+        m(K) :- t(K, K, A), t(K, A, B), t(K, B, C), t(K, C, D).
+        @output("m").
+    """
+    assert rows(derive(text, c=[(1,), (2,)]), "m") == [(1,), (2,)]
+
+
+def test_rules_that_are_not_warded_stop_at_a_bound():
+    text = """p(X, N) :- c(X). q(Y) :- p(_, Y). p(Y, N), s(Z, N) :- p(X, Y), p(X, Z), q(Z). @output("p")."""
+    program = load_text(text)
+    program = replace(program, wardedness=replace(program.wardedness, warded=False))
+    result = evaluate(program, Facts.from_rows({"c": [(1,)]}), limits=Limits(depth=2))
+    (warning,) = result.warnings
+    assert warning.render() == (
+        "<text>:1:35: warning[W506]: this rule makes nulls from its own nulls; those nested more than 2 deep are left "
+        "out, so results can be missing\n"
+        "  rule: p(Y, N), s(Z, N) :- p(X, Y), p(X, Z), q(Z).\n"
+        "  note: a chase is known to end soon only for warded rules that do not join through nulls; others are "
+        "bounded\n"
+        "  help: make the rules warded (kgreason check --explain shows what they lack) or raise the bound"
+    )
+
+
+def test_cyclic_skolem_terms_stop_at_a_bound():
+    result = derive("p(#f(X)) :- p(X). p(X) :- c(X).", limits=Limits(depth=5), c=[(1,)])
+    assert len(rows(result, "p")) == 6
+    assert [w.code for w in result.warnings] == ["W506"]
+
+
+def test_many_activations_under_harmful_joins_stop_at_a_bound():
+    text = """
+        t(K, K, N) :- c(K). t(K, Y, N) :- t(K, X, Y). t(K, N, Y) :- t(K, X, Y).
+        m(K, L) :- t(K, A, B), t(L, B, C), t(K, C, D).
+    """
+    result = derive(text, limits=Limits(cyclic=2), c=[(1,), (2,)])
+    assert {w.code for w in result.warnings} == {"W506"}
+
+
+def test_negation_and_aggregation_over_nulls():
+    text = """
+        p(X, N) :- c(X). p(X, Y) :- e(X, Y).
+        open(X) :- c(X), not e(X, _). lone(Y) :- p(_, Y), not e(_, Y).
+        n(K) :- p(_, Y), K = count(Y).
+        @output("open"). @output("n"). @output("lone").
+    """
+    result = derive(text, c=[(1,), (2,)], e=[(1, 5)])
+    assert rows(result, "open") == [(2,)]
+    assert rows(result, "lone") == [(N(1),), (N(2),)]
+    assert rows(result, "n") == [(3,)]
+
+
+def test_unifications_come_before_what_negates():
+    program = load_text(
+        "p(X, N) :- c(X). q(X) :- c(X), not d(X). d(X) :- p(_, X). Y = Z :- p(X, Y), e(X, Z)."
+    )
+    strata = promptly(program.strata, {u.predicate for u in program.unifications})
+    order = [p for s in strata for p in s.predicates]
+    assert sorted(order) == sorted(p for s in program.strata for p in s.predicates)
+    assert order.index(program.unifications[0].predicate) == order.index("p") + 1
+
+
+def test_frontiers_without_columns():
+    frontiers = Frontiers(0)
+    assert frontiers.number(np.empty((3, 0), dtype=np.int64)).tolist() == [0, 0, 0]

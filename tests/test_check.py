@@ -711,7 +711,8 @@ def check_all(text: str) -> None:
         render_all(error.diagnostics, text)
         return
     render_all((*program.warnings, *check_generic(program)), text)
-    lift(program.restricted(program.outputs), "its_own_part")
+    if not (program.unifications or program.denials):
+        lift(program.restricted(program.outputs), "its_own_part")
 
 
 # Rules for anonymization

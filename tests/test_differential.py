@@ -37,6 +37,7 @@ random_programs = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+fewer = settings(random_programs, max_examples=max(1, EXAMPLES // 2))
 ROUNDS = 300
 
 
@@ -116,7 +117,7 @@ def test_the_order_of_clauses_and_rows_does_not_matter(case: Case, random):
             assert len(keys) == len(set(keys))
 
 
-@random_programs
+@fewer
 @given(cases())
 def test_copies_through_which_a_recursion_goes_change_nothing(case: Case):
     """Every positive atom reads a copy, which delays its facts by a round and must forget values as it does."""
@@ -151,13 +152,13 @@ def _late(rule: Rule, heads: frozenset[str]) -> Rule:
     return replace(rule, body=tuple(body))
 
 
-@random_programs
+@fewer
 @given(cases() | cases(whole=True))
 def test_the_text_of_a_program_parses_to_the_same_program(case: Case):
     assert str(parse(case.text)) == case.text
 
 
-@random_programs
+@fewer
 @given(cases(strata=2), st.lists(st.integers(0, 2**16), min_size=2, max_size=2))
 def test_a_lifted_program_reasons_on_each_part_alone(case: Case, seeds: list[int]):
     """Part 0 has all rows, each other part some of them; all parts are reasoned on in one run."""
@@ -260,7 +261,7 @@ REACHING = """
 """
 
 
-@random_programs
+@fewer
 @given(graphs)
 def test_strong_components_agree_with_networkx(edges):
     rules = REACHING + "part(X,R) :- t(X,Y), t(Y,X), R = min(Y). size(R,N) :- part(X,R), N = count(X)."
@@ -271,7 +272,7 @@ def test_strong_components_agree_with_networkx(edges):
     assert found["size"] == comparable((min(part), len(part)) for part in parts)
 
 
-@random_programs
+@fewer
 @given(graphs)
 def test_weak_components_agree_with_networkx(edges):
     """Every vertex has a group of which nothing is known; an edge makes two of them one."""
@@ -288,7 +289,7 @@ def test_weak_components_agree_with_networkx(edges):
     assert found["groups"] == comparable([(len(parts),)] if parts else [])
 
 
-@random_programs
+@fewer
 @given(graphs)
 def test_distances_agree_with_networkx(edges):
     rules = "d(X,Y,W) :- own(X,Y,V), W = mmin(V). d(X,Z,L) :- d(X,Y,D), own(Y,Z,W), L = mmin(D + W)."
@@ -311,7 +312,7 @@ def _shortest(graph, start, goal):
     return min(lengths, default=None)
 
 
-@random_programs
+@fewer
 @given(graphs)
 def test_sets_of_descendants_agree_with_networkx(edges):
     rules = "below(X,S) :- own(X,Y,_), S = munion({Y}). below(X,S) :- own(X,Y,_), below(Y,T), S = munion(T)."
@@ -366,7 +367,7 @@ def test_control_agrees_with_clingo(own):
     assert_same_as_clingo(rules, asp, {"own": own, "company": [(c,) for c in companies]})
 
 
-@random_programs
+@fewer
 @given(percentages, st.integers(1, 4))
 def test_counts_in_recursion_agree_with_clingo(own, least):
     rules = """
@@ -382,7 +383,7 @@ def test_counts_in_recursion_agree_with_clingo(own, least):
     assert_same_as_clingo(rules.replace("LEAST", str(least)), asp.replace("LEAST", str(least)), {"own": own})
 
 
-@random_programs
+@fewer
 @given(percentages)
 def test_losses_that_spread_agree_with_clingo(own):
     """Who fails, and how much fails with it: a sum in a recursion whose weights count only once they are in."""

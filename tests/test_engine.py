@@ -1,4 +1,5 @@
 import math
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -17,8 +18,11 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, doubles
 from kgreason.errors import EvaluationError, ProgramError
 from kgreason.lang.ast import NOWHERE
+from kgreason.lang.functions import function
+from kgreason.lang.values import Null
 from kgreason.plan.ir import Part
 from tests import reference
+from tests.isomorphism import isomorphic
 
 quick = settings(max_examples=60, deadline=None)
 small = st.integers(-3, 3)
@@ -136,6 +140,31 @@ CASES = {
         {"e": [(3, 2), (2, 1), (1, 3), (5, 4), (4, 5)]},
         [(1, 1), (2, 1), (3, 1), (4, 4), (5, 4)],
     ),
+    "functions": (
+        't(S,N) :- e(X), S = to_upper(substring(X, 0, 2)), N = if(contains(X, "-"), string_length(X), 0).',
+        {"e": [("a-b",), ("cde",)]},
+        [("A-", 3), ("CD", 0)],
+    ),
+    "dates": (
+        "t(Y,D) :- e(A,B), A < B, Y = year(B), D = diff(B,A).",
+        {"e": [(datetime(2024, 2, 28), datetime(2024, 3, 1)), (datetime(2024, 1, 1), datetime(2023, 1, 1))]},
+        [(2024, 2)],
+    ),
+    "lists and sets": (
+        "t(L) :- e(X), s(S), X in S, L = [X] + [X * 2]. s({1,3}).",
+        {"e": [(1,), (2,), (3,)]},
+        [((1, 2),), ((3, 6),)],
+    ),
+    "sets that grow in recursion": (
+        "t(X,S) :- e(X,Y), S = munion(Y). t(X,S) :- e(X,Y), t(Y,Z), S = munion(Z).",
+        {"e": [(1, 2), (2, 3), (3, 2)]},
+        [(1, frozenset({2, 3})), (2, frozenset({2, 3})), (3, frozenset({2, 3}))],
+    ),
+    "lists of what was found": (
+        "t(X,L) :- e(X,Y), L = list(Y).",
+        {"e": [(1, "b"), (1, "a"), (2, "c")]},
+        [(1, ("a", "b")), (2, ("c",))],
+    ),
     "keyed value as a condition": (
         "t(X,M) :- e(X,M). t(Y,M) :- t(X,L), e(X,_), f(X,Y,L), N = L + 1, M = mmax(N).",
         {"e": [(1, 1), (2, 0)], "f": [(1, 2, 1), (2, 1, 5)]},
@@ -179,6 +208,118 @@ def test_sums_do_not_depend_on_order():
     for order in (values, values[::-1], sorted(values)):
         rows = [(i, v) for i, v in zip(rng.permutation(500).tolist(), order, strict=True)]
         assert derive("t(S) :- e(X,V), S = msum(V,<X>).", "t", e=rows) == [(math.fsum(values),)]
+
+
+# --- the whole language ------------------------------------------------------------
+
+
+@function
+def reversed_text(text: str) -> str:
+    seen.append(text)
+    return text[::-1]
+
+
+@function(name="halved")
+def half_of(value: float) -> float:
+    return value / 2
+
+
+@function
+def picky(value: int) -> int:
+    if value > 2:
+        raise ValueError("too large")
+    return value
+
+
+@function
+def unfaithful(value: int) -> int:
+    return str(value)  # type: ignore[return-value]
+
+
+seen: list[str] = []
+
+
+def test_functions_of_users_are_called_once_for_each_combination():
+    seen.clear()
+    rows = [(i, text) for i, text in enumerate(["ab", "cd", "ab", "ab"])]
+    program = load_text("t(X,Y) :- e(X,S), Y = reversed_text(S).")
+    found = set(evaluate(program, Facts.from_rows({"e": rows})).facts.rows("t"))
+    assert found == {(0, "ba"), (1, "dc"), (2, "ba"), (3, "ba")}
+    assert sorted(seen) == ["ab", "cd"]
+    assert naive.evaluate(program, {"e": rows})["t"] == found
+
+
+def test_integers_are_good_for_doubles_of_functions():
+    assert derive("t(Y) :- e(X), Y = halved(X).", "t", e=[(3,)]) == [(1.5,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("picky", "picky fails with ValueError: too large in picky(X), with X = 3"),
+        ("unfaithful", 'unfaithful gives "3", a string, but promises an int in unfaithful(X), with X = 3'),
+    ],
+)
+def test_functions_of_users_that_fail(name, words):
+    program = load_text(f"t(Y) :- e(X), Y = {name}(X).")
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(program, Facts.from_rows({"e": [(3,)]}))
+    assert words in str(caught.value)
+    assert f"rule: t(Y) :- e(X), Y = {name}(X)." in str(caught.value)
+    with pytest.raises(EvaluationError):
+        naive.evaluate(program, {"e": [(3,)]})
+
+
+def derive_up_to_names(text, *goals, **rows):
+    """Facts of the goals, after a look at what the naive evaluator says of them up to the names of nulls."""
+    program = load_text(text)
+    facts = evaluate(program, Facts.from_rows(rows), goals=goals).facts
+    found = {goal: set(facts.rows(goal)) for goal in goals}
+    slow = naive.evaluate(program, rows)
+    assert isomorphic(found, {goal: slow[goal] for goal in goals}, typed=True)
+    return found
+
+
+def test_new_nulls_are_numbered_behind_those_of_the_data():
+    found = derive_up_to_names("t(X,N) :- e(X).", "t", e=[(Null(3),), ("a",)])
+    assert {n for _, n in found["t"]}.isdisjoint({Null(3)})
+    assert {x for x, _ in found["t"]} == {Null(3), "a"}
+
+
+def test_columns_with_nulls_hold_values_of_all_types():
+    found = derive_up_to_names(
+        "t(X) :- a(X). t(X) :- b(X). t(N) :- a(Y), b(Y2). same(X) :- t(X), a(X).",
+        "t",
+        "same",
+        a=[(1,), (2,)],
+        b=[("x",)],
+    )
+    assert found["same"] == {(1,), (2,)}
+    assert len(found["t"]) == 4
+
+
+def test_equalities_act_before_what_stands_above_them():
+    found = derive_up_to_names(
+        """
+        owner(F,P) :- flat(F). owner(F,P) :- sold(F,P).
+        A = B :- owner(F,A), owner(F,B).
+        landlord(P,N) :- owner(F,P), N = mcount(F).
+        nobody(F) :- flat(F), not sold(F,_), owner(F,P), is_null(P).
+        """,
+        "landlord",
+        "nobody",
+        flat=[(1,), (2,), (3,)],
+        sold=[(1, "ann"), (2, "ann")],
+    )
+    assert ("ann", 2) in found["landlord"]
+    assert len(found["landlord"]) == 2
+    assert found["nobody"] == {(3,)}
+
+
+def test_goals_leave_constraints_in_force():
+    program = load_text("#F :- e(X), X > 2. t(X) :- f(X).")
+    with pytest.raises(EvaluationError, match="the constraint is violated"):
+        evaluate(program, Facts.from_rows({"e": [(3,)], "f": [(1,)]}), goals=["t"])
 
 
 # --- errors ------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_text
 from kgreason.engine import naive
 from kgreason.engine.columns import distinct
-from kgreason.engine.functions import Refusal, make_set
+from kgreason.engine.scalars import Refusal, make_set
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols, key, rank
 from kgreason.engine.table import Facts, Kind, any_codes, column, decode
@@ -363,7 +363,7 @@ def test_misfits():
          " if(I > 0, L, I)", "\n  note: values of different types never compare; integers and doubles count as"
          " one type"),
         ("contains(S, I)", "E502", 28, 14, "contains looks for a string in a string, or for a value in a list or"
-         f" set, but S is a string, and I is an integer", f"\n{NOTE}\n  help: as_string(...) makes a string,"
+         " set, but S is a string, and I is an integer", f"\n{NOTE}\n  help: as_string(...) makes a string,"
          " as_int(...) makes an integer of one"),
         ("round(S)", "E502", 34, 1, "round takes a number, but S is a string",
          f"\n{NOTE}\n  help: as_string(...) makes a string, as_int(...) makes an integer of one"),

@@ -40,9 +40,7 @@ def survive(text: str) -> bool:
     try:
         program = load_text(text)
     except ProgramError as error:
-        assert error.diagnostics
-        str(error)
-        return False
+        return not str(error)
     data = {p: rows for p, rows in TINY.items() if program.arities.get(p) == len(rows[0])}
     try:
         result = evaluate(program, Facts.from_rows(data), limits=LIMITS)
@@ -59,17 +57,18 @@ def survive(text: str) -> bool:
 _SOURCES = ["e(X, Y)", "e(Y, Z)", "w(A, B, U)", "w(B, C, V)", "d(A, D)", "d(B, E)", "c(X, L)", "e(_, X)"]
 _OPERANDS = [*"XYZABCUVDELS", "1", "2.5", '"a"', "#T", "2024-01-15", "[1, X]", "{X, 2}", "[]", "{}", "#f(X)"]
 _OPERATORS = ["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "in", "!in"]
-_CALLS = (
-    "substring(A, 0, 1)|contains(A, B)|contains(L, X)|concat(A, B)|string_length(A)|to_upper(A)|split(A, B)|"
-    'rlike(A, "(")|rlike(A, B)|if(X > 1, X, Y)|if(X > 1, A, X)|between(X, Y, Z)|as_string(X)|as_int(A)|as_int(U)|'
-    "as_date(A)|as_double(A)|as_boolean(A)|is_null(X)|is_not_null(N)|coalesce(N, X)|sqrt(V)|pow(X, Y)|exp(U)|log(V)|"
-    "round(U)|round(U, 1)|abs(X)|min(X, Y)|max(A, B)|year(D)|month(A)|diff(D, E)|math:sqrt(X)|date:day(D)|nope(X)"
-).split("|")
-_AGGREGATES = (
-    "msum(U, <B>)|msum(X)|mprod(U)|mcount(X)|mcount()|mcount(<X, Y>)|mmin(X)|mmax(U, <A>)|munion(L)|munion(X)|"
-    "sum(X)|prod(X)|count(A)|count()|min(A)|max(D)|avg(U)|median(X)|list(X)|set(A)|union(L)|sum(1, <Y>)|"
-    "sum(A)|max(L)|msum(U, [A], [B])|msum(X * 2 + 1, <Y>)"
-).split("|")
+_CALLS = """
+substring(A, 0, 1); contains(A, B); contains(L, X); concat(A, B); string_length(A); to_upper(A); split(A, B);
+rlike(A, "("); rlike(A, B); if(X > 1, X, Y); if(X > 1, A, X); between(X, Y, Z); as_string(X); as_int(A);
+as_int(U); as_date(A); as_double(A); as_boolean(A); is_null(X); is_not_null(N); coalesce(N, X); sqrt(V);
+pow(X, Y); exp(U); log(V); round(U); round(U, 1); abs(X); min(X, Y); max(A, B); year(D); month(A);
+diff(D, E); math:sqrt(X); date:day(D); index_of(A, B); replace(A, B, A); nope(X)
+""".strip().split(";")
+_AGGREGATES = """
+msum(U, <B>); msum(X); mprod(U); mcount(X); mcount(); mcount(<X, Y>); mmin(X); mmax(U, <A>); munion(L);
+munion(X); sum(X); prod(X); count(A); count(); min(A); max(D); avg(U); median(X); list(X); set(A); union(L);
+sum(1, <Y>); sum(A); max(L); msum(U, [A], [B]); msum(X * 2 + 1, <Y>)
+""".strip().split(";")
 _RESULTS = ["p", "q", "r", "s"]
 
 
@@ -225,7 +224,7 @@ def test_deep_nesting(text: str) -> None:
     "text", ["p(X) :- q(X), " + "not " * 1000 + "r(X).", "@" * 1000, "%" * 1000, "." * 1000]
 )
 def test_long_nonsense(text: str) -> None:
-    with pytest.raises(ProgramError, match="E00[139]"):
+    with pytest.raises(ProgramError, match=r"E00[139]"):
         load_text(text)
 
 

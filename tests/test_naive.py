@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from kgreason.analysis.check import load_text
 from kgreason.engine.naive import evaluate
 from kgreason.errors import EvaluationError
+from kgreason.lang.values import Null
+from tests.isomorphism import isomorphic
 
 OWNERSHIP = [("A", "D", 0.6), ("D", "E", 0.7), ("E", "B", 0.3), ("A", "B", 0.35)]
 CONTROL = """
@@ -17,8 +21,8 @@ CONTROL = """
 """
 
 
-def run(text, rounds=10_000, **facts):
-    return evaluate(load_text(text), facts, rounds=rounds)
+def run(text, rounds=10_000, depth=3, **facts):
+    return evaluate(load_text(text), facts, rounds=rounds, depth=depth)
 
 
 def test_control_of_figure_1():
@@ -200,3 +204,208 @@ def test_growth_below_the_tolerance_ends():
     text = "v(X,A) :- s(X,A). v(Y,S) :- v(X,A), e(X,Y,W), S = msum(A * W,<X>)."
     values = dict(run(text, s=[(1, 1.0)], e=[(1, 2, 1.0), (2, 2, 0.5)])["v"])
     assert values[2] == pytest.approx(2.0, rel=1e-9)
+
+
+# --- functions, dates, lists and sets ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ('substring("Vadalog", 4)', "log"),
+        ('substring("abc", 2, 1)', ""),
+        ('substring("abc", -5, 2)', "ab"),
+        ('contains("abc", "")', True),
+        ('index_of("banana", "an")', 1),
+        ('index_of("banana", "x")', -1),
+        ('split("a.b", ".")', ("a", "b")),
+        ('replace("a.b", ".", "-")', "a-b"),
+        ('rlike("abc", "b.$")', True),
+        ('rlike("abc", "^b")', False),
+        ('concat("a", "b", "c")', "abc"),
+        ("if(1 < 2, 1, 2.5)", 1.0),
+        ("if(1 < 2, 3, 1 / 0)", 3),
+        ("coalesce(1, 1 / 0)", 1),
+        ("between(2, 2, 3)", True),
+        ("as_int(-2.7)", -2),
+        ('as_int("+12")', 12),
+        ("as_int(#T)", 1),
+        ("as_double(3)", 3.0),
+        ('as_boolean("#F")', False),
+        ("as_string(2.0)", "2.0"),
+        ("as_string([1, {2}])", "[1, {2}]"),
+        ('as_date("2024-01-15") ', datetime(2024, 1, 15)),
+        ('as_date("2024-01-15 10:00:00.5")', datetime(2024, 1, 15, 10, 0, 0, 500_000)),
+        ("round(2.5)", 3),
+        ("round(-2.5)", -3),
+        ("round(2.675, 2)", 2.68),
+        ("round(1250, -2)", 1300.0),
+        ("floor(-0.5)", -1),
+        ("ceil(-0.5)", 0),
+        ("max(1, 2.5, 2)", 2.5),
+        ("min(3, 2.5) / 2", 1.25),
+        ("min(1, 2.5) / 2", 0.5),
+        ('min("b", "a")', "a"),
+        ("pow(2, 3)", 8.0),
+        ("math:sqrt(16)", 4.0),
+        ("year(2024-02-29) + month(2024-02-29) + day(2024-02-29)", 2055),
+        ("diff(2024-03-01, 2024-02-01)", 29),
+        ("diff(2024-01-01 12:00:00, 2024-01-03)", -1),
+        ("2024-01-15 < 2024-01-15 00:00:01", True),
+        ("[1, 2] + [2]", (1, 2, 2)),
+        ("{2, 1, 2}", frozenset({1, 2})),
+        ("{1, 2.5}", frozenset({1.0, 2.5})),
+        ("{1, 2} == {2, 1}", True),
+        ("1 in [2, 1.0]", True),
+        ("#T in [1]", False),
+        ("contains({[1]}, [1])", True),
+    ],
+)
+def test_expressions(expression, value):
+    ((found,),) = run(f"p(X) :- q, X = {expression}.", q=[()])["p"]
+    assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ('as_int("x")', "no integer"),
+        ('as_int("1.5")', "no integer"),
+        ("as_int(1E19)", "integer overflow"),
+        ('as_double("nan")', "no double"),
+        ('as_double("1e999")', "double overflow"),
+        ('as_boolean("yes")', "no boolean"),
+        ('as_date("2024-02-30")', "no date"),
+        ('as_date("2024-1-5")', "no date"),
+        ("sqrt(0 - 1)", "not defined"),
+        ("log(0)", "not defined"),
+        ("exp(1000)", "double overflow"),
+        ("pow(0, -1)", "not defined"),
+        ("round(1E300)", "integer overflow"),
+        ("abs(-9223372036854775808)", "integer overflow"),
+        ('split("a", "")', "separator"),
+        ('rlike("a", "(")', "regular expression"),
+        ("1 % 0", "division by zero"),
+        ("{I, #T}", "booleans and numbers"),
+    ],
+)
+def test_expressions_without_a_value(expression, words):
+    with pytest.raises(EvaluationError, match=words) as error:
+        run(f"p(X, I) :- q(I), X = {expression}.", q=[(7,)])
+    assert "with I = 7" in str(error.value)
+    assert "rule: p(X, I)" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "expected"),
+    [
+        ("set(V)", frozenset({3, 5, 7})),
+        ("list(Y)", ("a", "a", "b")),
+        ("list(V, <Y>)", (5, 7)),
+        ("union(V)", frozenset({3, 5, 7})),
+        ("munion({V, 0})", frozenset({0, 3, 5, 7})),
+    ],
+)
+def test_collecting_aggregates(aggregate, expected):
+    rows = run(f"f(X,S) :- e(X,Y,V), S = {aggregate}.", e=[(1, "a", 3), (1, "b", 7), (1, "a", 5)])["f"]
+    assert rows == {(1, expected)}
+
+
+# --- labelled nulls ---------------------------------------------------------------------------------------------
+
+n, m = Null(1), Null(2)
+
+
+def same(found, expected):
+    return isomorphic({"p": found}, {"p": expected}, typed=True)
+
+
+def test_one_null_for_each_employee():
+    rows = run("employee(X), manager(X,Y) :- person(X).", person=[("jack",), ("ruth",)])["manager"]
+    assert same(rows, [("jack", n), ("ruth", m)])
+
+
+def test_heads_share_nulls_and_the_frontier_names_them():
+    text = "dept(D,H), head(H) :- works(_,D)."
+    result = run(text, works=[("a", "it"), ("b", "it"), ("c", "hr")])
+    assert same(result["dept"], [("it", n), ("hr", m)])
+    assert {h for _, h in result["dept"]} == {h for (h,) in result["head"]}
+
+
+def test_skolem_terms_are_the_same_in_all_rules():
+    result = run("a(#f(X)) :- v(X). b(N) :- v(X), N = #f(X). c(#g(X)) :- v(X).", v=[(1,), (2,)])
+    assert result["a"] == result["b"]
+    assert not result["a"] & result["c"]
+
+
+def test_nulls_of_the_data_meet_new_ones_never():
+    result = run("p(X,N) :- e(X).", e=[(Null(1),), (Null(5),)])["p"]
+    assert same(result, [(Null(1), Null(7)), (Null(5), Null(8))])
+    assert not {x for x, _ in result} & {y for _, y in result}
+
+
+@pytest.mark.parametrize(("depth", "facts"), [(1, 2), (2, 3), (3, 4)])
+def test_nulls_are_nested_to_a_depth(depth, facts):
+    assert len(run("n(X,N) :- s(X). n(N,M) :- n(_,N).", depth=depth, s=[(1,)])["n"]) == facts
+    assert len(run("n(#f(X)) :- s(X). n(#f(N)) :- n(N).", depth=depth, s=[(1,)])["n"]) == facts - 1
+
+
+def test_nulls_under_conditions():
+    rows = [(Null(1),), (2,), (7,)]
+    assert run("p(X) :- e(X), X < 5.", e=rows)["p"] == {(2,)}
+    assert run("p(X) :- e(X), !(X < 5).", e=rows)["p"] == {(Null(1),), (7,)}
+    assert run("p(X) :- e(X), X != 2.", e=rows)["p"] == {(Null(1),), (7,)}
+    assert run("p(Y) :- e(X), Y = coalesce(X, 0).", e=rows)["p"] == {(0,), (2,), (7,)}
+
+
+@pytest.mark.parametrize("expression", ["X + 1", "-X", "abs(X)", "between(X, 0, 9)", "if(X, 1, 2)", "!X"])
+def test_nulls_have_no_value(expression):
+    with pytest.raises(EvaluationError, match=r"null.*with X = _:n4"):
+        run(f"p(Y) :- e(X), Y = {expression}.", e=[(Null(4),)])
+
+
+# --- equalities and constraints -------------------------------------------------------------------------------
+
+BOSS = "boss(X,B), a(B) :- employee(X). boss(X,B), b(B) :- employee(X). A = B :- boss(X,A), boss(X,B)."
+
+
+def test_two_nulls_become_one():
+    result = run(BOSS, employee=[("jack",), ("ruth",)])
+    assert same(result["boss"], [("jack", n), ("ruth", m)])
+    assert result["a"] == result["b"]
+
+
+def test_nulls_become_the_constant_and_all_that_follows_from_them():
+    result = run(BOSS + 'boss("jack","ann"). c(X,#f(B)) :- boss(X,B).', employee=[("jack",)])
+    assert result["boss"] == {("jack", "ann")}
+    assert result["a"] == {("ann",)}
+    assert same(result["c"], [("jack", n)])
+
+
+def test_two_constants_do_not_become_one():
+    with pytest.raises(EvaluationError, match='"ann" and "eve" would have to be equal') as error:
+        run(BOSS, employee=[("jack",)], boss=[("jack", "ann"), ("jack", "eve")])
+    assert "rule: A = B :- boss(X, A), boss(X, B)." in str(error.value)
+
+
+def test_merging_begins_again_with_what_it_makes_possible():
+    """Two chairs become one, so two rooms do, so that one room has a door."""
+    text = """
+        chair(X,C) :- seat(X). room(C,R) :- chair(_,C). door(R) :- room(C,R), chair("a",C).
+        C = D :- seat(X), seat(Y), X != Y, chair(X,C), chair(Y,D).
+    """
+    result = run(text, seat=[("a",), ("b",)])
+    assert len(result["room"]) == 1
+    assert {r for _, r in result["room"]} == {r for (r,) in result["door"]}
+
+
+def test_constraint_lists_what_violates_it():
+    with pytest.raises(EvaluationError, match="2 violations of a constraint: 1; 2"):
+        run("#F :- e(X), X < 3. p(X) :- e(X).", e=[(1,), (2,), (3,)])
+
+
+def test_constraint_is_asked_once_all_nulls_are_what_they_are():
+    text = (
+        '#F :- boss(X,B), is_null(B). A = B :- boss(X,A), boss(X,B). boss(X,B) :- employee(X). boss("a","c").'
+    )
+    assert run(text, employee=[("a",)])["boss"] == {("a", "c")}

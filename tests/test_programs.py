@@ -2,7 +2,7 @@
 
 ``program.vada`` is evaluated on the tables ``in/<predicate>.csv`` by both engines, and must give the tables
 ``out/<predicate>.csv``; or it fails with a message that holds the text of ``error.txt``. With ``warnings.txt``, the
-warnings of checking and running it are exactly that text. Whatever else is in the folder (included rule files,
+warnings of checking and running it hold that text. Whatever else is in the folder (included rule files,
 sources of ``@bind``) lies beside the program when it runs.
 
 The header of a table says ``name:type``. Lists, sets and values of type ``any`` are written as the language writes
@@ -132,7 +132,7 @@ def test_program(
     compared = {p: found[p] for p in expected}
     assert isomorphic(compared, expected, typed=True), f"{compared} is not {expected}"
     if Path("warnings.txt").exists() and warnings is not None:
-        assert warnings == Path("warnings.txt").read_text(encoding="utf-8").strip()
+        assert Path("warnings.txt").read_text(encoding="utf-8").strip() in warnings
 
 
 def _fails(text: str, engine: Callable[[CheckedProgram, Tables], object], given: Tables) -> None:

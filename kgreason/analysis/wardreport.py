@@ -44,7 +44,7 @@ class WardedReport:
     positions
         Sorted; positions are 0-based here and counted from 1 in the text.
     rules
-        In the order of evaluation.
+        In the order of the text.
     """
 
     wardedness: Wardedness
@@ -101,7 +101,7 @@ def explain(program: CheckedProgram) -> WardedReport:
         AffectedPosition(predicate, i, None if rule is None else rule.first)
         for (predicate, i), rule in sorted(affected.items(), key=lambda item: item[0])
     )
-    wardings = tuple(ward_rule(rule, affected) for rule in rules)
+    wardings = tuple(ward_rule(rule, affected) for rule in sorted(rules, key=lambda r: r.first.number))
     return WardedReport(program.wardedness, not endless(rules, affected), positions, wardings)
 
 

@@ -9,24 +9,37 @@ import typer
 
 from kgreason.cli.base import counted, guarded, load_rules, print_json, sources, warn
 from kgreason.cli.options import DEPTH, AsJson, DataFiles, Depth, FunctionFiles, RulesFile
-from kgreason.errors import render_all
 
 
 @guarded
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files.")],
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Tell where labelled nulls can stand, and what each rule does to them."
+        ),
+    ] = False,
+    functions: FunctionFiles = None,
 ) -> int:
-    """Print everything that is wrong with rule files."""
-    from kgreason.analysis.check import check_file
-    from kgreason.terminal import source_of
+    """Print everything that is wrong with rule files, and the fragment of Vadalog that they belong to."""
+    from kgreason.analysis.check import examine_file
+    from kgreason.analysis.wardreport import explain as explain_nulls
+    from kgreason.api import load_functions
 
+    for file in functions or ():
+        load_functions(file)
     failed = False
     for file in files:
-        diagnostics = check_file(file)
-        errors = sum(d.severity == "error" for d in diagnostics)
-        if diagnostics:
-            print(render_all(diagnostics, source_of(file)), end="\n\n")
-        print(f"{file}: {counted(errors, 'error')}, {counted(len(diagnostics) - errors, 'warning')}")
+        found = examine_file(file)
+        errors = sum(d.severity == "error" for d in found.diagnostics)
+        warnings = counted(len(found.diagnostics) - errors, "warning")
+        if found.diagnostics:
+            print(found, end="\n\n")
+        fragment = f", fragment: {found.program.wardedness.fragment}" if found.program else ""
+        print(f"{file}: {counted(errors, 'error')}, {warnings}{fragment}")
+        if explain and found.program:
+            print(explain_nulls(found.program))
         failed = failed or errors > 0
     return int(failed)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.engine.columns import Function, Values, dtype
-from kgreason.engine.functions import LARGEST, SMALLEST, call, call_user
+from kgreason.engine.functions import call, call_user
+from kgreason.engine.scalars import LARGEST, SMALLEST
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Binary, Call
 from kgreason.lang.functions import Signature, plain_name, signature

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import Aggregation
 from kgreason.engine.columns import encoded
-from kgreason.engine.functions import Refusal, checked, described, make_set, no_null, number
 from kgreason.engine.relation import Rows
+from kgreason.engine.scalars import Refusal, checked, described, make_set, no_null, number
 from kgreason.engine.symbols import Symbols, key, rank
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.lang.values import Value
@@ -138,7 +138,7 @@ class Gathered:
             self._put(group, at, value)
             return
         if self.name != "list" and not _comparable(old, value):
-            raise Unfit(group, f"type clash: {described(old)}, and {described(value)}")
+            raise Unfit(group, f"type clash: {described(old)}, meets {described(value)}")
         lower = rank(value) < rank(old)
         if lower if self.name == "min" else rank(old) < rank(value):
             held[at] = value
@@ -185,7 +185,7 @@ def _whole(values: Sequence[Any]) -> bool:
 def _extreme(values: Sequence[Value], pick: Callable[..., Value]) -> Value:
     other = next((v for v in values if not _comparable(values[0], v)), None)
     if other is not None:
-        raise Refusal(f"type clash: {described(values[0])}, and {described(other)}")
+        raise Refusal(f"type clash: {described(values[0])}, meets {described(other)}")
     return pick(values)
 
 

@@ -23,7 +23,7 @@ from kgreason.engine.columns import (
     to_doubles,
     widened,
 )
-from kgreason.engine.functions import LARGEST, SMALLEST, Refusal, arithmetic, compare, make_set, member, truth
+from kgreason.engine.scalars import LARGEST, SMALLEST, Refusal, arithmetic, compare, make_set, member, truth
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.errors import EvaluationError
@@ -352,7 +352,7 @@ class Scope:
     @property
     def shown(self) -> tuple[str, ...]:
         """Columns that a user knows."""
-        return tuple(name for name in self.layout if not name.startswith(("#", "_")))
+        return tuple(dict.fromkeys(name for name in self.layout if not name.startswith(("#", "_"))))
 
     def _value(self, row: npt.NDArray[np.int64], name: str) -> Value:
         column = self.layout.index(name)

@@ -18,11 +18,11 @@ import numpy as np
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
 from kgreason.engine.expressions import Scope
-from kgreason.engine.functions import Refusal
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches, Pipeline
 from kgreason.engine.relation import Relation, Rows, chunks
+from kgreason.engine.scalars import Refusal
 from kgreason.engine.table import Kind
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant

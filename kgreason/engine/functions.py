@@ -1,9 +1,8 @@
-"""Functions and operators on single Python values (what is faster on columns: `kgreason.engine.calls`)."""
+"""Functions on single Python values (what is faster on columns: `kgreason.engine.calls`)."""
 
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,142 +10,17 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
+from kgreason.engine.scalars import Refusal, checked, compare, described, member, no_null
 from kgreason.engine.symbols import Symbols, key, tidy
 from kgreason.lang.functions import Signature
 from kgreason.lang.values import Null, Value, date_text, source
-from kgreason.plan.types import NAMES, TYPES, kind_of
-
-SMALLEST, LARGEST = -(2**63), 2**63 - 1
+from kgreason.plan.types import TYPES, kind_of
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)?")
 
 BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "#t": True, "#f": False, "1": True, "0": False}
-
-
-class Refusal(Exception):
-    """An expression has no value: what is wrong, and what to do about it. The caller knows rule and binding."""
-
-    def __init__(self, what: str, hint: str | None = None) -> None:
-        super().__init__(what)
-        self.what = what
-        self.hint = hint
-
-
-def described(value: Value) -> str:
-    """A value with its type.
-
-    Examples
-    --------
-    >>> described("a"), described(Null(2))
-    ('"a", a string', '_:n2, a labelled null')
-    """
-    return f"{source(value)}, {'a labelled null' if isinstance(value, Null) else NAMES[kind_of(value)]}"
-
-
-def number(value: Value) -> bool:
-    """Whether a value is an integer or a double."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def checked(value: Any) -> Any:
-    """Refuse integers beyond 64 bits and doubles that are not finite; -0.0 becomes 0.0."""
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return value + 0.0
-        raise Refusal("not a number" if math.isnan(value) else "double overflow")
-    if isinstance(value, int) and not SMALLEST <= value <= LARGEST:
-        raise Refusal("integer overflow")
-    return value
-
-
-def no_null(name: str, *values: Value) -> None:
-    """Refuse labelled nulls."""
-    for value in values:
-        if isinstance(value, Null):
-            raise Refusal(
-                f"{name} needs values, but {value} is a labelled null", "test is_not_null(...) first"
-            )
-
-
-# --- operators -------------------------------------------------------------------
-
-
-def arithmetic(name: str, a: Any, b: Any) -> Value:
-    """Value of ``a name b``, of whatever types."""
-    no_null(name, a, b)
-    joins = name == "+" and type(a) is type(b) and isinstance(a, str | tuple)
-    if not joins and not (number(a) and number(b)):
-        raise Refusal(f"type clash: {name} does not apply to {described(a)}, and {described(b)}")
-    if name in ("/", "%"):
-        if b == 0:
-            raise Refusal("division by zero")
-        if isinstance(a, int) and isinstance(b, int):
-            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # toward zero; // goes down
-            return int(checked(quotient if name == "/" else a - b * quotient))
-    compute: Callable[[Any, Any], Any] = {
-        "+": operator.add,
-        "-": operator.sub,
-        "*": operator.mul,
-        "/": operator.truediv,
-        "%": math.fmod,
-    }[name]
-    try:
-        result: Value = checked(compute(a, b))
-    except OverflowError:
-        raise Refusal("double overflow") from None
-    return result
-
-
-ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def compare(name: str, a: Any, b: Any) -> bool:
-    """Whether ``a name b`` for an order; nothing is known of a null, so it is not."""
-    if isinstance(a, Null) or isinstance(b, Null):
-        return False
-    one = type(a) is type(b) or (number(a) and number(b))
-    if not one or isinstance(a, tuple | frozenset):
-        why = "" if one else "type clash: "
-        raise Refusal(f"{why}{name} does not apply to {described(a)}, and {described(b)}")
-    return ORDER[name](a, b)
-
-
-def truth(value: Value) -> bool:
-    """A boolean of kind ANY."""
-    if not isinstance(value, bool):
-        no_null("a condition", value)
-        raise Refusal(f"type clash: a condition is {described(value)}")
-    return value
-
-
-@lru_cache(maxsize=64)
-def _elements(collection: tuple[Value, ...] | frozenset[Value]) -> frozenset[Any]:
-    return frozenset(map(key, collection))
-
-
-def member(value: Value, collection: Value) -> bool:
-    """Whether a list or set has an element."""
-    if not isinstance(collection, tuple | frozenset):
-        no_null("in", collection)
-        raise Refusal(f"type clash: in takes a list or set, not {described(collection)}")
-    return key(value) in _elements(collection)
-
-
-def make_set(values: Sequence[Value]) -> frozenset[Value]:
-    """A set: integers become doubles beside doubles, booleans and numbers do not go together."""
-    numbers = any(map(number, values))
-    if numbers and any(isinstance(v, bool) for v in values):
-        raise Refusal("a set holds booleans or numbers, not both")
-    if numbers and any(isinstance(v, float) for v in values):
-        values = [float(v) if isinstance(v, int) else v for v in values]
-    return frozenset({key(v): v for v in values}.values())
 
 
 # --- casts -----------------------------------------------------------------------

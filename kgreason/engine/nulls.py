@@ -7,7 +7,8 @@ and there are finitely many of them; an activation that would make a cyclic null
 - Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic frontier
   was made before. All that follows from it has an isomorphic copy then.
 - Warded rules with harmful joins, q atoms at most: nulls of q isomorphic copies can meet in a join, so it is skipped
-  only below q activations of the rule that are isomorphic to it and to each other.
+  only below q activations of the rule that are isomorphic to it and to each other, or beyond `Limits.cyclic`,
+  with a warning.
 - Other rules, and explicit Skolem terms: it is skipped if it would nest `Limits.depth` times, with a warning.
 
 References
@@ -25,6 +26,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedRule, Invention, Wardedness
 from kgreason.engine.frontiers import MADE, OPEN, SKIPPED, Activations
+from kgreason.engine.limits import Limits
 from kgreason.engine.nesting import Nestings
 from kgreason.engine.patterns import Pattern, alike, nulls_in, pattern
 from kgreason.engine.relation import CHUNK, Rows, grown
@@ -44,8 +46,8 @@ class Nulls:
     ----------
     symbols
         Where nulls get their codes.
-    depth
-        See `Limits.depth`.
+    limits
+        Bounds for what is not known to end, or not soon.
 
     Examples
     --------
@@ -60,11 +62,12 @@ class Nulls:
         self,
         symbols: Symbols,
         wardedness: Wardedness = Wardedness(),  # noqa: B008
-        depth: int = 3,
+        limits: Limits = Limits(),  # noqa: B008
     ) -> None:
         self.symbols = symbols
         self.wardedness = wardedness
-        self.depth = depth
+        self.limits = limits
+        self.cyclic = 0  # cyclic activations made in this run under harmful joins
         self.last = 0  # number of the newest null
         self.warnings: dict[int | str, Diagnostic] = {}
         self._activations: list[Activations] = []
@@ -155,10 +158,7 @@ class Nulls:
         if not count:
             return
         first, self.last = self.last + 1, self.last + count
-        intern = self.symbols.intern
-        codes = np.fromiter(
-            (intern(Null(number)) for number in range(first, first + count)), dtype=np.int64, count=count
-        )
+        codes = self.symbols.nulls(first, count)
         known[missing] = codes
         for j, function in enumerate(functions):
             activations.nulls[function][numbers] = known[:, j]
@@ -184,12 +184,17 @@ class Nulls:
     def _admits(self, place: int, number: int, level: int, rule: CheckedRule | None) -> bool:
         activations = self._activations[place]
         if not self.wardedness.warded or isinstance(activations.name, str):
-            if level >= self.depth:
-                self._warn(activations.name, rule)
-            return level < self.depth
+            if level >= self.limits.depth:
+                self._warn(activations.name, rule, f"those nested more than {self.limits.depth} deep")
+            return level < self.limits.depth
         here = self._pattern(place, number)
         if self.wardedness.harmful_joins > 0:
-            return not self._repeats(place, number, [here], self.wardedness.harmful_joins)
+            if self._repeats(place, number, [here], self.wardedness.harmful_joins):
+                return False
+            self.cyclic += 1
+            if self.cyclic > self.limits.cyclic:
+                self._warn(activations.name, rule, f"those behind the first {self.limits.cyclic}")
+            return self.cyclic <= self.limits.cyclic
         if here[0] in activations.seen:
             return False
         activations.seen.add(here[0])
@@ -207,7 +212,7 @@ class Nulls:
         return False
 
     def _ancestors(self, place: int, number: int) -> frozenset[int]:
-        """Activations of the same rule whose nulls lead to the frontier of one."""
+        """Isomorphic activations of the same rule whose nulls lead to the frontier of one."""
         known = self._activations[place].above.get(number)
         if known is not None:
             return known
@@ -220,7 +225,8 @@ class Nulls:
                 if owner is not None and owner not in reached:
                     reached.add(owner)
                     waiting.append(owner)
-        above = frozenset(i for p, i in reached if p == place)
+        shape = self._pattern(place, number)[0]
+        above = frozenset(i for p, i in reached if p == place and self._pattern(p, i)[0] == shape)
         self._activations[place].above[number] = above
         return above
 
@@ -240,18 +246,17 @@ class Nulls:
             found = activations.patterns[number] = pattern(frontier)
         return found
 
-    def _warn(self, name: int | str, rule: CheckedRule | None) -> None:
+    def _warn(self, name: int | str, rule: CheckedRule | None, left_out: str) -> None:
         if name in self.warnings:
             return
         what = f"{name}(...)" if isinstance(name, str) else "this rule"
         text = f"\n  rule: {rule.text}" if rule else ""
         self.warnings[name] = Diagnostic(
             "W506",
-            f"{what} makes nulls from its own nulls without end; those nested more than {self.depth} deep "
-            f"are left out, so results can be missing{text}",
+            f"{what} makes nulls from its own nulls; {left_out} are left out, so results can be missing{text}",
             rule.span if rule else None,
-            note="only a warded chase is known to end by itself; others run up to a depth of nested nulls",
-            hint="make the rules warded (kgreason check --explain shows what they lack) or allow a greater depth",
+            note="a chase is known to end soon only for warded rules that do not join through nulls; others are bounded",
+            hint="make the rules warded (kgreason check --explain shows what they lack) or raise the bound",
         )
 
     # --- unification ----------------------------------------------------------------
@@ -296,6 +301,7 @@ class Nulls:
 
         Nulls whose arguments have become the same become one, until there are no more of them.
         """
+        self.cyclic = 0
         changed = bool(self._links)
         while changed:
             changed = False

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import Keyed
 from kgreason.engine import kernels
-from kgreason.engine.functions import make_set
 from kgreason.engine.limits import Limits
+from kgreason.engine.scalars import make_set
 from kgreason.engine.symbols import Symbols, rank
 from kgreason.engine.table import Kind
 from kgreason.lang.values import Value

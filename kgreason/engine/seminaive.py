@@ -154,7 +154,7 @@ class Chase:
         self.watch = watch
         self.restarts = 0
         self.relations: dict[str, Relation] = {}
-        self.nulls = Nulls(facts.symbols, program.wardedness, limits.depth)
+        self.nulls = Nulls(facts.symbols, program.wardedness, limits)
         for table in facts.tables.values():
             for kind, column in zip(table.kinds, table.columns, strict=True):
                 if kind in NESTING:

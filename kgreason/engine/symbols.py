@@ -74,6 +74,17 @@ class Symbols:
             self._mixed = True
         return found
 
+    def nulls(self, first: int, count: int) -> npt.NDArray[np.int64]:
+        """Codes of the nulls with numbers from `first` on."""
+        made = [Null(number) for number in range(first, first + count)]
+        start = len(self._values)
+        if not self._codes.keys().isdisjoint(made):  # another evaluation had nulls of these numbers
+            return np.fromiter(map(self.intern, made), dtype=np.int64, count=count)
+        self._codes.update(zip(made, range(start, start + count), strict=True))
+        self._values.extend(made)
+        self._mixed = True
+        return np.arange(start, start + count, dtype=np.int64)
+
     def value(self, code: int) -> Value:
         """Value of a code."""
         return self._values[code]

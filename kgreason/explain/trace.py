@@ -330,14 +330,17 @@ class _Levels:
         """Keep what a recursion derived, and which of it is a result."""
         table = self.result.tables[head]
         rows, heights = watch.found(head, table.arity)
+        if head not in self.program.keyed:
+            self.known[head] = Known(table.kinds, rows, heights)
+            return
         result = Known(table.kinds, matrix(table), np.zeros(table.length, dtype=np.int64))
         at = result.places(rows)
-        missing = np.setdiff1d(np.arange(table.length), at)  # a last improvement too small to be told on
-        if len(missing):
-            rows = np.concatenate([rows, result.rows[missing]])
-            heights = np.concatenate([heights, np.full(len(missing), watch.rounds)])
-            at = np.concatenate([at, missing])
-        self.known[head] = Known(table.kinds, rows, heights, at >= 0 if head in self.program.keyed else None)
+        there = np.zeros(table.length, dtype=np.bool_)
+        there[at[at >= 0]] = True
+        missing = np.flatnonzero(~there)  # a last improvement too small to be told on
+        rows = np.concatenate([rows, result.rows[missing]])
+        heights = np.concatenate([heights, np.full(len(missing), watch.rounds)])
+        self.known[head] = Known(table.kinds, rows, heights, np.concatenate([at, missing]) >= 0)
 
 
 class _Watch:

@@ -79,7 +79,8 @@ def _array(name: str, values: Sequence[object], column: str | None = None) -> Co
 
     try:
         found = pa.array(values)
-        if any(test(found.type) for test in (pa.types.is_integer, pa.types.is_boolean, pa.types.is_string)):
+        tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string)
+        if any(test(found.type) for test in tests):
             return found
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         pass  # mixed types, or values that `arrow_column` names
@@ -268,7 +269,7 @@ def _mixed(values: Sequence[Value]) -> Column:
     if not inner:
         return pa.array(lists, pa.list_(pa.string()))
     if inner == {int, float}:
-        return pa.array([[float(e) for e in v] for v in lists])
+        return pa.array([[float(text(e)) for e in v] for v in lists])
     if len(inner) == 1 and inner <= {int, float, str, bool, datetime}:
         return pa.array(lists)
     return pa.array([text(v) for v in values], pa.string())

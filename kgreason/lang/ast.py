@@ -175,9 +175,9 @@ class Atom:
         return len(self.arguments)
 
     def __str__(self) -> str:
-        return (
-            f"{self.predicate}({', '.join(map(str, self.arguments))})" if self.arguments else self.predicate
-        )
+        if not self.arguments:
+            return f"{self.predicate}()" if ":" in self.predicate else self.predicate
+        return f"{self.predicate}({', '.join(map(str, self.arguments))})"
 
 
 @dataclass(frozen=True, slots=True)

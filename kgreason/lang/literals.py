@@ -52,6 +52,7 @@ class Literals(Transformer[Token, list[Clause]]):
         """
         self.file, self.text, self.parameters = file, text, parameters
         self.found: list[Diagnostic] = []
+        self._seen: set[Diagnostic] = set()
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
         self.next_clause()
 
@@ -59,6 +60,11 @@ class Literals(Transformer[Token, list[Clause]]):
         """Start on a clause."""
         self.documentation = documentation
         self._border: dict[Span, Constant] = {}
+
+    def only(self, found: list[Diagnostic]) -> None:
+        """Forget all diagnostics but these."""
+        self.found = list(found)
+        self._seen = set(found)
 
     def end_clause(self) -> None:
         """Report what only the end of a clause decides."""
@@ -83,7 +89,10 @@ class Literals(Transformer[Token, list[Clause]]):
     def _report(
         self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
     ) -> None:
-        self.found.append(Diagnostic(code, message, span, note, hint))
+        finding = Diagnostic(code, message, span, note, hint)
+        if finding not in self._seen:  # a string may hold one fault a million times
+            self._seen.add(finding)
+            self.found.append(finding)
 
     # Numbers and booleans
 

@@ -49,7 +49,7 @@ def define(cut: Iterable[Clause], builder: Builder, given: Mapping[str, Constant
     builder.parameters = values
     for name in order:
         values[name] = Constant("") if name in circles else _evaluate(definitions[name].value, builder)
-    builder.found[:] = found + [_circular(circle, definitions) for circle in dict.fromkeys(circles.values())]
+    builder.only([*found, *(_circular(circle, definitions) for circle in dict.fromkeys(circles.values()))])
     builder.next_clause()
     return values
 

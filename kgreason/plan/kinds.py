@@ -63,7 +63,7 @@ def infer(program: CheckedProgram, facts: Facts) -> Kinds:
     mixed = (d for position, d in kinds.input_clashes if kinds.positions[position] is not Kind.ANY)
     found = dict.fromkeys((*mixed, *kinds.clashes))
     if found:
-        raise ProgramError(tuple(found), program.text)
+        raise ProgramError(tuple(found), program.sources or program.text)
     if Kind.ANY in kinds.positions.values():
         doubles = double_positions(program, facts)
         kinds.doubles = {id(rule): double_variables(rule, doubles) for rule in program.rules}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from kgreason.engine.table import Kind
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import EXPECTED, CastError, Objects, as_set, checked, is_text, text
+
+_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the language writes \$ before a brace, JSON does not know it
 
 
 def collections(column: Column, kind: Kind) -> list[Any]:
@@ -33,7 +36,7 @@ def _collection(value: Any, row: int, kind: Kind) -> Any:
     if kind is Kind.SET and bare.startswith("{") and bare.endswith("}"):
         bare = f"[{bare[1:-1]}]"
     try:
-        found = json.loads(bare)
+        found = json.loads(_DOLLAR.sub(lambda m: "$" if m[1] == "$" else m[0], bare), strict=False)
     except (json.JSONDecodeError, RecursionError):
         found = None
     if not isinstance(found, list):

@@ -103,6 +103,9 @@ def arrow_column(values: Sequence[object]) -> Column:
     """
     import pyarrow as pa
 
+    simple = _simple(values)
+    if simple is not None:
+        return simple
     clean = [None if v is None else checked(v, row) for row, v in enumerate(values)]
     types = {type(v) for v in clean if v is not None}
     if not types:
@@ -124,6 +127,19 @@ def arrow_column(values: Sequence[object]) -> Column:
     if types == {datetime}:
         return pa.array(clean, pa.timestamp("us"))
     return pa.array([None if v is None else text(v) for v in clean], pa.large_string())
+
+
+def _simple(values: Sequence[object]) -> Column | None:
+    """Column of strings, truth values or small integers, which need no look at each; `None`: it is another."""
+    import pyarrow as pa
+
+    types = set(map(type, values)) - {type(None)}
+    plain = {str: pa.large_string(), bool: pa.bool_(), int: pa.int64()}
+    kind = plain.get(next(iter(types))) if len(types) == 1 else None
+    try:
+        return None if kind is None else pa.array(values, kind)
+    except OverflowError:
+        return None
 
 
 def checked(value: Any, row: int) -> Any:
