@@ -60,23 +60,19 @@ def _refine(facts: list[tuple[str, Row]], colors: Colors, typed: bool) -> Colors
         for null in nulls_in(fact[1]):
             where[null].append(fact)
     for _ in colors:
-        finer = {
-            null: hash(
-                (
-                    colors[null],
-                    *sorted(
-                        p + shape(row, lambda m, n=null: ("self" if m == n else colors[m]), typed)
-                        for p, row in where[null]
-                    ),
-                )
-            )
-            for null in colors
-        }
+        finer = {null: _color(null, where[null], colors, typed) for null in colors}
         stable = len(set(finer.values())) == len(set(colors.values()))
         colors = finer
         if stable:
             break
     return colors
+
+
+def _color(null: Null, facts: list[tuple[str, Row]], colors: Colors, typed: bool) -> int:
+    def paint(other: Null) -> object:
+        return "self" if other == null else colors[other]
+
+    return hash((colors[null], *sorted(p + shape(row, paint, typed) for p, row in facts)))
 
 
 def _match(

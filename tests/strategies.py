@@ -610,8 +610,9 @@ def _dependency(draw: Draw, known: Sequence[Signature]) -> list[Clause]:
         return Atom(signature.name, tuple(map(Variable, names)))
 
     if chance(draw, 40):
-        test = Condition(Call("is_null", (Variable("X"),)))
-        return [Constraint((atom("a", "X"), test, Condition(Binary("==", Variable("X"), Constant("a")))))]
+        unknown: Expression = Call("is_null", (Variable("X"),))
+        value = Binary("==", Variable("X"), Constant(draw(VALUES[signature.kinds[at]])))
+        return [Constraint((atom("a", "X"), Condition(unknown if chance(draw, 50) else value)))]
     if same == at:
         return []
     return [Equality(Variable("X"), Variable("Y"), (atom("a", "X"), atom("b", "Y")))]

@@ -302,10 +302,10 @@ def test_missing_packages(
 
 def test_columns_are_named_by_the_heads() -> None:
     rules = load_text("r(X, Y, _Z) :- e(X, Y, _Z). r(X, Z, W) :- r(X, Y, W), e(Y, Z, _).")
-    assert column_names(rules, "r", 3) == ("X", "c2", "c3")
+    assert column_names(rules, "r", 3) == ("X", "Y", "W")
     mapped = replace(rules, mappings=(Mapped("r", 1, "target", "string", HERE),))
-    assert column_names(mapped, "r", 3) == ("X", "target", "c3")
-    assert column_names(load_text("d(X, X) :- e(X)."), "d", 2) == ("X", "X_2")
+    assert column_names(mapped, "r", 3) == ("X", "target", "W")
+    assert column_names(load_text("d(X, X) :- e(X)."), "d", 2) == ("X", "c2")
     assert column_names(rules, "e", 3) == ("c1", "c2", "c3")
 
 

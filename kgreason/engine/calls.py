@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.engine.columns import Function, Values, dtype
-from kgreason.engine.functions import call, call_user
-from kgreason.engine.scalars import LARGEST, SMALLEST
+from kgreason.engine.functions import SCALARS, call, call_user
+from kgreason.engine.scalars import LARGEST, SMALLEST, checked
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Binary, Call
 from kgreason.lang.functions import Signature, plain_name, signature
@@ -46,7 +46,7 @@ def compile_call(scope: Scope, node: Call) -> Compiled:
     quick = _quick(scope, node, name, kind, operands)
     if quick is not None:
         return kind, quick
-    scalar = partial(_scalar, name, given)
+    scalar = partial(_scalar, name, given) if Kind.ANY in kinds else _typed(name, kind)
     compute = _doubling(scalar) if _mixes(given, kind) else scalar
     return kind, scope.pointwise(kind, compute, operands, node.arguments, node)
 
@@ -61,6 +61,12 @@ def _result(given: Signature, kinds: Sequence[Kind]) -> Kind:
 
 def _scalar(name: str, given: Signature, *values: Value) -> Value:
     return call(name, given, values)
+
+
+def _typed(name: str, kind: Kind) -> Callable[..., Value]:
+    """The function where the types of its arguments are known to fit."""
+    function = SCALARS[name]
+    return (lambda *values: checked(function(*values))) if kind in NUMBERS else function
 
 
 def _user(scope: Scope, name: str, given: Signature, *values: Value) -> Value:

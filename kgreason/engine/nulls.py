@@ -255,7 +255,7 @@ class Nulls:
             "W506",
             f"{what} makes nulls from its own nulls; {left_out} are left out, so results can be missing{text}",
             rule.span if rule else None,
-            note="a chase is known to end soon only for warded rules that do not join through nulls; others are bounded",
+            note="a chase is known to end soon only for warded rules without joins through nulls; others are bounded",
             hint="make the rules warded (kgreason check --explain shows what they lack) or raise the bound",
         )
 

@@ -7,7 +7,7 @@ from kgreason.lang.ast import Variable
 
 
 def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[str, ...]:
-    """Name columns by ``@mapping``, else by the variable that the first rule has there, else by number.
+    """Name columns by ``@mapping``, else by the first rule that has a new variable there, else by number.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[s
     names: list[str] = []
     for position in range(arity):
         terms = [head.terms[position] for head in heads if len(head.terms) == arity]
-        found = (t.name for t in terms if isinstance(t, Variable) and not t.name.startswith("_"))
+        found = (t.name for t in terms if isinstance(t, Variable) and not t.anonymous and t.name not in names)
         name = mapped.get(position) or next(found, f"c{position + 1}")
         names.append(_free(name, names))
     return tuple(names)
