@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         score,
         verify,
     )
+    from kgreason.engine.limits import Limits
     from kgreason.errors import (
         AnonymizationError,
         DataError,
@@ -55,6 +56,7 @@ __all__ = [
     "Folders",
     "KgreasonError",
     "KnowledgeGraph",
+    "Limits",
     "Null",
     "ProgramError",
     "Reasoned",
@@ -90,6 +92,7 @@ _HOMES = {
     ),
     "kgreason.graph.interchange": ("from_networkx", "to_arrow", "to_networkx", "to_pandas"),
     "kgreason.graph.model": ("KnowledgeGraph", "Relation"),
+    "kgreason.engine.limits": ("Limits",),
     "kgreason.lang.functions": ("function",),
     "kgreason.lang.values": ("Null",),
     "kgreason.pairs": ("read_pair",),

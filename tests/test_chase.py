@@ -326,9 +326,8 @@ def test_rules_that_are_not_warded_stop_at_a_bound():
         "<text>:1:35: warning[W506]: this rule makes nulls from its own nulls; those nested more than 2 deep are left "
         "out, so results can be missing\n"
         "  rule: p(Y, N), s(Z, N) :- p(X, Y), p(X, Z), q(Z).\n"
-        "  note: a chase is known to end soon only for warded rules without joins through nulls; others are "
-        "bounded\n"
-        "  help: make the rules warded (kgreason check --explain shows what they lack) or raise the bound"
+        "  note: nulls that can be nested without end need a bound where rules are not warded, or join nulls\n"
+        "  help: make the rules warded (kgreason check --explain shows what they lack) or raise the bound (--depth)"
     )
 
 

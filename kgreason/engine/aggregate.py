@@ -89,7 +89,8 @@ class Groups:
 
     def group(self, number: int) -> npt.NDArray[np.int64]:
         """Coded variables of a group."""
-        return self.groups.rows[number]
+        row: npt.NDArray[np.int64] = self.groups.rows[number]
+        return row
 
     def below(self, values: npt.NDArray[np.int64], floor: int) -> npt.NDArray[np.bool_]:
         """Which coded values are less than `floor`."""

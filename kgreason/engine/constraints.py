@@ -25,7 +25,8 @@ Kinds = Mapping[str, Sequence[Kind]]
 
 def hidden(program: CheckedProgram) -> frozenset[str]:
     """Predicates of unifications and constraints, which no user knows."""
-    return frozenset(c.predicate for c in (*program.unifications, *program.denials))
+    unified = frozenset(u.predicate for u in program.unifications)
+    return unified | frozenset(d.predicate for d in program.denials)
 
 
 def promptly(strata: Sequence[Stratum], early: Collection[str]) -> tuple[Stratum, ...]:

@@ -47,7 +47,9 @@ __all__ = ["CODED", "Compiled", "Inventor", "Scope", "code", "coded", "has_skole
 class Inventor(Protocol):
     """What expressions and operators ask of the store of nulls."""
 
-    def invent(self, function: str, arguments: Codes, kinds: Sequence[Kind]) -> Codes:
+    def invent(
+        self, function: str, arguments: Codes, kinds: Sequence[Kind], rule: CheckedRule | None = None
+    ) -> Codes:
         """Codes of the nulls ``function(arguments)``, row by row; below 0 where the chase leaves one out."""
         ...
 
@@ -253,7 +255,7 @@ class Scope:
             arguments = np.empty((len(rows), len(operands)), dtype=np.int64)
             for i, (kind, function) in enumerate(operands):
                 arguments[:, i] = coded(function(rows), kind, kind, self.symbols)
-            return nulls.invent(f"#{node.function}", arguments, kinds)
+            return nulls.invent(f"#{node.function}", arguments, kinds, self.rule)
 
         return self._guarded(Kind.ANY, evaluate, operands) if _nests_skolem(node) else evaluate
 

@@ -185,7 +185,9 @@ class Nulls:
         activations = self._activations[place]
         if not self.wardedness.warded or isinstance(activations.name, str):
             if level >= self.limits.depth:
-                self._warn(activations.name, rule, f"those nested more than {self.limits.depth} deep")
+                self._warn(
+                    activations.name, rule, f"those nested more than {self.limits.depth} deep", "--depth"
+                )
             return level < self.limits.depth
         here = self._pattern(place, number)
         if self.wardedness.harmful_joins > 0:
@@ -193,7 +195,12 @@ class Nulls:
                 return False
             self.cyclic += 1
             if self.cyclic > self.limits.cyclic:
-                self._warn(activations.name, rule, f"those behind the first {self.limits.cyclic}")
+                self._warn(
+                    activations.name,
+                    rule,
+                    f"those behind the first {self.limits.cyclic}",
+                    "Limits.cyclic in Python",
+                )
             return self.cyclic <= self.limits.cyclic
         if here[0] in activations.seen:
             return False
@@ -246,7 +253,7 @@ class Nulls:
             found = activations.patterns[number] = pattern(frontier)
         return found
 
-    def _warn(self, name: int | str, rule: CheckedRule | None, left_out: str) -> None:
+    def _warn(self, name: int | str, rule: CheckedRule | None, left_out: str, bound: str) -> None:
         if name in self.warnings:
             return
         what = f"{name}(...)" if isinstance(name, str) else "this rule"
@@ -255,8 +262,8 @@ class Nulls:
             "W506",
             f"{what} makes nulls from its own nulls; {left_out} are left out, so results can be missing{text}",
             rule.span if rule else None,
-            note="a chase is known to end soon only for warded rules without joins through nulls; others are bounded",
-            hint="make the rules warded (kgreason check --explain shows what they lack) or raise the bound",
+            note="nulls that can be nested without end need a bound where rules are not warded, or join nulls",
+            hint=f"make the rules warded (kgreason check --explain shows what they lack) or raise the bound ({bound})",
         )
 
     # --- unification ----------------------------------------------------------------

@@ -272,7 +272,8 @@ class _Levels:
         based: Mapping[str, list[tuple[Codes, Heights]]],
     ) -> None:
         span = NOWHERE
-        recursive = [rule for rule in rules if rule.recursive and self._fires(rule)]
+        # all of them: facts of a predicate without a rule would be settled before the first round
+        recursive = [rule for rule in rules if rule.recursive]
         tables: dict[str, Table] = {}
         program: list[CheckedRule] = []
         last = 0

@@ -127,8 +127,8 @@ def kind_of_expression(
     return _Typing(variables, complain or _ignore).of(node)
 
 
-def _ignore(*_: object) -> None:
-    pass
+def _ignore(code: str, node: Expression, message: str, note: str, hint: str | None) -> None:
+    """Say nothing."""
 
 
 def words(given: Signature, name: str) -> str:
