@@ -119,7 +119,10 @@ class Search:
         if step is None:
             if height == 0:
                 return Proof(predicate, values, source=self.lookup(predicate, values))
-            return Proof(predicate, values, height=height, notes=("it could not be traced any further",))
+            keyed = self.found.program.keyed.get(predicate)
+            union = keyed is not None and keyed.keep == "union"
+            why = "the union of what several rules give" if union else "it could not be traced any further"
+            return Proof(predicate, values, height=height, notes=(why,))
         matcher, rule = step.matcher, step.matcher.rule.rule
         binding = named(matcher, step.binding)
         known = dict(binding)

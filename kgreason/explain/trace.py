@@ -110,6 +110,10 @@ class _Levels:
                 _lower(known, heights, found, height + 1)
             given = self._given(head)
             _lower(known, heights, given, np.zeros(len(given), dtype=np.int64))
+            open_ = (
+                heights == np.iinfo(np.int64).max
+            )  # unions of what several rules give: no rule gives them alone
+            heights[open_] = heights[~open_].max(initial=0) + 1
             self.known[head] = Known(table.kinds, known.rows, heights)
 
     def _given(self, predicate: str) -> Codes:

@@ -14,8 +14,7 @@ from kgreason.errors import ReleaseError
 from kgreason.graph.interchange import facts_to_arrow
 from kgreason.graph.io.sql import extra, quoted
 from kgreason.graph.io.values import text
-from kgreason.lang.values import Value
-from kgreason.output.tables import plain
+from kgreason.lang.values import Value, plain
 from kgreason.output.target import Target
 
 _TYPES = {

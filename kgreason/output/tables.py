@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from kgreason.errors import DataError
 from kgreason.graph.interchange import facts_to_arrow
 from kgreason.graph.io.options import delimiter_of
 from kgreason.graph.io.values import text
-from kgreason.lang.values import Null, Value, date_text, ordered, source
+from kgreason.lang.values import Null, Value, date_text, plain
 from kgreason.output.target import Target
 
 _QUOTING = {"all": "all_valid", "minimal": "needed", "non_numeric": "needed", "none": "none"}
@@ -100,18 +99,3 @@ def _commas() -> Iterator[str]:
 def _objects(facts: Facts, predicate: str, names: Sequence[str]) -> Iterator[dict[str, object]]:
     for row in facts.rows(predicate):
         yield {name: plain(value) for name, value in zip(names, row, strict=True)}
-
-
-def plain(value: Value) -> object:
-    """Value as JSON has it: sets are arrays in order, dates and nulls strings.
-
-    Examples
-    --------
-    >>> plain((1, frozenset({2, 1}), Null(3))), plain(datetime(2024, 1, 15))
-    ([1, [1, 2], '_:n3'], '2024-01-15')
-    """
-    if isinstance(value, frozenset):
-        return [plain(v) for v in ordered(value)]
-    if isinstance(value, tuple):
-        return [plain(v) for v in value]
-    return source(value) if isinstance(value, (datetime, Null)) else value
