@@ -445,6 +445,18 @@ def test_zero_arity_and_patterns() -> None:
     assert found.as_text().endswith("\n\n1 other fact fits r(X, X)")
 
 
+def test_facts_given_twice_are_one() -> None:
+    text = "t(X, Z) :- t(X, Y), t(Y, Z). t(1, 2). t(2, 3)."
+    found = asked(text, {"t": [(1, 2), (3, 4)]}, "t(X, Y)", most=10)
+    assert sorted(p.fact for p in found.proofs) == [f"t({a},{b})" for a in (1, 2, 3) for b in range(a + 1, 5)]
+
+
+def test_only_some_rules_of_a_recursion_can_fire() -> None:
+    text = "p(X, Y) :- e(X, Y), q(Z). q(X) :- none(X), p(X, Y)."
+    found = asked(text, {"e": [(0, 1)], "q": [(0,)]}, "p(0, 1)")
+    assert found.proofs[0].height == 1
+
+
 def test_shared_proofs_are_shown_once() -> None:
     text = "b(X) :- a(X). c(X) :- b(X). d(X) :- b(X), c(X)."
     proof = proof_of(text, {"a": [(1,)]}, "d(1)")

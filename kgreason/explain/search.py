@@ -72,25 +72,32 @@ class Search:
                 continue
             step = steps[premise] = self.derive(premise)
             waiting += step.below() if step else ()
-        for premise in sorted(steps, key=lambda p: int(self.found.known[p[0]].heights[p[1]])):
+        for premise in _upwards(steps):
             self.proofs[premise] = self._proof(premise, steps[premise])
         return [self.proofs[goal] for goal in goals]
 
     # --- derivations ----------------------------------------------------------------------------------------
 
     def derive(self, premise: Premise) -> Derivation | None:
-        """The last step of a lowest proof; `None` for a given fact."""
-        predicate, number = premise
-        known = self.found.known[predicate]
-        height = int(known.heights[number])
+        """The last step of a lowest proof; `None` for a given fact.
+
+        Within one round of a recursion, a rule may see what a rule before it has improved in place, so what is under a
+        key may rest on facts of its own height.
+        """
+        height = int(self.found.known[premise[0]].heights[premise[1]])
         if height == 0:
             return None
+        return self._derive(premise, height) or self._derive(premise, height + 1)
+
+    def _derive(self, premise: Premise, height: int) -> Derivation | None:
+        predicate, number = premise
+        known = self.found.known[predicate]
         for matcher in self.matchers.get(predicate, ()):
             if not isinstance(matcher, Matcher):
                 continue
             head = matcher.unify(known.kinds, known.rows[number].tolist())
             found = None if head is None else self._apply(matcher, head, height)
-            if found is not None:
+            if found is not None and premise not in found.below():
                 return found
         return None
 
@@ -116,7 +123,9 @@ class Search:
         predicate, number = premise
         values = self.values(premise)
         height = int(self.found.known[predicate].heights[number])
-        if step is None:
+        if step is not None:
+            height = max(height, 1 + max((self.proofs[p].height for p in step.below()), default=0))
+        else:
             if height == 0:
                 return Proof(predicate, values, source=self.lookup(predicate, values))
             keyed = self.found.program.keyed.get(predicate)
@@ -196,6 +205,29 @@ class Search:
                 continue
             ways = " or ".join(f"rule {r.number}" + (f" ({r.label})" if r.label else "") for r in rules)
             yield f"{name} is unknown to this rule; {ways} made it equal to {source(value)}"
+
+
+def _upwards(steps: dict[Premise, Derivation | None]) -> Iterator[Premise]:
+    """Facts, each behind those that it rests on; one that would rest on itself is left without a derivation."""
+    done: set[Premise] = set()
+    for start in list(steps):
+        path = [start]
+        open_: dict[Premise, Iterator[Premise]] = {}
+        while path:
+            premise = path[-1]
+            if premise not in open_:
+                step = steps[premise]
+                open_[premise] = step.below() if step and premise not in done else iter(())
+            below = next((p for p in open_[premise] if p in steps and p not in done), None)
+            if below is None:
+                path.pop()
+                if premise not in done:
+                    done.add(premise)
+                    yield premise
+            elif below in open_:
+                steps[premise], open_[premise] = None, iter(())
+            else:
+                path.append(below)
 
 
 def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int | None) -> list[Group]:

@@ -27,6 +27,7 @@ from kgreason.explain.known import Heights, Known, matrix, tabled
 from kgreason.explain.rules import Prepared, prepare
 from kgreason.lang.ast import NOWHERE, Constant, Variable
 from kgreason.lang.values import Value
+from kgreason.plan.kinds import infer
 
 CLOCK, NEXT = "#clock", "#next"
 NOTHING: Heights = np.empty(0, dtype=np.int64)
@@ -60,6 +61,7 @@ def trace(program: CheckedProgram, facts: Facts, predicate: str, limits: Limits)
     ProgramError, EvaluationError
         As `kgreason.engine.seminaive.evaluate`.
     """
+    facts = _kinded(program.restricted((*program.outputs, predicate)), facts)
     program = program.restricted([predicate])
     logging, prepared = prepare(program)
     used = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}
@@ -74,6 +76,28 @@ def trace(program: CheckedProgram, facts: Facts, predicate: str, limits: Limits)
         for rule in rules:
             by_head.setdefault(rule.rule.head.predicate, []).append(rule)
     return Trace(program, levels.known, {p: tuple(r) for p, r in by_head.items()}, result.symbols)
+
+
+def _kinded(program: CheckedProgram, facts: Facts) -> Facts:
+    """The facts in columns of the kinds that they have where the whole program runs.
+
+    A rule that the goal does not need may make doubles of integers; a division must give the same with and without it.
+    """
+    positions = infer(program, facts).positions
+    tables = dict(facts.tables)
+    for predicate, arity in program.arities.items():
+        found = [positions.get((predicate, i)) for i in range(arity)]
+        kinds = tuple(kind for kind in found if kind is not None)
+        if len(kinds) < arity:
+            continue
+        table = tables.get(predicate, tabled(kinds, np.empty((0, arity), dtype=np.int64)))
+        if table.arity == arity:
+            columns = [
+                converted(c, k, t, facts.symbols)
+                for c, k, t in zip(table.columns, table.kinds, kinds, strict=True)
+            ]
+            tables[predicate] = Table(kinds, tuple(columns), table.length)
+    return Facts(tables, facts.symbols)
 
 
 class _Levels:
@@ -138,7 +162,10 @@ class _Levels:
                 for f in stated
             ]
             parts.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(kinds)))
-        return np.concatenate(parts) if parts else np.empty((0, len(kinds)), dtype=np.int64)
+        if not parts:
+            return np.empty((0, len(kinds)), dtype=np.int64)
+        given = np.concatenate(parts)  # data and rule file may give the same fact
+        return np.unique(given, axis=0) if len(kinds) else given[:1]
 
     # --- rules outside recursion ----------------------------------------------------------------------------
 
@@ -261,7 +288,7 @@ class _Levels:
             denials=(),
             **{"keyed": {}, **changes},  # type: ignore[arg-type]
         )
-        filled = {p: t for p, t in tables.items() if t.length or p.startswith("#height:")}
+        filled = {p: t for p, t in tables.items() if t.length or p in goals}
         return evaluate(
             program, Facts(filled, self.symbols), goals=goals, limits=self.limits, watch=watch
         ).facts
@@ -284,7 +311,7 @@ class _Levels:
         for head in heads:
             given = self._given(head)
             kinds = self.result.tables[head].kinds
-            if len(given):
+            if self.result.count(head):  # without given facts, too: its kinds must be those of the results
                 tables[head] = tabled(kinds, given)
             if based.get(head):
                 rows = np.concatenate([np.column_stack([r, h]) for r, h in based[head]])
