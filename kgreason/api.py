@@ -7,16 +7,16 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.arguments import anonymizable, check_data, check_numbers, check_relations, check_rules
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
-from kgreason.errors import AnonymizationError, DataError, ProgramError
+from kgreason.errors import AnonymizationError, ProgramError
 from kgreason.pairs import Pair, read_release
 from kgreason.progress import SILENT, Progress
 from kgreason.publication import (
@@ -47,6 +47,8 @@ def load(rules: Rules) -> CheckedProgram:
     ------
     ProgramError
         With all diagnostics of the file.
+    CallError
+        If `rules` is none of these.
 
     Examples
     --------
@@ -55,6 +57,7 @@ def load(rules: Rules) -> CheckedProgram:
     """
     from kgreason.analysis.check import load_file, load_text
 
+    check_rules(rules)
     if isinstance(rules, CheckedProgram):
         return rules
     if isinstance(rules, Path) or (rules.strip() and "\n" not in rules and rules.endswith(".vada")):
@@ -68,21 +71,11 @@ def load_functions(path: str | Path) -> None:
     Raises
     ------
     DataError
-        If the file cannot be read or is no Python, or a definition in it is refused.
+        If the file cannot be read or is no Python, fails, or has a definition that is refused.
     """
-    from importlib.util import module_from_spec, spec_from_file_location
+    from kgreason.lang.definitions import run_definitions
 
-    spec = spec_from_file_location(f"kgreason_functions_{Path(path).stem}", path)
-    if spec is None or spec.loader is None:
-        raise DataError(
-            str(path), "this is no Python file", hint="functions of rules stand in a file FILE.py"
-        )
-    try:
-        spec.loader.exec_module(module_from_spec(spec))
-    except SyntaxError as error:
-        raise DataError(str(path), f"{error.msg}: `{(error.text or '').strip()}`", error.lineno) from None
-    except (ImportError, NameError, OSError, TypeError, ValueError) as error:
-        raise DataError(str(path), str(error)) from None
+    run_definitions(path)
 
 
 def reason(
@@ -119,6 +112,7 @@ def reason(
     from kgreason.graph.io.load import load_facts
 
     program = load(rules)
+    check_data(data)
     facts = load_facts(program, data or {}, progress)
     goals = [outputs] if isinstance(outputs, str) else outputs
     result = evaluate(program, facts, goals=goals, limits=limits or Limits(), progress=progress)
@@ -161,6 +155,7 @@ def explain(
     from kgreason.graph.io.origin import sources
 
     program = load(rules)
+    check_data(data)
     facts = load_facts(program, data or {}, progress)
     progress.step("Explaining")
     lookup = sources(program, data or {})
@@ -369,40 +364,6 @@ def read_graph(
     return _graph(load(rules), data, progress)
 
 
-def check_numbers(**given: tuple[int | None, int]) -> None:
-    """Refuse options that are no whole numbers or below their least value.
-
-    Raises
-    ------
-    AnonymizationError
-        Naming the option.
-    """
-    for name, (value, least) in given.items():
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if value is not None and not (whole and value >= least):
-            raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
-
-
-def anonymizable(program: CheckedProgram) -> CheckedProgram:
-    """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
-
-    Raises
-    ------
-    ProgramError
-        If the rules depend on vertex names, or name no edges.
-    """
-    from kgreason.analysis.generic import check_generic
-
-    rules = replace(
-        program.without_graph().restricted((*program.outputs, *program.derived, *program.queries)),
-        outputs=program.outputs,
-    )
-    diagnostics = check_generic(rules)
-    if diagnostics:
-        raise ProgramError(diagnostics, program.sources or program.text)
-    return rules
-
-
 def anonymizer(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraphs: int) -> Anonymizer:
     """Choose the algorithm by its name."""
     from kgreason.anonymizers.kguard import Kguard
@@ -429,29 +390,7 @@ def _graph(
     from kgreason.graph.model import KnowledgeGraph
 
     if not isinstance(data, KnowledgeGraph):
+        check_data(data)
         return load_graph(program, data or {}, progress)
     check_relations(data, program)
     return data
-
-
-def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
-    """Refuse a graph whose relations are not the edge predicates of the rules.
-
-    Raises
-    ------
-    DataError
-        If a relation is missing or unknown, or lacks the weights that the rules read.
-    """
-    if set(graph.relations) != set(program.edges):
-        raise DataError(
-            "<graph>",
-            f"the graph has the relations {_listed(graph.relations)}, the rules have {_listed(program.edges)}",
-            hint="name relations as the @edge predicates",
-        )
-    for name, relation in graph.relations.items():
-        if program.arities.get(name) == 3 and relation.weight is None:
-            raise DataError("<graph>", f"the relation {name} has no weights, but the rules read some")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"

@@ -118,6 +118,17 @@ class KgreasonError(Exception):
 
 
 @dataclass
+class CallError(KgreasonError, TypeError):
+    """An argument of a Python function of kgreason that is of a wrong type."""
+
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        return self.message + (f"\n  help: {self.hint}" if self.hint else "")
+
+
+@dataclass
 class ProgramError(KgreasonError):
     """A rule file that cannot run; holds all its diagnostics at once.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
@@ -57,7 +58,16 @@ class Reasoned:
         KeyError
             If it is not among `predicates`.
         """
+        self._known(predicate)
         return list(self.facts.rows(predicate))
+
+    def _known(self, predicate: str) -> None:
+        if predicate not in self.facts.tables:
+            near = difflib.get_close_matches(predicate, self.predicates, 1)
+            means = f"did you mean {near[0]!r}? " if near else ""
+            raise KeyError(
+                f"{predicate!r} is no output; {means}there are {', '.join(self.predicates) or 'none'}"
+            )
 
     def as_dict(self, predicates: Sequence[str]) -> dict[str, Any]:
         """Ready for JSON: counts of all predicates, facts of some; `format` is the version of this layout.
@@ -73,6 +83,7 @@ class Reasoned:
         from kgreason.graph.interchange import facts_to_arrow
         from kgreason.output.names import column_names
 
+        self._known(predicate)
         arity = self.facts.tables[predicate].arity
         return facts_to_arrow(self.facts, predicate, column_names(self.program, predicate, arity))
 

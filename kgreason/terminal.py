@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # facts of a predicate shown to a person
 WITNESSES = 3  # of a violated item
-BAR_AFTER = 0.5  # seconds; shorter steps would only flicker
+LINE_AFTER = 2.0  # seconds; a line about shorter steps would only be noise
 
 Row = tuple[str, str]
 
@@ -48,7 +48,7 @@ class Plain:
 
     def close(self) -> None:
         """End the current step."""
-        if self._title and monotonic() - self._since > BAR_AFTER:
+        if self._title and monotonic() - self._since > LINE_AFTER:
             print(f"{self._title}: {monotonic() - self._since:.1f} s", file=sys.stderr)
         self._title = None
 

@@ -289,6 +289,8 @@ def test_error(body, rows, message):
     rule = f"r(G, S) :- e(G, V), {body}."
     if "rule:" not in message:
         message += f"\n  rule: {rule}"
+    if message.startswith("integer overflow"):
+        message += "\n  help: doubles reach further than integers of 64 bits: as_double(...) of the contribution"
     assert failure(rule, e=rows) == f"<text>:1:1: {message}"
 
 

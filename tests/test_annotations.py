@@ -316,3 +316,144 @@ def test_unreadable_file(tmp_path: Path) -> None:
     assert str(result).endswith("none.vada: No such file or directory")
     with pytest.raises(ProgramError, match="E007"):
         result.checked()
+
+
+# nothing is written over what is read
+
+READ = '@input("own"). @bind("own","csv","data","own.csv"). '
+P = '@output("p"). p(X,Y,W) :- own(X,Y,W). '
+
+
+def refused(text: str) -> list[tuple[str, str]]:
+    with pytest.raises(ProgramError) as caught:
+        load_text(text)
+    return [(d.code, d.message) for d in caught.value.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "whose"),
+    [
+        (READ + P + '@bind("p","csv","data","own.csv").', "own.csv", "own"),
+        (READ + P + '@bind("p","parquet","x/../data","own.csv").', "own.csv", "own"),
+        (
+            '@qbind("own","duckdb","","select * from \'data/own.csv\'"). '
+            + P
+            + '@bind("p","csv","data","own.csv").',
+            "own.csv",
+            "own",
+        ),
+        (
+            '@qbind("own","sqlite","a.db","select * from Shares"). '
+            + P
+            + '@bind("p","sqlite","a.db","shares").',
+            "the table 'shares' of a.db",
+            "own",
+        ),
+        (
+            '@bind("own","sqlite table=t","a.db","s"). ' + P + '@bind("p","sqlite","a.db","T").',
+            "the table 'T' of a.db",
+            "own",
+        ),
+        ('@bind("own","sqlite","a.db","s"). ' + P + '@bind("p","csv","","a.db").', "a.db", "own"),
+    ],
+)
+def test_an_output_over_a_source(text: str, what: str, whose: str) -> None:
+    message = f"the output `p` would be written over {what}, from which `{whose}` is read"
+    assert refused(text) == [("E312", message)]
+
+
+def test_two_outputs_in_one_file() -> None:
+    both = READ + P + '@output("q"). q(X) :- own(X,_,_). @bind("p","csv","o","x.csv"). '
+    assert refused(both + '@bind("q","csv","o","x.csv").') == [
+        ("E312", "the output `q` is written to x.csv, as is `p`")
+    ]
+    assert refused(READ + P + '@bind("p","csv","o","x.csv"). @bind("p","json","o","x.csv").') == [
+        ("E312", "the output `p` is written to x.csv twice")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        READ + P + '@bind("p","csv","data","p.csv").',
+        '@bind("own","sqlite","a.db","s"). ' + P + '@bind("p","sqlite","a.db","p").',
+        '@qbind("own","sqlite","a.db","select * from s"). ' + P + '@bind("p","sqlite","a.db","p").',
+        READ + P + '@bind("p","csv","o","x.csv"). @bind("p","json","o","x.json").',
+        READ + '@output("own"). own(X,Z,W) :- own(X,Y,W), own(Y,Z,_).',
+        '@edge("own"). @bind("own","csv","data","own.csv"). @output("own"). own(X,Z,W) :- own(X,Y,W), own(Y,Z,_).',
+    ],
+)
+def test_outputs_in_their_own_places(text: str) -> None:
+    load_text(text)
+
+
+OWN = '@bind("own","csv","data","own.csv"). @output("own"). '
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "own(X,Z) :- own(X,Y), own(Y,Z).",
+        "own(X,Y) :- ed(X,Y), not own(Y,X), e2(X). e2(X) :- own(X,_).",
+        "own(X,Y) :- far(X,Y). far(X,Z) :- own(X,Y), own(Y,Z).",
+    ],
+)
+def test_a_file_read_or_written(rules: str) -> None:
+    assert ("E313", "is the file of `own` read or written?") in refused(OWN + '@input("ed"). ' + rules)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        '@input("ed"). own(X,Y) :- ed(X,Y). own(X,Z) :- own(X,Y), ed(Y,Z).',
+        'own("a","b"). own(X,Z) :- own(X,Y), own(Y,Z).',
+        'own(X,Z) :- own(X,Y), own(Y,Z). @qbind("own","sqlite","a.db","select * from t").',
+    ],
+)
+def test_an_output_that_rules_derive_from_others(rules: str) -> None:
+    assert [b.predicate for b in load_text(OWN + rules).targets] == ["own"]
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (
+            "columns=origine,cible,valeur missing=skip",
+            {"columns": "origine,cible,valeur", "missing": "skip"},
+        ),
+        ("useHeaders=true, delimiter=';'", {"useHeaders": "true", "delimiter": ";"}),
+        ("useHeaders=true,delimiter=';',skip=1", {"useHeaders": "true", "delimiter": ";", "skip": "1"}),
+        ("columns=a,b,c,missing=skip", {"columns": "a,b,c", "missing": "skip"}),
+        ("prefix=u:,m:", {"prefix": "u:,m:"}),
+        ("columns='a, b' , skip = 2", {"columns": "a, b", "skip": "2"}),
+        ('nullString="", missing=null,', {"nullString": "", "missing": "null"}),
+    ],
+)
+def test_options_of_a_source(words: str, options: dict[str, str]) -> None:
+    text = "@bind('e', 'csv X', '', 'e.csv'). q(X) :- e(X).".replace("'", '"')
+    (bind,) = load_text(text.replace("X", words.replace('"', '\\"'), 1)).binds
+    assert bind.options == options
+
+
+def test_options_that_cannot_be_read() -> None:
+    with pytest.raises(ProgramError) as caught:
+        load_text('@bind("e","csv columns=a, b, c","","e.csv"). q(X) :- e(X,Y,Z).')
+    assert str(caught.value) == (
+        """\
+<text>:1:11: error[E302]: cannot read the options from `, b, c` on
+  1 | @bind("e","csv columns=a, b, c","","e.csv"). q(X) :- e(X,Y,Z).
+    |           ^^^^^^^^^^^^^^^^^^^^^
+  note: options are written name=value, with blanks or commas between them
+  help: put quotes around a value with blanks in it, as in columns='owner, company, share'"""
+    )
+
+
+def test_paths_are_short(tmp_path: Path) -> None:
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "sub")
+    text = '@bind("e","csv","../rules/../data","e.csv"). @bind("e","csv","../link/..","f.csv"). q(X) :- e(X).'
+    (tmp_path / "rules" / "a.vada").write_text(text)
+    short, kept = load_file(tmp_path / "rules" / "a.vada").binds
+    assert short.path == str(tmp_path / "data" / "e.csv")
+    assert kept.path == str(tmp_path / "rules" / "../link/../f.csv")

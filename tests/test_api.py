@@ -233,3 +233,64 @@ def test_kernels_compile_where_no_cache_can_be_written(monkeypatch: pytest.Monke
         return values * 2
 
     assert double(np.array([1, 2])).tolist() == [2, 4]
+
+
+HINT = '\n  help: say data={"own": ...} with a file or a table for each predicate'
+
+
+@pytest.mark.parametrize(
+    ("rules", "data", "message"),
+    [
+        (5, None, "rules are a path, a text or what kgreason.load returns, not of type int"),
+        (None, None, "rules are a path, a text or what kgreason.load returns, not of type NoneType"),
+        ("p(X) :- q(X).", [("a",)], f"data are a mapping from predicates, not of type list{HINT}"),
+        ("p(X) :- q(X).", {5: [("a",)]}, f"data are a mapping from names of predicates, and 5 is none{HINT}"),
+    ],
+)
+def test_arguments_of_a_wrong_type(rules: Any, data: Any, message: str) -> None:
+    with pytest.raises(kgreason.KgreasonError) as caught:
+        kgreason.reason(rules, data)
+    assert isinstance(caught.value, TypeError)
+    assert str(caught.value) == message
+
+
+def test_unknown_output_is_told_with_its_neighbour() -> None:
+    found = kgreason.reason("control(X) :- q(X).", {"q": [("a",)]})
+    for ask in (found.rows, found.to_arrow, found.to_pandas):
+        with pytest.raises(KeyError) as caught:
+            ask("contrl")
+        assert caught.value.args == ("'contrl' is no output; did you mean 'control'? there are control",)
+
+
+OF_ONE_TYPE = "\n  help: a column has values of one type; str(...) makes strings of them"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([(1,), ("a",)], f"<q>: row 2: 'a' is a string where the rows before have a number{OF_ONE_TYPE}"),
+        ([(True,), (1,)], f"<q>: row 2: 1 is a number where the rows before have a truth value{OF_ONE_TYPE}"),
+        (
+            [(1.5,), (True,)],
+            f"<q>: row 2: True is a truth value where the rows before have a number{OF_ONE_TYPE}",
+        ),
+        (
+            pd.DataFrame({"x": [None, 1, "a"]}),
+            f"<q>: column 'x': row 3: 'a' is a string where the rows before have a number{OF_ONE_TYPE}",
+        ),
+        ({"x": 5}, "<q>: column 'x': a column is a list of values, not of type int"),
+        ({"x": [1, 2], "y": [1]}, "<q>: column 'y': 1 values where the first column has 2"),
+        ([("a\ud800",)], "<q>: 'a\\ud800' is no Unicode text"),
+    ],
+)
+def test_tables_in_memory_that_do_not_fit(table: Any, message: str) -> None:
+    with pytest.raises(kgreason.DataError) as caught:
+        kgreason.reason("p(X) :- q(X).", {"q": table})
+    assert str(caught.value) == message
+
+
+def test_tables_in_memory_of_numbers_and_of_nothing() -> None:
+    assert kgreason.reason("p(X) :- q(X).", {"q": [(1,), (2.5,)]}).rows("p") == [(1.0,), (2.5,)]
+    assert kgreason.reason("p(X) :- q(X).", {"q": []}).rows("p") == []
+    with pytest.raises(kgreason.DataError, match=r"row 2: Null\(number=1\) is not a number, a string"):
+        kgreason.reason("p(X) :- q(X).", {"q": [("a",), (kgreason.Null(1),)]})

@@ -186,6 +186,62 @@ WARNINGS = {
   note: a variable that only the head has is existential: it stands for a new null
   help: did you mean Owner?""",
     ),
+    "W507 once": (
+        "own(1,2,0.5). control(X,Y) :- own(X,Z,W), W > 0.5.",
+        """\
+<text>:1:25: warning[W507]: Y stands only in the head, so it is a labelled null, and Z stands only once
+  1 | own(1,2,0.5). control(X,Y) :- own(X,Z,W), W > 0.5.
+    |                         ^
+  <text>:1:37: Z stands here only
+  1 | own(1,2,0.5). control(X,Y) :- own(X,Z,W), W > 0.5.
+    |                                     ^
+  note: a variable that only the head has is existential: it stands for a new null
+  help: is Z meant in the head? If not, write `_` for what does not matter""",
+    ),
+    "W507 several": (
+        "own(1,2,0.5). owner(X,Y) :- own(X,Z,W).",
+        """\
+<text>:1:23: warning[W507]: Y stands only in the head, so it is a labelled null, and Z and W stand only once
+  1 | own(1,2,0.5). owner(X,Y) :- own(X,Z,W).
+    |                       ^
+  <text>:1:35: Z stands here only
+  1 | own(1,2,0.5). owner(X,Y) :- own(X,Z,W).
+    |                                   ^
+  <text>:1:37: W stands here only
+  1 | own(1,2,0.5). owner(X,Y) :- own(X,Z,W).
+    |                                     ^
+  note: a variable that only the head has is existential: it stands for a new null
+  help: is one of them meant in the head? If not, write `_` for what does not matter""",
+    ),
+    "W513": (
+        """\
+own(1,2,0.5).
+acc(X,Y,W) :- own(X,Y,V), W = msum(V,<X>).
+acc(X,Z,W) :- acc(X,Y,A), own(Y,Z,V), W = msum(A*V,<Y>).""",
+        """\
+<text>:3:43: warning[W513]: what several rules contribute to `acc` is not added up
+  3 | acc(X,Z,W) :- acc(X,Y,A), own(Y,Z,V), W = msum(A*V,<Y>).
+    |                                           ^^^^^^^^^^^^^
+  <text>:2:31: the other aggregate
+  2 | acc(X,Y,W) :- own(X,Y,V), W = msum(V,<X>).
+    |                               ^^^^^^^^^^^
+  note: each rule aggregates the matches of its own body; of two values for one group the greater counts
+  help: let the rules derive their contributions into one predicate, and aggregate that once, \
+as rules/integrated_ownership.vada does""",
+    ),
+    "W513 stratified": (
+        "a(1,2). t(X,N) :- a(X,Y), N = count(Y). t(X,N) :- a(Y,X), M = count(Y), N = M * 2. t(X,0) :- a(X,_).",
+        """\
+<text>:1:63: warning[W513]: what several rules contribute to `t` is not counted together
+  1 | a(1,2). t(X,N) :- a(X,Y), N = count(Y). t(X,N) :- a(Y,X), M = count(Y), N = M * 2. t(X,0) :- a(X,_).
+    |                                                               ^^^^^^^^
+  <text>:1:31: the other aggregate
+  1 | a(1,2). t(X,N) :- a(X,Y), N = count(Y). t(X,N) :- a(Y,X), M = count(Y), N = M * 2. t(X,0) :- a(X,_).
+    |                               ^^^^^^^^
+  note: each rule aggregates the matches of its own body; of two values for one group both are facts
+  help: let the rules derive their contributions into one predicate, and aggregate that once, \
+as rules/integrated_ownership.vada does""",
+    ),
     "W508": (
         "e(1,2). n(X,1) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), D < 3, C = mcount(Y).",
         """\
@@ -209,7 +265,7 @@ so that the result depends on the order of evaluation
 
 
 def warned(text: str) -> str:
-    wanted = ("W505", "W507", "W508", "W504")
+    wanted = ("W505", "W507", "W508", "W504", "W513")
     return render_all([w for w in load_text(text).warnings if w.code in wanted], text)
 
 
@@ -222,9 +278,12 @@ def test_warning(name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "q(1,2). p(Owner2,X) :- q(Owner,X).",  # a second one, not a slip
-        "q(1,2). p(Owner,Owned) :- q(Owner,X).",  # both in the head
-        "q(1,2). p(A,B) :- q(A,C).",
+        "q(1,2). p(Owner2,X) :- q(Owner,X), Owner != X.",  # a second one, not a slip
+        "q(1,2). p(Owner,Owned) :- q(Owner,_).",
+        "q(1,2). p(_,B) :- q(A,B).",  # a null that has no name
+        "q(1,2). p(A,B) :- q(A,C), not q(C,D).",
+        "q(1,2). p(A,B,S) :- q(A,C), S = msum(1,<C>).",
+        "q(1,2). p(A) :- q(A,C).",
         "e(1). m(X,Y) :- e(X). X = Y :- m(Z,X), m(Z,Y), not e(Y).",
         "e(1). m(X,Y) :- e(X). n(X) :- m(X,_), not m(_,X). X = Y :- m(Z,X), m(Z,Y).",
         "e(1,2). n(X,C) :- e(X,_), C = mcount(X). m(X) :- n(X,C), C < 3.",  # not in recursion
@@ -232,6 +291,14 @@ def test_warning(name: str) -> None:
         "e(1,2,3). d(X,D) :- e(X,_,D). d(X,D) :- d(Y,A), e(Y,X,W), A < 9, D = mmin(A + W), !(D > 9).",
         "e(1,2). s(X,{1}) :- e(X,_). s(X,S) :- e(Y,X), s(Y,T), 1 in T, S = munion(T).",
         "#F :- own(X,_,_), N = mcount(X), N > 9. own(1,2,0.5).",
+        # what is added up by several rules, but of different groups, or not shown, or in one rule
+        'a(1,2). t(X,"in",N) :- a(Y,X), N = count(Y). t(X,"out",N) :- a(X,Y), N = count(Y).',
+        "a(1,2). t(X,X,N) :- a(X,Y), N = count(Y). t(X,Y,N) :- a(X,Y), X != Y, a(Y,Z), N = count(Z).",
+        "a(1,2). t(X,N) :- a(X,Y), X != 1, N = count(Y). t(1,N) :- a(_,Y), N = count(Y).",
+        "a(1,2). b(1). t(X,N) :- a(X,Y), b(X), N = count(Y). t(Z,N) :- a(Y,Z), not b(Z), N = count(Y).",
+        "a(1,2). t(X) :- a(X,Y), N = count(Y), N > 1. t(X) :- a(Y,X), N = count(Y), N > 1.",
+        "a(1,2). t(X,N) :- a(X,Y), N = mmax(Y). t(X,N) :- a(Y,X), N = mmax(Y).",
+        "a(1,2). t(X,N), t(Y,N) :- a(X,Y), N = count(Z), a(Y,Z).",
     ],
 )
 def test_no_warning(text: str) -> None:

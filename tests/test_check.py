@@ -254,12 +254,41 @@ from a positive atom of the body or an assignment
   1 | q(1). p(Y) :- q(X), Y = absolute(X) + subst(X).
     |                         ^^^^^^^^^^^
   note: a predicate cannot stand inside of an expression
+  help: functions of your own are written in Python, under @kgreason.function, and given by --functions FILE.py
 
 <text>:1:39: error[E108]: there is no function `subst`
   1 | q(1). p(Y) :- q(X), Y = absolute(X) + subst(X).
     |                                       ^^^^^^^^
   note: a predicate cannot stand inside of an expression
   help: did you mean `substring`?""",
+    ),
+    "E108 negation": (
+        "q(1). r(1,2). p(X) :- q(X), !r(X,_).",
+        """\
+<text>:1:30: error[E108]: there is no function `r`
+  1 | q(1). r(1,2). p(X) :- q(X), !r(X,_).
+    |                              ^^^^^^
+  note: `!` negates conditions, and a predicate cannot stand inside of an expression
+  help: negation of atoms is `not`: `not r(X, _)`""",
+    ),
+    "E101 in": (
+        "q([1,2]). p(X) :- q(L), X in L.",
+        """\
+<text>:1:25: error[E101]: the variable X is not bound
+  1 | q([1,2]). p(X) :- q(L), X in L.
+    |                         ^
+  note: a variable of a condition, an assignment or an aggregate needs a value: \
+from a positive atom of the body or an assignment
+  help: `in` tests and binds nothing; nothing takes a list apart: keep its elements in facts of their own""",
+    ),
+    "E107 comma": (
+        "own(1,2,0.5). p(X) :- own(X,_,W), W>=0,05.",
+        """\
+<text>:1:40: error[E107]: `5` is no condition
+  1 | own(1,2,0.5). p(X) :- own(X,_,W), W>=0,05.
+    |                                        ^^
+  note: a body consists of atoms, negations, assignments and conditions that are true or false
+  help: a decimal point is written `.`: `0.05`""",
     ),
     "E110": (
         "q(1,2). p(X,S,T) :- q(X,Y), S = msum(Y), T = mmax(Y).",
@@ -584,6 +613,52 @@ def test_error(name: str) -> None:
 )
 def test_code(text: str, code: str) -> None:
     assert code in codes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            "q(1). p(X) :- q(X), !contain(X,1).",
+            "did you mean `contains`? negation of atoms is `not`: `not contain(X, 1)`",
+        ),
+        ("q(1). p(X) :- q(X), X > 0, 5.", "compare it, as in `5 > 0`"),  # no decimal comma: there is a space
+        ("q(1). p(X,Y) :- q(X), Y = 0,5.", "a decimal point is written `.`: `0.5`"),
+        ("q(1). p(X) :- q(X), X > 0.5,5.", "compare it, as in `5 > 0`"),
+    ],
+)
+def test_hints(text: str, hint: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        load_text(text)
+    assert [d.hint for d in caught.value.diagnostics] == [hint]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('p(X) :- q(X), startsWith(X,"A"). q("A").', "did you mean the function starts_with?"),
+        ('p(X) :- q(X), contain(X,"A"). q("A").', "did you mean the function contains?"),
+        (
+            'p(X) :- q(X), startsWith(X). q("A").',
+            'if its facts come from outside, say so: @input("startsWith")',
+        ),
+    ],
+)
+def test_atoms_that_are_meant_as_functions(text: str, hint: str) -> None:
+    (warning,) = load_text(text).warnings
+    assert (warning.code, warning.hint) == ("W501", hint)
+
+
+def test_good_clauses_are_checked_beside_syntax_errors() -> None:
+    text = (
+        "own(1,2,0.5).\nbig(X) :- own(X,_,W), w>0.5.\nt(X) :- own(X,Y), Z > 1.\ncontrol(X,Y) :- own(X,Z,W), W>0.5."
+        "\nu(X) :- big(X), nobody(X).\nn(X) :- own(X,_,_), not n(X)."
+    )
+    assert codes(text) == ["E001", "E104", "E101", "E106"]
+    with pytest.raises(ProgramError) as caught:
+        load_text(text)
+    found = {(d.span and d.span.line, d.code) for d in caught.value.diagnostics}
+    assert found == {(2, "E001"), (3, "E104"), (3, "E101"), (4, "W507"), (6, "E106")}  # no W501 of `big`
 
 
 def test_variable_of_a_negation_is_existential_there() -> None:

@@ -10,12 +10,15 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from kgreason.cli import app
+from kgreason.cli.options import Format
+from kgreason.output.target import FORMATS
 from tests.conftest import OWNERSHIP, ROOT
 
 NAMES = {end for owner, company, _ in OWNERSHIP for end in (owner, company)}
@@ -526,3 +529,93 @@ def test_help_is_quick_and_the_module_runs() -> None:
     assert "anonymize" in done.stdout
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
     assert not imported & {"numpy", "numba", "networkx", "scipy", "duckdb", "pyarrow", "lark"}
+
+
+UNFORMATTED = "p(X):-q(X).\n"
+
+
+def test_fmt_writes_through_a_link_and_keeps_the_mode(tmp_path: Path) -> None:
+    file, link = tmp_path / "a.vada", tmp_path / "link.vada"
+    file.write_text(UNFORMATTED, encoding="utf-8")
+    file.chmod(0o640)
+    link.symlink_to(file.name)
+    result = run("fmt", link)
+    assert (result.exit_code, result.stdout) == (0, f"{link}: formatted\n")
+    assert link.is_symlink()
+    assert file.read_text(encoding="utf-8") == "p(X) :- q(X).\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_fmt_goes_on_after_a_bad_file(tmp_path: Path) -> None:
+    bad, good = tmp_path / "bad.vada", tmp_path / "good.vada"
+    bad.write_text("p(X", encoding="utf-8")
+    good.write_text(UNFORMATTED, encoding="utf-8")
+    result = run("fmt", bad, tmp_path / "none.vada", good)
+    assert (result.exit_code, result.stdout) == (2, f"{good}: formatted\n")
+    assert f"{bad}:1:3: error[E004]" in result.stderr
+    assert "none.vada: No such file" in result.stderr
+    assert good.read_text(encoding="utf-8") == "p(X) :- q(X).\n"
+
+
+def test_fmt_takes_standard_input() -> None:
+    shown = CliRunner().invoke(app, ["fmt", "-"], input=UNFORMATTED)
+    assert (shown.exit_code, shown.stdout) == (0, "p(X) :- q(X).\n")
+    checked = CliRunner().invoke(app, ["fmt", "--check", "-"], input=UNFORMATTED)
+    assert (checked.exit_code, checked.stdout) == (1, "<stdin>: would change\n")
+    bad = CliRunner().invoke(app, ["fmt", "-"], input=b"\xff")
+    assert (bad.exit_code, bad.stderr) == (2, "error: <stdin>: no UTF-8 text: invalid start byte\n")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    file = tmp_path / "small.vada"
+    file.write_text(
+        '@output("p"). @output("big"). @output("n").\n'
+        "p(X) :- q(X). q(1). big(X) :- q(X), X > 3.\nn(1). n(Y) :- n(X), Y = X + 1.\n",
+        encoding="utf-8",
+    )
+    return file
+
+
+def test_outputs_without_facts_are_told(small: Path) -> None:
+    result = run("reason", "--rules", small, "--output", "p", "--output", "big")
+    assert (result.exit_code, result.stdout) == (0, "p(1).\n")
+    assert result.stderr.endswith("big: 0 facts\n")
+
+
+def test_rounds_are_bounded(small: Path) -> None:
+    message = "small.vada:3:7: values still change after 5 rounds"
+    for command in (("reason", "--output", "n"), ("explain", "n(3)")):
+        result = run(command[0], "--rules", small, *command[1:], "--rounds", "5")
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reason", "--format", "json"], "--format: needs --out DIR, the folder of the files"),
+        (["reason", "--format", "jsn", "--out", "out"], "'jsn' is not one of 'csv', 'tsv'"),
+        (["explain", "p(1)", "--json", "--dot"], "--dot: choose it or --json, not both"),
+    ],
+)
+def test_bad_usage_is_told_before_the_run(small: Path, arguments: list[str], message: str) -> None:
+    result = run(*arguments, "--rules", small)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert not (Path.cwd() / "out").exists()
+
+
+def test_formats_are_those_that_can_be_written() -> None:
+    assert set(get_args(Format)) == set(FORMATS)
+
+
+def test_empty_files_are_empty_relations(tmp_path: Path) -> None:
+    rules = tmp_path / "r.vada"
+    rules.write_text('@input("q"). @output("p"). p(X, Y) :- q(X, Y).\n', encoding="utf-8")
+    for name, text in (("e.csv", ""), ("n.csv", "\n"), ("e.json", ""), ("a.json", "[]"), ("h.csv", "a,b\n")):
+        file = tmp_path / name
+        file.write_text(text, encoding="utf-8")
+        result = run("reason", "--rules", rules, "--data", f"q={file}")
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert result.stderr.endswith(f"{file}: no rows\np: 0 facts\n")

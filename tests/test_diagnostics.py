@@ -20,6 +20,7 @@ PAGES = sorted(DOCS.glob("[EW]*.md"))
 CODE = re.compile(r'"([EW]\d{3})"')
 BLOCK = re.compile(r"(?:^`([^`\n]+)`(?: says)?:\n\n)?^```(\w+)\n(.*?)\n```$", re.M | re.S)
 LATIN = re.compile(r"^(?:The file|`(.+)`) is saved as Latin-1\.$", re.M)
+REST = re.compile(r"^`\.\.\.` stands for the conditions `X != (\d+)` to `X != (\d+)`", re.M)
 CHAIN = re.compile(r"^`file1.vada` to `file(\d+).vada` include the next one", re.M)
 
 
@@ -40,6 +41,9 @@ def read_page(path: Path) -> Page:
             page.files[words or "example.vada"] = block + "\n"
         else:
             page.command, page.said = shlex.split(words), block
+    if rest := REST.search(page.text):
+        conditions = "\n".join(f"    X != {i}," for i in range(int(rest[1]), int(rest[2]) + 1))
+        page.files = {name: text.replace(" ... ", f"\n{conditions}\n    ") for name, text in page.files.items()}
     return page
 
 

@@ -263,8 +263,11 @@ def test_empty_cells(write: Callable[..., Path]) -> None:
         ("a,b\nb,c\n", [("a", "b"), ("b", "c")]),
         ("1,2\n2,3\n", [("1", "2"), ("2", "3")]),
         ("owner,owned\n", []),
-        ("alice,bob\n", [("alice", "bob")]),
+        ("alice,bob\n", []),
+        ("1,bob\n", [("1", "bob")]),
+        ("a b!,bob\n", [("a b!", "bob")]),
         ("", []),
+        ("\n", []),
     ],
 )
 def test_header_is_recognized(write: Callable[..., Path], text: str, expected: list[tuple[str, str]]) -> None:
@@ -554,7 +557,7 @@ def test_bind_mapping_and_replacement(write: Callable[..., Path], tmp_path: Path
 
 def test_sources_are_joined_to_one_kind(write: Callable[..., Path]) -> None:
     program = load_text("q(X) :- p(X).")
-    first, second, third = write("a.csv", "1\n2\n"), write("b.csv", "2.5\n"), write("c.csv", "x1\n")
+    first, second, third = write("a.csv", "1\n2\n"), write("b.csv", "2.5\n"), write("c.csv", "x1\nx1\n")
     assert list(load_facts(program, {"p": [first, second]}).rows("p")) == [(1.0,), (2.0,), (2.5,)]
     assert list(load_facts(program, {"p": [first, third]}).rows("p")) == [("1",), ("2",), ("x1",)]
 
@@ -600,7 +603,7 @@ def test_reasoning_on_weights_outside_the_unit_interval(write: Callable[..., Pat
     notes = Notes()
     load_facts(load_text(OWN), {"own": path}, notes)
     assert notes.said == [
-        f"own: 2 of 3 weights lie outside [0,1], the first in {path}:3; reasoning takes them as they are, "
+        f"own: 2 of 3 weights lie outside [0,1], the first, 60, in {path}:3; reasoning takes them as they are, "
         "anonymizing refuses them (percent=true divides by 100)"
     ]
     shares = OWN + '@incoming_sum("own", 1.0).'
@@ -610,12 +613,12 @@ def test_reasoning_on_weights_outside_the_unit_interval(write: Callable[..., Pat
     rounded = write("c.csv", "s,t,w\na,b,100.01%\n")
     assert "help: shares are at most 1: correct these rows" in fails(shares, "own", rounded)
     negative = write("b.csv", "s,t,w\na,b,-3\n")
-    assert "help: scale=abs (or scale=minmax) brings them to [0,1]" in fails(shares, "own", negative)
+    assert fails(shares, "own", negative).endswith("scale=abs (or scale=minmax) brings them to [0,1]")
     with pytest.raises(DataError, match=r":1:\d+: the weight 7 of own is outside"):
         load_facts(load_text('own("a","b",7.0). ' + shares), {})
     notes = Notes()
     load_facts(load_text('own("a","b",7.0). ' + OWN), {}, notes)
-    assert notes.said[0].startswith("own: 1 of 1 weights lies outside [0,1], the first in <text>:1:1;")
+    assert notes.said[0].startswith("own: 1 of 1 weights lies outside [0,1], the first, 7, in <text>:1:1;")
 
 
 def test_incoming_sums_above_the_bound_are_noted(write: Callable[..., Path]) -> None:
@@ -843,3 +846,118 @@ def test_real_files(rules: str, sources: list[str], n: int, m: int) -> None:
 def test_real_tables(path: str, arity: int, options: dict[str, str], count: int) -> None:
     names = ",".join(f"X{i}" for i in range(arity))
     assert facts(f"q(X0) :- p({names}).", "p", REAL / path, **options).count("p") == count
+
+
+# cells among numbers that are none
+
+SHARES = "owner,company,share\na,b,0.6\nb,c,n/a\nc,d,0.9\nd,e,0.4\ne,f,0.1\nf,g,n/a\n"
+
+
+def told(write: Callable[..., Path], content: str, **options: str) -> list[str]:
+    path, notes = write("a.csv", content), Notes()
+    load_facts(load_text(FREE), {"p": [SourceSpec(path, None, options)]}, notes)
+    return [note.replace(str(path), path.name) for note in notes.said]
+
+
+def test_few_texts_among_numbers_are_told(write: Callable[..., Path]) -> None:
+    assert told(write, SHARES) == [
+        "a.csv: column 'share' is text because of 'n/a' in line 3 (and 1 other); nullString=n/a makes such cells "
+        'missing; @mapping("p", 2, "share", "double") makes that an error'
+    ]
+    assert told(write, SHARES, nullString="n/a") == []
+    half = "a,b,w\n" + "".join(f"x,{i % 2 or 'y'},1\n" for i in range(20))
+    assert told(write, half) == ["p: 18 repeated rows counted once"]
+    names = "a,b,w\nx,007,1\ny,012,2\nz,12,3\nz,13,3\nz,k,3\n"
+    assert told(write, names) == []
+    long = "a,b,w\n" + "".join(f"x{i},y,{i}\n" for i in range(400))
+    assert "(and 3 others)" in told(write, long + "x,y,-\nz,y,-\nx,z,-\nz,z,-\n")[0]
+    assert told(write, long + "".join(f"x{i},z,-\n" for i in range(5))) == []
+
+
+def test_misfits_are_counted(write: Callable[..., Path]) -> None:
+    path = write("a.csv", SHARES)
+    mapped = FREE + '@mapping("p", 2, "share", "double").'
+    assert fails(mapped, "p", path) == (
+        "a.csv:3: column 'share': 'n/a' is not a number, as in 0.25 or 25% (2 such cells)\n"
+        "  help: if it stands for a missing value, say nullString=n/a"
+    )
+    assert fails(OWN, "own", path).endswith(
+        "help: if it stands for a missing value, nullString=n/a and missing=skip leave such rows out"
+    )
+    assert len(rows(OWN, "own", path, nullString="n/a", missing="skip")) == 4
+
+
+@pytest.mark.parametrize(
+    ("weights", "hint"),
+    [
+        ("0.5 0.4 1.4", "shares are at most 1: correct these rows"),
+        (
+            "0.5 0.4 -0.2",
+            "shares lie between 0 and 1: correct these rows; if the weights are no shares, scale=abs (or scale=minmax) "
+            "brings them to [0,1]",
+        ),
+        ("25 12.5 0.3", "percent=true divides by 100"),
+        (
+            "0.3 0.2 0.5 25",
+            "shares lie between 0 and 1: correct these rows; if the weights are no shares, scale=abs (or scale=minmax) "
+            "brings them to [0,1]",
+        ),
+    ],
+)
+def test_a_share_out_of_range_is_a_mistake_first(write: Callable[..., Path], weights: str, hint: str) -> None:
+    path = write("a.csv", "".join(f"a,b{i},{w}\n" for i, w in enumerate(weights.split())))
+    with pytest.raises(DataError) as caught:
+        load_graph(load_text(OWN), {"own": path})
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        ("id,owner,country,company,pct\n1,a,IT,b,0.5\n2,c,IT,d,0.25\n", "owner,country,pct"),
+        ("owner,share,company,year\na,0.5,b,2020\nc,0.25,d,2021\n", "owner,company,share"),
+        ("1,2,10,1407\n4,1,-5,1376\n", "1,2,3"),
+    ],
+)
+def test_the_hint_takes_a_number_for_the_weight(
+    write: Callable[..., Path], content: str, columns: str
+) -> None:
+    path = write("a.csv", content)
+    assert fails(OWN, "own", path).endswith(f"choose them, for instance columns={columns}")
+
+
+def test_only_wanted_columns_of_json_need_values_of_the_language(write: Callable[..., Path]) -> None:
+    path = write(
+        "a.json",
+        '[{"s": {"id": "a", "deep": {"er": 1}}, "x": [{"k": 1}], "t": "b"},\n'
+        ' {"s": {"id": "c", "deep": {"er": 2}}, "x": [], "t": "d"}]',
+    )
+    assert rows("q(X) :- p(X,Y).", "p", path, columns="s.id,t") == [("a", "b"), ("c", "d")]
+    mapped = 'q(X) :- p(X,Y). @mapping("p",0,"s.deep.er","int"). @mapping("p",1,"t","string").'
+    assert rows(mapped, "p", path) == [(1, "b"), (2, "d")]
+    assert fails("q(X) :- p(X,Y).", "p", path, columns="t,x") == (
+        "a.json:1: column 'x': {...} is not a number, a string, a truth value, a date or a list of them\n"
+        "  help: columns=a,b takes other columns; the file has s.id, s.deep.er, x, t"
+    )
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the shared data are not there")
+def test_statements_of_a_public_register() -> None:
+    path = REAL / "ownership" / "gleif_sample" / "rr-updates-data2-out.json"
+    columns = "interestedParty.describedByEntityStatement,subject.describedByEntityStatement"
+    found = rows("q(X) :- p(X,Y).", "p", path, columns=columns)
+    assert len(found) == len(set(found)) > 5
+    assert ("1865157c-c635-bb1b-cebf-9edcf88c7938", "8a8e8ee2-5bb4-7582-9b79-d531b6b59c12") in found
+
+
+def test_a_query_over_files_is_named_by_its_predicate(tmp_path: Path) -> None:
+    titles: list[str] = []
+
+    class Titles(Notes):
+        def step(self, title: str, total: int | None = None) -> None:
+            titles.append(title)
+
+    (tmp_path / "e.csv").write_text("a,b\nx,y\n")
+    (tmp_path / "a.vada").write_text('@qbind("e", "duckdb", "", "select * from \'e.csv\'"). q(X) :- e(X, Y).')
+    load_facts(load_file(tmp_path / "a.vada"), {}, Titles())
+    assert titles == ["Reading e by a query of files"]

@@ -200,6 +200,9 @@ def test_bound_databases_and_queries_are_joined(database: Path, tmp_path: Path) 
     assert list(load_facts(program, {"p": [("z", 1.0)]}).rows("p")) == [("z", 1.0)]
 
 
+READS = "fails: it does not read rows and nothing else; write one SELECT"
+
+
 @pytest.mark.parametrize(
     ("source", "query", "words"),
     [
@@ -210,16 +213,27 @@ def test_bound_databases_and_queries_are_joined(database: Path, tmp_path: Path) 
             "  help: the tables are holes, large, own",
         ),
         ("sqlite", "DELETE FROM own", "fails: attempt to write a readonly database"),
+        ("sqlite", "ATTACH 'new.db' AS n", READS),
+        ("sqlite", "VACUUM INTO 'new.db'", READS),
+        ("sqlite", "CREATE TEMP TABLE t(x)", READS),
         ("duckdb", "SELECT * FROM 'nope.csv'", "nope.csv"),
+        ("duckdb", "COPY (SELECT 1) TO 'new.csv'", READS),
+        ("duckdb", "ATTACH 'new.db'", READS),
+        ("duckdb", "SELECT 1; SELECT 2", READS),
         ("duckdb", "SELECT 1 AS a, {'x': 1} AS b", "column 'b': row 1: {...} is not a value of the rules"),
     ],
 )
-def test_bad_queries(database: Path, source: str, query: str, words: str) -> None:
+def test_bad_queries(
+    database: Path, source: str, query: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(database.parent)
+    before = set(database.parent.iterdir())
     path = str(database) if source == "sqlite" else ""
     here = replace(SPAN, file=str(database.parent / "rules.vada"))
     program = replace(PAIR, queries_bound=(Query("p", source, {}, path, query, here),))
     assert words in fails(lambda: load_facts(program, {}))
     assert sqlite3.connect(database).execute("SELECT count(*) FROM own").fetchone() == (2,)
+    assert set(database.parent.iterdir()) == before
 
 
 # RDF

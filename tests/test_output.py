@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
+from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped
-from kgreason.engine.symbols import key
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError, ReleaseError, Span
 from kgreason.graph.io.load import load_facts
 from kgreason.graph.io.source import SourceSpec
 from kgreason.lang.values import Null, Value, identity
+from kgreason.output.beforehand import check_outputs
 from kgreason.output.names import column_names
 from kgreason.output.target import Target
 from kgreason.output.write import write_facts, write_output, write_targets
@@ -131,7 +131,7 @@ def test_sets_come_back_as_lists_in_order(tmp_path: Path, name: str, values: lis
     rows: list[Row] = [(str(i), frozenset(v)) for i, v in enumerate(values)]
     found = read(written(tmp_path, rows, name), 2, ("", "set"))
     if name == "p.parquet" or not isinstance(next(iter(values[0])), datetime):
-        assert [key(row) for row in found] == [key(row) for row in rows]
+        assert found == rows
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet", "p.json", "p.sqlite", "p.duckdb", "p.nt"])
@@ -340,6 +340,119 @@ def test_bound_outputs_are_written(tmp_path: Path, bind: Bind, name: str, table:
             },
         ).rows("r")
     ) == [("a", 1)]
+
+
+def failed(attempt: Callable[[], object]) -> str:
+    with pytest.raises((DataError, ReleaseError)) as caught:
+        attempt()
+    return str(caught.value)
+
+
+# nothing is lost, and nothing is written by halves
+
+
+def test_all_files_are_written_or_none(tmp_path: Path) -> None:
+    facts = Facts.from_rows({"a": [("x", "y")], "b": [("x\x00", "y")]})
+    (tmp_path / "a.graphml").write_text("before")
+    assert "'x\\x00' holds a character that XML cannot" in failed(
+        lambda: write_facts(tmp_path, facts, "graphml")
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["a.graphml"]
+    assert (tmp_path / "a.graphml").read_text() == "before"
+    facts = Facts.from_rows({"a": [("x", "y")], "b": [()]})
+    assert failed(lambda: write_facts(tmp_path / "new", facts, "graphml")) == (
+        f"{tmp_path}/new/b.graphml: b has no arguments, so it makes no graph\n  help: write another format"
+    )
+    assert not (tmp_path / "new").exists()
+
+
+def test_outputs_are_checked_before_the_run(tmp_path: Path) -> None:
+    rules = load_text('@output("p"). @output("q"). p :- e(X, Y). q(X) :- e(X, Y).')
+    check_outputs(rules, folder=tmp_path)
+    check_outputs(rules, ["q"], folder=tmp_path, format="graphml")
+    assert "p has no arguments" in failed(lambda: check_outputs(rules, folder=tmp_path, format="graphml"))
+    assert failed(lambda: check_outputs(rules, folder=tmp_path, format="xlsx")) == (
+        "--format: facts cannot be written as 'xlsx'\n"
+        "  help: one of csv, tsv, parquet, json, sqlite, duckdb, graphml, rdf"
+    )
+    (tmp_path / "q.csv").mkdir()
+    assert failed(lambda: check_outputs(rules, ["q"], folder=tmp_path)).startswith(
+        f"{tmp_path}/q.csv is a folder"
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        str,
+        lambda p: f"{p}?useHeaders=true",
+        Path,
+        SourceSpec,
+        lambda p: ["other.csv", p.parent / "." / p.name],
+    ],
+)
+def test_data_of_the_run_are_not_written_over(tmp_path: Path, given: Callable[[Path], object]) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("a,b\n")
+    source = given(path)
+    rules = load_text('@input("e"). @output("e"). q(X) :- e(X, Y).')
+    facts = Facts.from_rows({"e": [("a", "b")]})
+    refused = (
+        f"{path}: the output e is not written over the file that d is read from\n"
+        "  help: write it to another place"
+    )
+    assert failed(lambda: check_outputs(rules, folder=tmp_path, read={"d": source})) == refused
+    assert failed(lambda: write_facts(tmp_path, facts, "csv", rules, {"d": source})) == refused
+    here = replace(rules, targets=(Bind("e", "csv", {}, str(path), HERE),))
+    assert failed(lambda: write_targets(here, facts, {"d": source})) == refused
+    assert path.read_text() == "a,b\n"
+
+
+def test_other_tables_of_a_source_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    rules = load_text("r(X, Y) :- e(X, Y).")
+    facts = Facts.from_rows({"r": [("a", "b")]})
+    write_output(facts, "r", Target.parse(f"{path}?table=e"))
+    bound = [replace(rules, targets=(Bind("r", "sqlite", {}, str(path), HERE, t),)) for t in "er"]
+    for place in (f"{path}?table=e", f"{path}/e"):
+        write_targets(bound[1], facts, {"e": place})
+        assert "not written over the file that e is read from" in failed(
+            partial(write_targets, bound[0], facts, {"e": place})
+        )
+    write_targets(bound[0], facts, {"e": ["x", "y"], "d": [("a", 1)], "c": "other.xyz"})
+
+
+def test_a_bound_source_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "a.vada").write_text(
+        '@input("e"). @bind("e","csv","","e.csv"). @output("e"). q(X) :- e(X,Y).'
+    )
+    (tmp_path / "e.csv").write_text("a,b\n")
+    rules = load_file(tmp_path / "a.vada")
+    facts = Facts.from_rows({"e": [("a", "b")]})
+    assert "e is not written over the file that e is read from" in failed(
+        lambda: write_facts(tmp_path, facts, "csv", rules)
+    )
+
+
+NAMES = ["r.csv", "r.tsv", "r.parquet", "r.json", "r.jsonl", "r.db?table=r", "r.duckdb?table=r"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_an_earlier_output_is_replaced_where_rules_read_it(tmp_path: Path, name: str) -> None:
+    rules = load_text("r(X, Y) :- e(X, Y). r(X, Z) :- r(X, Y), e(Y, Z).")
+    target = Target.parse(str(tmp_path / name))
+    bind = Bind("r", target.format, {}, str(target.path), HERE, target.table or "")
+    bound = replace(rules, targets=(bind,))
+    facts = Facts.from_rows({"r": [("a", "b")]})
+    for _ in range(2):
+        write_targets(bound, facts)
+    write_output(facts, "r", target, ("owner", "owned"))
+    assert failed(lambda: write_targets(bound, facts)) == (
+        f"{target.path}: this file with columns owner, owned is no output r(X, Y) of an earlier run, so it is not "
+        'replaced\n  help: if the rules are to read it, say @input("r"); if nobody needs it, remove it first'
+    )
+    alone = load_text("r(X, Y) :- e(X, Y).")
+    write_targets(replace(alone, targets=(bind,)), facts)
 
 
 @pytest.mark.parametrize(

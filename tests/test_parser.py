@@ -219,6 +219,8 @@ def test_annotations() -> None:
     [
         ("p(X) :- SELECT * FROM t.", "SQL in a rule body"),
         ("[+] p(X) :- q(X).", "temporal operator"),
+        ("p(X) :- #TC(own).", "graph call #TC"),
+        ("p(X) :- q(X), X = #GR(own, f([a]), 1).", "graph call #GR"),
     ],
 )
 def test_unsupported_clauses(text: str, feature: str) -> None:
@@ -423,6 +425,33 @@ ERRORS = {
     |   ^^^^
   note: a string runs from one double quote to the next, over several lines if need be
   help: end it with `"`""",
+    ),
+    "E002 lines": (
+        'own("a","b,0.5).\nown("b","c",0.7).\nown("c","d",0.7).',
+        """\
+<text>:1:9: error[E002]: this string is probably not closed in its line
+  1 | own("a","b,0.5).
+    |         ^^^^^^^^
+  <text>:3:11: the last double quote of the file, which has no partner
+  3 | own("c","d",0.7).
+    |           ^^^^^^^
+  note: a string runs from one double quote to the next, over several lines if need be
+  help: close it with `"` where it should end""",
+    ),
+    "E003 comment": (
+        "/* One\n   or two. */ p(1).",
+        """\
+<text>:1:1: error[E003]: `/*` has no meaning here
+  1 | /* One
+    | ^^
+  note: a comment begins with `%` and ends with its line
+  help: begin each line of the comment with `%`
+
+<text>:2:12: error[E001]: unexpected `*`
+  2 |    or two. */ p(1).
+    |            ^
+  note: expected a predicate, an annotation or a term
+  help: a comment begins with `%` and ends with its line""",
     ),
     "E003": (
         "p(X) :- q(X); r(X).",
@@ -688,6 +717,19 @@ def test_error(name: str) -> None:
         ("p(X) :- q(X), X not in {1}.", "write `!in`"),
         ("p(X) :- q(X), X in (1,2).", "a set is written `{1, 2}`, a list `[1, 2]`"),
         ("p(X) :- q(X), X in {1,2.", "a bracket is still open"),
+        ("p(X) -> q(X).", "a rule is written `head :- body.`: what follows comes first"),
+        ("p(X), r(X) => q(X).", "a rule is written `head :- body.`: what follows comes first"),
+        ("p(X) :- q(X,W), w > 0.5.", "variables begin with a capital letter: `W`"),
+        ("p(X) :- q(X,W), W > 0.5, share + W < 1.", "variables begin with a capital letter: `Share`"),
+        ("p(X) :- q(X,W), v = msum(W).", "variables begin with a capital letter: `V`"),
+        ("p(X) :- q(X,W), W =< 1.", "write `<=`"),
+        ("p(X) :- q(X,W), W => 1.", "write `>=`"),
+        ("p(X) :- q(X,W), V is W.", "write `V = ...`"),
+        ("/* a comment */ p(1).", "begin each line of the comment with `%`"),
+        ("// a comment\np(1).", "begin each line of the comment with `%`"),
+        ('p("a","b,1).\np("x;y","z",1).', 'the string that begins in line 1 may lack its closing `"`'),
+        ("p(#f(a)).", 'write "a" for the string, or `A` for a variable'),
+        ("p(#F1(1), a).", 'write "a" for the string, or `A` for a variable'),
     ],
 )
 def test_hints(text: str, hint: str) -> None:

@@ -40,8 +40,12 @@ class Annotations:
         return frozenset(p for n in ("input", "bind", "qbind", "node", "edge") for p in self.named[n])
 
     def writes(self, derived: Iterable[str]) -> list[Bind]:
-        """Binds that say where an output is written: those of an output that rules derive and that is no input."""
-        written = {*derived} & {*self.named["output"]} - {*self.named["input"]}
+        """Binds that say where an output is written: those of an output that rules derive and that is no input.
+
+        Ground vertices and edges are inputs, too.
+        """
+        read = {p for name in ("input", "node", "edge") for p in self.named[name]}
+        written = {*derived} & {*self.named["output"]} - read
         return [b for b in self.binds if b.predicate in written]
 
 

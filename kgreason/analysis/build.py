@@ -20,6 +20,8 @@ from kgreason.analysis.expressions import variables
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.keyed import keyed_positions
 from kgreason.analysis.rules import Draft, Written, draft
+from kgreason.analysis.size import check_size
+from kgreason.analysis.split import check_split
 from kgreason.analysis.strata import components, dependencies, report_unstratified
 from kgreason.analysis.terms import Terms
 from kgreason.analysis.undone import check_undone
@@ -97,6 +99,7 @@ def build(program: Program, defined: frozenset[str], findings: Findings) -> Buil
         Predicates with facts, rules or annotations.
     """
     program = read_conditions(program, defined)
+    check_size(program, findings)
     written = list(_written(program, findings))
     facts, nulls = _facts(program, len(written), findings)
     written += nulls
@@ -196,6 +199,7 @@ def _strata(
         for head in rule.heads:
             rules[number[head.predicate]].append(_checked(rule, head, aggregation))
     check_undone(drafts, number, keyed, findings)
+    check_split(drafts, keyed, findings)
     return tuple(_stratum(part, members) for part, members in zip(parts, rules, strict=True)), keyed
 
 

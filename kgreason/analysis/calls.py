@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from kgreason.analysis.findings import Findings
-from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Unary
+from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Unary, Variable
 from kgreason.lang.functions import BUILT_IN, LIBRARIES, Signature, known, plain_name, signature
 from kgreason.lang.names import AGGREGATES, suggest
 
@@ -18,6 +18,9 @@ _TYPES: tuple[tuple[type, str], ...] = (
     (datetime, "date"),
     (tuple, "list"),
     (frozenset, "set"),
+)
+_OWN = (
+    "functions of your own are written in Python, under @kgreason.function, and given by --functions FILE.py"
 )
 _HOLDERS = frozenset({"string", "list", "set"})
 
@@ -40,6 +43,30 @@ def check_call(call: Call, findings: Findings) -> bool:
             fine = False
             _misfit(call, i, wanted, str(given), found, findings)
     return fine
+
+
+def no_predicate(node: Expression, findings: Findings) -> bool:
+    """Whether a condition is no ``!atom(...)``, which other languages take for a negation; says so if it is."""
+    call = node.operand if isinstance(node, Unary) and node.operator == "!" else None
+    if not isinstance(call, Call) or ":" in call.function or call.function in AGGREGATES:
+        return True
+    if signature(call.function, len(call.arguments)) is not None:
+        return True
+    closest = suggest(call.function, known())
+    findings.add(
+        "E108",
+        f"there is no function `{call.function}`",
+        call.span,
+        note="`!` negates conditions, and a predicate cannot stand inside of an expression",
+        hint=(f"did you mean `{closest}`? " if closest else "")
+        + f"negation of atoms is `not`: `not {_named(call)}`",
+    )
+    return False
+
+
+def _named(call: Call) -> str:
+    arguments = ("_" if isinstance(a, Variable) and a.anonymous else str(a) for a in call.arguments)
+    return f"{call.function}({', '.join(arguments)})"
 
 
 def shown(name: str, found: Signature) -> str:
@@ -170,5 +197,5 @@ def _unknown(call: Call, findings: Findings) -> None:
             f"there is no function `{name}`",
             call.span,
             note="a predicate cannot stand inside of an expression",
-            hint=f"did you mean `{library}:{closest}`?".replace("`:", "`") if closest else None,
+            hint=f"did you mean `{library}:{closest}`?".replace("`:", "`") if closest else _OWN,
         )

@@ -14,7 +14,7 @@ from kgreason.analysis.declared import check_declared, check_undefined, plural
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.include import Source, read_program, read_text
 from kgreason.analysis.posts import check_posts
-from kgreason.analysis.sources import check_target
+from kgreason.analysis.targets import check_targets
 from kgreason.analysis.unused import all_atoms, check_unused, heads, read_predicates
 from kgreason.analysis.warded import wardedness
 from kgreason.analysis.wardreport import warn_unwarded
@@ -110,8 +110,7 @@ def _examine(text: str, file: str, folder: Path, path: Path | None) -> Examined:
     derived = frozenset(heads(program))
     check_declared(notes, arities, derived, source.whole, findings)
     check_posts(notes.posts, arities, findings)
-    for target in notes.writes(derived):
-        check_target(target, findings)
+    check_targets(source.program, notes, derived, findings)
     if source.whole:
         check_undefined(read_predicates(program), notes, defined, arities, findings)
         check_unused(program, notes, arities, defined, findings)

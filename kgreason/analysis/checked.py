@@ -258,13 +258,16 @@ class Wardedness:
         Whether all rules are warded, so that the chase can be cut off without losing answers.
     harmful_joins
         Most atoms of one rule body that are joined through variables which can only be nulls; 0 where there is no
-        such join.
+        such join. Negation and aggregates over such variables count, too.
+    closed
+        Whether some rule negates or aggregates over such variables.
     """
 
     fragment: str = "Datalog"
     affected: frozenset[tuple[str, int]] = frozenset()
     warded: bool = True
     harmful_joins: int = 0
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from kgreason.analysis.annotations import Annotations
 from kgreason.analysis.findings import Findings
 from kgreason.errors import Span
+from kgreason.lang.functions import BUILT_IN
 from kgreason.lang.names import suggest
 
 _WIDTHS: dict[str, tuple[Callable[[int], bool], str]] = {
@@ -119,8 +121,23 @@ def check_undefined(
             "W501",
             f"`{predicate}` has no facts, no rules and no source in this file",
             span,
-            hint=f"did you mean {closest!r}?" if closest else _outside(predicate, notes, arities),
+            hint=f"did you mean {closest!r}?"
+            if closest
+            else (_function(predicate, arity) if i < _LOOKED_UP else None)
+            or _outside(predicate, notes, arities),
         )
+
+
+def _function(predicate: str, arity: int | None) -> str | None:
+    """Ask for the boolean function that an atom with a name of another language probably is."""
+    words = re.sub("(?<=[a-z])(?=[A-Z])", "_", predicate).lower()
+    fitting = [
+        name
+        for name, found in BUILT_IN.items()
+        if found.result == "boolean" and arity is not None and found.takes(arity)
+    ]
+    closest = words if words in fitting else suggest(words, fitting)
+    return f"did you mean the function {closest}?" if closest else None
 
 
 def _outside(predicate: str, notes: Annotations, arities: Mapping[str, int]) -> str:

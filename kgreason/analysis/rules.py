@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from kgreason.analysis.aggregation import AggregateDraft, dependent, find_aggregate
+from kgreason.analysis.calls import no_predicate
 from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Invention, Step
 from kgreason.analysis.expressions import boolean, fold, names, supported, variables, well_formed
 from kgreason.analysis.findings import Findings
-from kgreason.analysis.safety import Safety
+from kgreason.analysis.safety import Safety, decimal_comma
 from kgreason.analysis.terms import Terms
 from kgreason.errors import Span
 from kgreason.lang.ast import (
@@ -88,6 +90,7 @@ class _Body:
         self.head_steps: list[Assign] = []
         self.terms = Terms(findings)
         self.fine = True
+        self._previous: Expression | None = None  # the condition or equation before
         self.safety = Safety(self.positives, self.negatives, findings)
 
     def add(self, item: BodyItem) -> None:
@@ -104,11 +107,15 @@ class _Body:
                 self.negatives.append(atom)
                 self.given += steps
             case Equation():
+                self._previous = item.right
                 if self._usable(item.left) & self._usable(item.right):
                     left, right = fold(item.left, self.findings), fold(item.right, self.findings)
                     self.equations.append(Equation(left, right, span=item.span))
             case Condition():
-                if self._usable(item.expression) and self._is_condition(item.expression):
+                before, self._previous = self._previous, item.expression
+                if not no_predicate(item.expression, self.findings):
+                    self.fine = False
+                elif self._usable(item.expression) and self._is_condition(item.expression, before):
                     self.filters.append(Filter(fold(item.expression, self.findings), item.expression.span))
 
     def add_head(self, head: Atom) -> CheckedAtom:
@@ -121,7 +128,7 @@ class _Body:
         self.fine = self.fine and fine
         return fine
 
-    def _is_condition(self, node: Expression) -> bool:
+    def _is_condition(self, node: Expression, before: Expression | None) -> bool:
         if boolean(node) is not False and not isinstance(node, Aggregate):
             return True
         self.findings.add(
@@ -129,9 +136,9 @@ class _Body:
             f"`{node}` is no condition",
             node.span,
             note="a body consists of atoms, negations, assignments and conditions that are true or false",
-            hint=f"compare it, as in `{node} > 0`"
-            if not isinstance(node, Aggregate)
-            else f"`Value = {node}`",
+            hint=f"`Value = {node}`"
+            if isinstance(node, Aggregate)
+            else decimal_comma(before, node) or f"compare it, as in `{node} > 0`",
         )
         self.fine = False
         return False
@@ -226,9 +233,17 @@ class _Body:
         free = {t.name: t for h in heads for t in h.terms if isinstance(t, Variable) and t.name not in known}
         in_head = self._in_head(heads)
         frontier = aggregate.group if aggregate else tuple(v for v in in_head if v in available)
-        for variable in free.values():
-            self.safety.misspelt(variable, set(in_head))
+        slips = [self.safety.misspelt(variable, set(in_head)) for variable in free.values()]
+        if free and not any(slips):
+            self.safety.forgotten(tuple(free.values()), self._once(set(in_head)))
         return tuple(Invention(name, f"{self.written.number}:{name}", frontier) for name in free)
+
+    def _once(self, in_head: set[str]) -> list[Variable]:
+        """Named variables of positive atoms that stand once in the whole rule."""
+        items = self.written.body
+        count = Counter(v.name for item in items for v in _item_variables(item))
+        stand = (v for item in items if isinstance(item, Atom) for v in _item_variables(item))
+        return [v for v in stand if not v.anonymous and count[v.name] == 1 and v.name not in in_head]
 
     def _shown(self, heads: tuple[CheckedAtom, ...], visible: set[str]) -> tuple[CheckedAtom, ...]:
         """The heads; that of an equality or a constraint with the variables that its messages name."""

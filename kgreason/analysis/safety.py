@@ -9,7 +9,7 @@ from kgreason.analysis.aggregation import AggregateDraft
 from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Step
 from kgreason.analysis.expressions import names, variables
 from kgreason.analysis.findings import Findings
-from kgreason.lang.ast import Binary, Variable
+from kgreason.lang.ast import Binary, Constant, Expression, Variable
 from kgreason.lang.names import suggest
 
 
@@ -70,6 +70,8 @@ class Safety:
         test = step.expression if isinstance(step, Filter) else None
         if isinstance(test, Binary) and test.operator == "==" and test.right == variable:
             return f"an assignment has its variable on the left: `{variable} = {test.left}`"
+        if isinstance(test, Binary) and test.operator == "in" and test.left == variable:
+            return "`in` tests and binds nothing; nothing takes a list apart: keep its elements in facts of their own"
         if any(variable.name in a.variables for a in self.negatives):
             return "a negated atom binds nothing: add a positive atom with it"
         return f"add an atom with {variable} to the body"
@@ -167,11 +169,14 @@ class Safety:
             )
         return not free
 
-    def misspelt(self, invented: Variable, in_head: set[str]) -> None:
-        """Warn of an existential variable that is probably a slip of one of the body, which the head lacks."""
+    def misspelt(self, invented: Variable, in_head: set[str]) -> bool:
+        """Warn of an existential variable that is probably a slip of one of the body, which the head lacks.
+
+        Returns whether it did.
+        """
         twin = next((v for v in sorted(self._known() - in_head) if _alike(v, invented.name)), None)
         if twin is None or invented.anonymous:
-            return
+            return False
         self.findings.add(
             "W507",
             f"the head variable {invented} is not bound in the body, and {twin} is not used in the head",
@@ -179,6 +184,39 @@ class Safety:
             note="a variable that only the head has is existential: it stands for a new null",
             hint=f"did you mean {twin}?",
         )
+        return True
+
+    def forgotten(self, invented: Sequence[Variable], once: Sequence[Variable]) -> None:
+        """Warn of an existential variable beside one of the body that has no use: they may be meant as one."""
+        named = [v for v in invented if not v.anonymous]
+        if not named or not once:
+            return
+        first = named[0]
+        rest = [v.name for v in once]
+        several = len(rest) > 1
+        listed = f"{', '.join(rest[:-1])} and {rest[-1]} stand" if several else f"{rest[0]} stands"
+        self.findings.add(
+            "W507",
+            f"{first} stands only in the head, so it is a labelled null, and {listed} only once",
+            first.span,
+            note="a variable that only the head has is existential: it stands for a new null",
+            hint=f"is {'one of them' if several else rest[0]} meant in the head? "
+            "If not, write `_` for what does not matter",
+            related=tuple((v.span, f"{v} stands here only") for v in once[:3]),
+        )
+
+
+def decimal_comma(before: Expression | None, node: Expression) -> str | None:
+    """Tell what is the matter with ``W >= 0,5``: the comma ends the condition."""
+    left = before.right if isinstance(before, Binary) else before
+    if not all(isinstance(n, Constant) and type(n.value) is int for n in (left, node)):
+        return None
+    assert left is not None
+    start, end = node.span, left.span
+    if (end.end_line, end.end_column + 1) != (start.line, start.column):
+        return None
+    digits = str(node).zfill(start.end_column - start.column)
+    return f"a decimal point is written `.`: `{left}.{digits}`"
 
 
 def _place(step: Step | None) -> str:

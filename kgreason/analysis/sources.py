@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,9 @@ from kgreason.analysis.forms import FORMS, wrong
 from kgreason.lang.ast import Annotation
 from kgreason.lang.names import DATABASES, LATER_SOURCES, SOURCES, TARGETS, TYPES, suggest
 
-_OPTION = re.compile(r"""[\s,]*(\w+)\s*=\s*('[^']*'|"[^"]*"|[^\s,]*)""")
+# A bare value runs to the next blank, or to the comma before the next option.
+_BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"
+_OPTION = re.compile(rf"""[\s,]*(\w+)\s*=\s*('[^']*'|"[^"]*"|{_BARE})""")
 _ALIASES = {"pajek": "net"}
 
 
@@ -24,7 +27,7 @@ def read_bind(clause: Annotation, folder: Path, findings: Findings) -> Bind | No
     source, options = read
     predicate, _, where, what = (str(a.value) for a in clause.arguments)
     if source not in DATABASES:
-        return Bind(predicate, source, options, str(folder / where / what), clause.span)
+        return Bind(predicate, source, options, _path(folder / where / what), clause.span)
     form = f'@bind("{predicate}", "{source}", "file.db", "table")'
     for name, argument in (("file", clause.arguments[2]), ("table", clause.arguments[3])):
         if not argument.value:
@@ -32,7 +35,7 @@ def read_bind(clause: Annotation, folder: Path, findings: Findings) -> Bind | No
                 "E302", f"@bind: which {name} of {source} is meant?", argument.span, hint=f"write {form}"
             )
             return None
-    return Bind(predicate, source, options, str(folder / where), clause.span, what)
+    return Bind(predicate, source, options, _path(folder / where), clause.span, what)
 
 
 def read_query(clause: Annotation, folder: Path, findings: Findings) -> Query | None:
@@ -48,8 +51,14 @@ def read_query(clause: Annotation, folder: Path, findings: Findings) -> Query | 
     if not where and source == "sqlite":
         wrong(clause, clause.arguments[2], "@qbind: which file of sqlite is meant?", findings)
         return None
-    path = str(folder / where) if where else ""
+    path = _path(folder / where) if where else ""
     return Query(predicate, source, options, path, query, clause.span)
+
+
+def _path(path: Path) -> str:
+    """Write a path without ``folder/..``, unless that leads elsewhere: the folder may be a link."""
+    short = os.path.normpath(path)
+    return short if Path(short).resolve() == path.resolve() else str(path)
 
 
 def _source(
@@ -69,8 +78,13 @@ def _source(
         options[match[1]] = value[1:-1] if value[:1] in ("'", '"') and len(value) > 1 else value
         end = match.end()
     if rest[end:].strip(" ,"):
-        message = f"cannot read the options from `{rest[end:].strip()}` on"
-        wrong(clause, clause.arguments[1], message, findings)
+        findings.add(
+            "E302",
+            f"cannot read the options from `{rest[end:].strip()}` on",
+            clause.arguments[1].span,
+            note="options are written name=value, with blanks or commas between them",
+            hint="put quotes around a value with blanks in it, as in columns='owner, company, share'",
+        )
         return None
     return _ALIASES.get(source, source), options
 

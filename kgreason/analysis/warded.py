@@ -12,6 +12,9 @@ body atom, the ward, that shares only harmless variables with the rest of the bo
 
 Equalities and constraints have no head: they are always warded, and take no part in the other definitions.
 
+A *harmful join* brings harmful variables of several atoms together. So does a negation, and an aggregate that counts or
+combines harmful variables, or groups by them: one copy of what is isomorphic is not enough for them.
+
 References
 ----------
 G. Gottlob, A. Pieris: Beyond SPARQL under OWL 2 QL Entailment Regime: Rules to the Rescue. IJCAI 2015 (warded).
@@ -26,7 +29,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgreason.analysis.affected import Position, Written, affected_positions, hidden, invents, written
-from kgreason.analysis.checked import CheckedAtom, CheckedRule, Stratum, Wardedness
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Stratum, Wardedness
 from kgreason.analysis.expressions import names
 
 Affected = Mapping[Position, Written | None]
@@ -45,7 +48,10 @@ class Warding:
     reason
         Why it is not warded; empty if it is.
     joined
-        Most body atoms that are joined through harmful variables; 0 if there is no such join.
+        Most body atoms that are joined through harmful variables; 0 if there is no such join. An aggregate over
+        harmful variables counts as one more atom.
+    closed
+        Whether harmful variables stand under `not` or in an aggregate.
     """
 
     rule: CheckedRule
@@ -55,6 +61,7 @@ class Warding:
     ward: CheckedAtom | None
     reason: str
     joined: int
+    closed: bool = False
 
 
 def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -> Wardedness:
@@ -83,6 +90,7 @@ def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -
         affected=frozenset(affected),
         warded=not any(w.reason for w in wardings),
         harmful_joins=max((w.joined for w in wardings), default=0),
+        closed=any(w.closed for w in wardings),
     )
 
 
@@ -101,6 +109,7 @@ def ward_rule(rule: Written, affected: Affected) -> Warding:
         ward,
         reason,
         _joined(rule, harmful),
+        bool(_closed(rule) & harmful),
     )
 
 
@@ -141,6 +150,7 @@ def _joined(rule: Written, harmful: frozenset[str]) -> int:
     atoms = (*rule.first.positives, *rule.first.negatives)
     links = [(rule.variables(atom) & harmful, 1) for atom in atoms]
     links += [(compared & harmful, 0) for compared in _compared(rule)]
+    links.append((_aggregated(rule) & harmful, 1))
     for variables, count in links:
         group, size = set(variables), count
         for other in [p for p in parts if p[0] & group]:
@@ -151,6 +161,24 @@ def _joined(rule: Written, harmful: frozenset[str]) -> int:
             parts.append((group, size))
     most = max((size for _, size in parts), default=0)
     return most if most > 1 else 0
+
+
+def _closed(rule: Written) -> frozenset[str]:
+    """Variables that stand under `not` or in the aggregate."""
+    negated = (rule.variables(atom) for atom in rule.first.negatives)
+    return _aggregated(rule).union(*negated)
+
+
+def _aggregated(rule: Written) -> frozenset[str]:
+    """Body variables that the aggregate groups by, tells contributions apart by, or combines."""
+    aggregation = rule.first.aggregation
+    if aggregation is None:
+        return frozenset()
+    found = {*aggregation.group, *aggregation.contributors, *names(aggregation.argument)}
+    for step in reversed(rule.first.before):  # what was assigned last is computed from the values before
+        if isinstance(step, Assign) and step.variable in found:
+            found |= set(names(step.expression))
+    return frozenset(rule.same.get(v, v) for v in found)
 
 
 def _compared(rule: Written) -> Iterator[frozenset[str]]:

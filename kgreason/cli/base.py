@@ -28,8 +28,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         try:
             code = command(*args, **kwargs)
         except KgreasonError as error:
-            text = str(error)
-            _stop(text if ": error[" in text or text.startswith("error") else f"error: {text}", 2)
+            _stop(shown(error), 2)
         except BrokenPipeError:  # whoever read our output has gone
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
@@ -45,6 +44,12 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         raise typer.Exit(code)
 
     return run
+
+
+def shown(error: KgreasonError) -> str:
+    """An error as the terminal shows it."""
+    text = str(error)
+    return text if ": error[" in text or text.startswith("error") else f"error: {text}"
 
 
 def _stop(message: str, code: int) -> NoReturn:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+
+from kgreason.engine.limits import Limits
 
 RulesFile = Annotated[Path, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
 DataFiles = Annotated[
@@ -21,7 +23,7 @@ FunctionFiles = Annotated[
     list[Path] | None,
     typer.Option("--functions", metavar="FILE.py", help="Python file with @kgreason.function definitions."),
 ]
-DEPTH = 3
+DEPTH, ROUNDS = Limits().depth, Limits().rounds
 Depth = Annotated[
     int,
     typer.Option(
@@ -30,6 +32,11 @@ Depth = Annotated[
         help="How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
     ),
 ]
+Rounds = Annotated[
+    int,
+    typer.Option("--rounds", min=1, help="How many rounds to carry out where recursion makes new values."),
+]
+Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml", "rdf"]
 K = Annotated[int, typer.Option("-k", min=2, help="Number of places that look the same, 2 or more.")]
 X = Annotated[
     int,

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kgreason.cli.base import counted, guarded, load_rules, print_json, sources, warn
-from kgreason.cli.options import DEPTH, AsJson, DataFiles, Depth, FunctionFiles, RulesFile
+from kgreason.cli.base import counted, guarded, load_rules, print_json, shown, sources, warn
+from kgreason.cli.options import (
+    DEPTH,
+    ROUNDS,
+    AsJson,
+    DataFiles,
+    Depth,
+    Format,
+    FunctionFiles,
+    Rounds,
+    RulesFile,
+)
+from kgreason.errors import DataError, KgreasonError
 
 
 @guarded
@@ -46,19 +58,50 @@ def check(
 
 @guarded
 def fmt(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files; - is standard input.")],
     check: Annotated[
         bool,
         typer.Option("--check", help="Change nothing; name the files that would change, and exit with 1."),
     ] = False,
 ) -> int:
-    """Format rule files in place; meaning and comments stay."""
+    """Format rule files in place; meaning and comments stay. Standard input goes to standard output."""
+    changed = failed = False
+    for file in files:
+        try:
+            differs = _format(file, check=check)
+        except KgreasonError as error:  # the other files are formatted all the same
+            print(shown(error), file=sys.stderr)
+            failed = True
+            continue
+        changed = changed or differs
+    return 2 if failed else int(check and changed)
+
+
+def _format(file: Path, *, check: bool) -> bool:
+    """Format a file, say so, and tell whether that changes it."""
     from kgreason.api import format_file
 
-    changed = [file for file in files if format_file(file, write=not check)]
-    for file in changed:
+    if str(file) == "-":
+        return _format_input(check=check)
+    differs = format_file(file, write=not check)
+    if differs:
         print(f"{file}: {'would change' if check else 'formatted'}")
-    return int(check and bool(changed))
+    return differs
+
+
+def _format_input(*, check: bool) -> bool:
+    from kgreason.lang.format import format_text
+
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError("<stdin>", f"no UTF-8 text: {error.reason}") from None
+    formatted = format_text(text, "<stdin>")
+    if not check:
+        print(formatted, end="")
+    elif formatted != text:
+        print("<stdin>: would change")
+    return formatted != text
 
 
 @guarded
@@ -76,9 +119,10 @@ def reason(
         ),
     ] = None,
     format: Annotated[
-        str, typer.Option("--format", help="Of the files in DIR: csv, tsv, parquet, json, graphml or rdf.")
-    ] = "csv",
+        Format | None, typer.Option("--format", help="Of the files in DIR; default csv.")
+    ] = None,
     depth: Depth = DEPTH,
+    rounds: Rounds = ROUNDS,
     functions: FunctionFiles = None,
     stats: Annotated[bool, typer.Option("--stats", help="Print counts and times.")] = False,
     as_json: AsJson = False,
@@ -89,21 +133,25 @@ def reason(
     from kgreason.output.write import write_facts, write_targets
     from kgreason.terminal import print_facts, print_stats, progress
 
+    if format is not None and out is None:
+        raise typer.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
+    limits = Limits(depth=depth, rounds=rounds)
     program = load_rules(rules, functions)
-    with progress() as shown:
-        result = api.reason(
-            program, sources(data), outputs=output or None, limits=Limits(depth=depth), progress=shown
-        )
+    with progress() as bar:
+        result = api.reason(program, sources(data), outputs=output or None, limits=limits, progress=bar)
         if out is None:
             written = write_targets(program, result.facts)
         else:
-            written = write_facts(out, result.facts, format, program)
+            written = write_facts(out, result.facts, format or "csv", program)
     warn(result.warnings, program)
     unwritten = [p for p in result.predicates if p not in dict(written)]
     if as_json:
         print_json(result.as_dict(unwritten))
         return 0
     print_facts(result.facts, unwritten)
+    for predicate in unwritten:
+        if not result.facts.count(predicate):
+            print(f"{predicate}: 0 facts", file=sys.stderr)
     for predicate, target in written:
         print(f"{target.path}: {counted(result.facts.count(predicate), 'fact')}")
     if stats:
@@ -128,6 +176,7 @@ def explain(
         int | None, typer.Option("--levels", min=1, help="Show so many levels of the proof.")
     ] = None,
     depth: Depth = DEPTH,
+    rounds: Rounds = ROUNDS,
     functions: FunctionFiles = None,
     as_json: AsJson = False,
     dot: Annotated[bool, typer.Option("--dot", help="Print a graph for Graphviz.")] = False,
@@ -137,11 +186,12 @@ def explain(
     from kgreason.engine.limits import Limits
     from kgreason.terminal import progress
 
+    if as_json and dot:
+        raise typer.BadParameter("choose it or --json, not both", param_hint="--dot")
+    limits = Limits(depth=depth, rounds=rounds)
     program = load_rules(rules, functions)
-    with progress() as shown:
-        found = api.explain(
-            program, goal, sources(data), most=most, limits=Limits(depth=depth), progress=shown
-        )
+    with progress() as bar:
+        found = api.explain(program, goal, sources(data), most=most, limits=limits, progress=bar)
     if as_json:
         print_json(found.as_dict())
     else:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import Aggregation
 from kgreason.engine import kernels
-from kgreason.engine.collect import Gathered, Unfit
+from kgreason.engine.collect import Gathered, Unfit, exact_mean, exact_product, exact_sum
 from kgreason.engine.relation import CHUNK, NO_RANKS, Rows, Slots, grown
+from kgreason.engine.scalars import Refusal
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind, doubles
 from kgreason.plan.ir import plain
@@ -26,15 +24,27 @@ FUNCTIONS = {
     "min": kernels.EXTREME,
     "max": kernels.EXTREME,
 }
+EXACT = {"sum": exact_sum, "prod": exact_product, "avg": exact_mean}
+"""Functions of finite doubles, rounded once."""
+
 NOTHING = np.empty(0, dtype=np.int64)
 
 
 def grouping(
-    aggregation: Aggregation, width: int, contributors: int, kind: Kind, symbols: Symbols
+    aggregation: Aggregation,
+    width: int,
+    contributors: int,
+    kind: Kind,
+    symbols: Symbols,
+    double: bool = False,
 ) -> Groups | Gathered:
-    """Where an aggregate keeps its contributions; the parameters are those of `Groups`."""
-    gathers = plain(aggregation) in COLLECTING or (kind is Kind.ANY and plain(aggregation) != "count")
-    return (Gathered if gathers else Groups)(aggregation, width, contributors, kind, symbols)
+    """Where an aggregate keeps its contributions.
+
+    The parameters are those of `Groups`; `double` says that numbers of kind ANY are doubles.
+    """
+    if plain(aggregation) in COLLECTING or (kind is Kind.ANY and plain(aggregation) != "count"):
+        return Gathered(aggregation, width, contributors, kind, symbols, double and kind is Kind.ANY)
+    return Groups(aggregation, width, contributors, kind, symbols)
 
 
 class Keys:
@@ -86,6 +96,7 @@ class Groups:
         self.whole = self.stamps = self.changed = NOTHING
         self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
         self.now = self.n_changed = 0
+        self.small = False  # whether a product has factors below 1
 
     def group(self, number: int) -> npt.NDArray[np.int64]:
         """Coded variables of a group."""
@@ -99,6 +110,8 @@ class Groups:
     def add(self, batch: Rows) -> int:
         """Take in contributions, a chunk at most; returns the number of changes, which `track` may use."""
         self._reserve(len(batch))
+        if self.name == "prod" and self.kind is Kind.DOUBLE and not self.small:
+            self.small = bool((np.abs(batch[:, -1].view(np.float64)) < 1).any())
         ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
         many, one = self.contributors, self.groups
         many.count, one.count, changes = kernels.contribute(
@@ -161,32 +174,47 @@ class Groups:
 
     def _totals(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         if self.name == "avg":
-            sizes = np.bincount(self.owner[: self.contributors.count], minlength=self.groups.count)
-            return doubles(self._finite(groups) / sizes[groups])
+            sizes = np.bincount(self.owner[: self.contributors.count], minlength=self.groups.count)[groups]
+            with np.errstate(invalid="ignore"):
+                means = self.high[groups] / sizes
+            return doubles(self._finite(groups, means))
         if self.name in ("min", "max"):
             return self.whole[groups]
         if self.kind is Kind.DOUBLE and self.name != "count":
-            return doubles(self._finite(groups))
+            return doubles(self._finite(groups, self.high[groups]))
         apart = np.abs(self.high[groups] - self.whole[groups]) > 2.0**62
         if apart.any():
             raise Unfit(int(groups[np.argmax(apart)]), "integer overflow")
         return self.whole[groups]
 
-    def _finite(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Totals of doubles; one that overflowed on the way, which depends on the order, is found exactly."""
-        totals = self.high[groups]
-        for i in np.flatnonzero(~np.isfinite(totals)):
-            mine = self.owner[: self.contributors.count] == groups[i]
-            values = self.values[: self.contributors.count][mine].view(np.float64).tolist()
-            if not all(map(math.isfinite, values)):
-                raise Unfit(int(groups[i]), "double overflow")
-            fractions = map(Fraction, values)
-            total = math.prod(fractions) if self.name == "prod" else sum(fractions)
+    def _finite(
+        self, groups: npt.NDArray[np.int64], totals: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Totals of doubles; those that left the range of doubles on the way, where the order matters, found exactly."""
+        lost = ~np.isfinite(totals)
+        if self.small:
+            lost |= self._underflown()[groups]
+        if not lost.any():
+            return totals
+        owner = self.owner[: self.contributors.count]
+        order = np.argsort(owner, kind="stable")
+        starts = np.searchsorted(owner[order], groups)
+        ends = np.searchsorted(owner[order], groups, side="right")
+        for i in np.flatnonzero(lost).tolist():
+            values = self.values[order[starts[i] : ends[i]]].view(np.float64).tolist()
             try:
-                totals[i] = float(total)
-            except OverflowError:
-                raise Unfit(int(groups[i]), "double overflow") from None
+                totals[i] = EXACT[self.name](values)
+            except Refusal as refusal:
+                raise Unfit(int(groups[i]), refusal.what) from None
         return totals
+
+    def _underflown(self) -> npt.NDArray[np.bool_]:
+        """Of each group, whether some order of its factors could leave the range of normal doubles."""
+        count = self.contributors.count
+        _, exponents = np.frexp(self.values[:count].view(np.float64))
+        deep = np.bincount(self.owner[:count], np.maximum(-exponents, 0), minlength=self.groups.count)
+        high = np.bincount(self.owner[:count], np.maximum(exponents, 0), minlength=self.groups.count)
+        return np.asarray((deep > 900) | (high > 900))  # also the low part of the product must be normal
 
     def _medians(self) -> npt.NDArray[np.int64]:
         owner, values = self.owner[: self.contributors.count], self.values[: self.contributors.count]
@@ -198,9 +226,8 @@ class Groups:
         upper = numbers[order[starts + sizes // 2]]
         with np.errstate(over="ignore"):
             middle = (lower.astype(np.float64) + upper.astype(np.float64)) / 2
+        middle = np.where(np.isfinite(middle), middle, lower / 2 + upper / 2)
         medians = np.where(lower == upper, lower.astype(np.float64), middle)
-        if not np.isfinite(medians).all():
-            raise Unfit(int(np.argmin(np.isfinite(medians))), "double overflow")
         return doubles(medians)
 
     def _tally(

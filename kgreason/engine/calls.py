@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.engine.columns import Function, Values, dtype
-from kgreason.engine.functions import SCALARS, call, call_user
-from kgreason.engine.scalars import LARGEST, SMALLEST, checked
+from kgreason.engine.functions import SCALARS, call, call_user, matches
+from kgreason.engine.scalars import LARGEST, SMALLEST, Refusal, checked
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Binary, Call
 from kgreason.lang.functions import Signature, plain_name, signature
@@ -142,7 +142,28 @@ def _quick(scope: Scope, node: Call, name: str, kind: Kind, operands: Sequence[C
         return _whole(scope, node, WHOLE[name], first)
     if kinds == {Kind.DOUBLE} and name == "abs":
         return lambda rows: np.abs(first(rows))
+    if kinds == {Kind.STRING} and name == "rlike":
+        return _rlike(scope, node, *functions)
     return None
+
+
+def _rlike(scope: Scope, node: Call, text: Function, pattern: Function) -> Function:
+    """Regular expressions over columns: each pattern once, over the distinct texts beside it."""
+
+    def evaluate(rows: Values) -> Values:
+        texts, patterns = (np.broadcast_to(f(rows), len(rows)) for f in (text, pattern))
+        result = np.empty(len(rows), dtype=np.bool_)
+        for one in np.unique(patterns):
+            here = np.flatnonzero(patterns == one)
+            codes, which = np.unique(texts[here], return_inverse=True)
+            try:
+                found = matches(scope.symbols.decode(codes), *scope.symbols.decode([int(one)]))
+            except Refusal as refusal:
+                raise scope.refused(refusal, node, rows[here[0]]) from None
+            result[here] = found[which]
+        return result
+
+    return evaluate
 
 
 def _whole(scope: Scope, node: Call, compute: Callable[[Values], Values], function: Function) -> Function:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from kgreason.analysis.checked import Aggregation
 from kgreason.engine.columns import encoded
 from kgreason.engine.relation import Rows
-from kgreason.engine.scalars import Refusal, checked, described, make_set, no_null, number
-from kgreason.engine.symbols import Symbols, key, rank
+from kgreason.engine.scalars import Refusal, checked, described, make_list, make_set, no_null, number
+from kgreason.engine.symbols import Symbols, key, rank, to_doubles
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.lang.values import Value
 from kgreason.plan.ir import plain
@@ -60,11 +60,18 @@ class Gathered:
     """
 
     def __init__(
-        self, aggregation: Aggregation, width: int, contributors: int, kind: Kind, symbols: Symbols
+        self,
+        aggregation: Aggregation,
+        width: int,
+        contributors: int,
+        kind: Kind,
+        symbols: Symbols,
+        double: bool = False,
     ) -> None:
         self.name = plain(aggregation)
         self.kind = kind
         self.symbols = symbols
+        self.double = double  # whether numbers are doubles, where the kind does not tell
         self.width = width
         self.contributors = contributors
         self.numbers: dict[tuple[int, ...], int] = {}  # of the groups
@@ -90,6 +97,7 @@ class Gathered:
             If two values of one contributor do not compare.
         """
         values = decode(self.kind, np.ascontiguousarray(batch[:, -1]), self.symbols)
+        values = to_doubles(values) if self.double else values
         width = self.width
         for row, value in zip(batch.tolist(), values, strict=True):
             number = self.numbers.setdefault(tuple(row[:width]), len(self.numbers))
@@ -171,6 +179,22 @@ def exact_product(values: Sequence[float | int]) -> float:
     return _rounded(math.prod(map(Fraction, values)))
 
 
+def exact_mean(values: Sequence[float | int]) -> float:
+    """Mean of finite numbers: that of their rounded sum, or of the exact one where that is no double."""
+    exact = sum(map(Fraction, values))
+    try:
+        return float(exact) / len(values)
+    except OverflowError:
+        return float(exact / len(values))
+
+
+def exact_median(values: Sequence[float | int]) -> float:
+    """Median of finite numbers."""
+    low, high = statistics.median_low(values), statistics.median_high(values)
+    middle = float(statistics.median(values))
+    return middle if math.isfinite(middle) else low / 2 + high / 2
+
+
 def _rounded(exact: Fraction | int) -> float:
     try:
         return float(exact)
@@ -194,9 +218,9 @@ TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
     "prod": lambda values: math.prod(values) if _whole(values) else exact_product(values),
     "min": lambda values: _extreme(values, min),
     "max": lambda values: _extreme(values, max),
-    "avg": lambda values: exact_sum(values) / len(values),
-    "median": lambda values: float(statistics.median(values)),
+    "avg": exact_mean,
+    "median": exact_median,
     "set": make_set,
-    "list": lambda values: tuple(sorted(values, key=rank)),
+    "list": lambda values: make_list(sorted(values, key=rank)),
     "union": make_set,
 }

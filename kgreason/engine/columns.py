@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.relation import Rows
-from kgreason.engine.symbols import Symbols
+from kgreason.engine.symbols import Symbols, whole
 from kgreason.engine.table import Codes, Kind, any_codes, dates, decode, doubles
 from kgreason.lang.values import Value
 
@@ -31,6 +31,8 @@ def code(value: Value, kind: Kind, symbols: Symbols) -> int:
         return int(doubles(np.array([value], dtype=np.float64))[0])
     if kind is Kind.DATE:
         return int(dates([value])[0])
+    if kind is Kind.ANY:
+        return symbols.intern(whole(value))
     return int(value) if kind in (Kind.INT, Kind.BOOL) else symbols.intern(value)  # type: ignore[arg-type]
 
 
@@ -66,6 +68,8 @@ def encoded(values: Sequence[Value], kind: Kind, symbols: Symbols) -> Values:
         return np.array(values, dtype=dtype(kind))
     if kind is Kind.STRING:
         return symbols.encode(values)  # type: ignore[arg-type]
+    if kind is Kind.ANY:
+        values = list(map(whole, values))
     return np.fromiter(map(symbols.intern, values), dtype=np.int64, count=len(values))
 
 
@@ -90,8 +94,3 @@ def distinct(columns: Sequence[Codes]) -> tuple[list[Codes], npt.NDArray[np.intp
 def decoded(kinds: Sequence[Kind], columns: Sequence[Codes], symbols: Symbols) -> list[list[Value]]:
     """Python values of some columns."""
     return [decode(k, c, symbols) for k, c in zip(kinds, columns, strict=True)]
-
-
-def to_doubles(values: Sequence[Value]) -> list[Value]:
-    """The same values, with a double for each integer."""
-    return [float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,11 +11,11 @@ from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, 
 from kgreason.engine.expressions import code
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.relation import Relation, Rows
-from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Kind, any_codes, decode
+from kgreason.engine.symbols import Symbols, rank
+from kgreason.engine.table import Codes, Kind, any_codes, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant, Variable
-from kgreason.lang.values import Null, Value, source
+from kgreason.lang.values import Value, source
 
 SHOWN = 10
 """Violations of one constraint that a message lists."""
@@ -58,38 +59,77 @@ def unify(unification: Unification, relations: Relations, kinds: Kinds, nulls: N
     Raises
     ------
     EvaluationError
-        If two different constants should be one value.
+        If two different constants should be one value, face to face or through nulls.
     """
     rows, types = _facts(unification.predicate, relations, kinds)
     left, right = (any_codes(rows[:, i], types[i], nulls.symbols) for i in range(2))
     different = np.flatnonzero(left != right)
-    for i in different.tolist():
+    for done, i in enumerate(different.tolist()):
         a, b = int(left[i]), int(right[i])
-        if not nulls.merge(a, b) and not _either_null(a, b, nulls.symbols):
-            raise _clash(unification.rule, rows[i], types, relations, kinds, nulls.symbols)
-        # constants that meet through a null merged just now meet face to face in the next run
+        if not nulls.merge(a, b):
+            before = different[:done]
+            chain = _chain(left[before], right[before], (a, b), nulls)
+            matched = rows[[*before[chain].tolist(), i]]
+            raise _clash(unification.rule, nulls.roots(a, b), matched, types, relations, kinds, nulls.symbols)
+        if nulls.merges is not None:
+            nulls.merges.link(a, b, unification.predicate, rows[i])
     return len(different) > 0
 
 
-def deny(denial: Denial, relations: Relations, kinds: Kinds, symbols: Symbols) -> None:
-    """See to it that nothing violates a constraint.
+def _chain(left: Codes, right: Codes, ends: tuple[int, int], nulls: Nulls) -> list[int]:
+    """Which equalities made constants of two values: a shortest way from each of them to its constant."""
+    beside: dict[int, list[tuple[int, int]]] = {}
+    for i, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        beside.setdefault(a, []).append((b, i))
+        beside.setdefault(b, []).append((a, i))
+    chain: list[int] = []
+    for start, goal in zip(ends, nulls.roots(*ends), strict=True):
+        ways: dict[int, list[int]] = {start: []}
+        waiting = deque([start])
+        while waiting and goal not in ways:
+            here = waiting.popleft()
+            for there, i in beside.get(here, ()):
+                if there not in ways:
+                    ways[there] = [*ways[here], i]
+                    waiting.append(there)
+        chain += ways.get(goal, [])
+    return list(dict.fromkeys(chain))
+
+
+def deny(denials: Iterable[Denial], relations: Relations, kinds: Kinds, symbols: Symbols) -> None:
+    """See to it that nothing violates some constraints.
 
     Raises
     ------
     EvaluationError
-        With the first violations.
+        With the first violations of each.
     """
-    rows, types = _facts(denial.predicate, relations, kinds)
-    if not len(rows):
-        return
+    errors = []
+    for denial in denials:
+        rows, types = _facts(denial.predicate, relations, kinds)
+        if len(rows):
+            errors.append(_violation(denial.rule, rows, types, relations, kinds, symbols))
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        each = "".join(f"\n\n{error}" for error in errors)
+        raise EvaluationError(f"{len(errors)} constraints are violated{each}")
+
+
+def _violation(
+    rule: CheckedRule, rows: Rows, types: Sequence[Kind], relations: Relations, kinds: Kinds, symbols: Symbols
+) -> EvaluationError:
     count = len(rows)
-    message = "the constraint is violated" + (f" {count} times" if count > 1 else "")
-    listed = [_written(_binding(denial.rule, row, types, symbols)) for row in rows[:SHOWN]]
-    if any(listed):
-        message += "".join(f"\n  with {binding}" for binding in listed)
+    name = f' "{rule.label}"' if rule.label else ""
+    message = f"the constraint{name} is violated" + (f" {count} times" if count > 1 else "")
+    message += "".join(f"\n  {line}" for line in rule.documentation.splitlines())
+    for row in rows[:SHOWN]:
+        binding = _binding(rule, row, types, symbols)
+        message += f"\n  with {_written(binding)}" if binding else ""
+        message += _matched(rule, binding, relations, kinds, symbols, "    " if binding else "  ")
     if count > SHOWN:
         message += f"\n  and {count - SHOWN} more"
-    raise EvaluationError(message, denial.rule.text, denial.rule.span)
+    return EvaluationError(message, rule.text, rule.span)
 
 
 def _facts(predicate: str, relations: Relations, kinds: Kinds) -> tuple[Rows, Sequence[Kind]]:
@@ -97,23 +137,23 @@ def _facts(predicate: str, relations: Relations, kinds: Kinds) -> tuple[Rows, Se
     return relation.buffer[: relation.count], kinds[predicate]
 
 
-def _either_null(a: int, b: int, symbols: Symbols) -> bool:
-    return isinstance(symbols.value(a), Null) or isinstance(symbols.value(b), Null)
-
-
 def _clash(
     rule: CheckedRule,
-    row: Rows,
+    constants: tuple[int, int],
+    rows: Rows,
     types: Sequence[Kind],
     relations: Relations,
     kinds: Kinds,
     symbols: Symbols,
 ) -> EvaluationError:
-    left, right = (decode(types[i], row[i : i + 1], symbols)[0] for i in range(2))
-    binding = _binding(rule, row, types, symbols)
-    message = f"{source(left)} and {source(right)} cannot be one value, with {_written(binding)}"
-    facts = [_instance(atom, binding, relations, kinds, symbols) for atom in rule.positives]
-    message += "".join(f"\n  fact: {fact}" for fact in dict.fromkeys(facts))
+    """Error for two constants that some rows of a dependency, one after another, make one."""
+    left, right = sorted(map(symbols.value, constants), key=rank)
+    message = f"{source(left)} and {source(right)} cannot be one value"
+    shown = [*rows[:SHOWN], *rows[-1:]] if len(rows) > SHOWN else list(rows)
+    for i, row in enumerate(shown):
+        binding = _binding(rule, row, types, symbols)
+        message += f", with {_written(binding)}" if i == 0 else f"\n  and with {_written(binding)}"
+        message += _matched(rule, binding, relations, kinds, symbols)
     hint = "correct one of the facts, or derive a difference instead of demanding equality"
     return EvaluationError(message, rule.text, rule.span, hint)
 
@@ -125,6 +165,18 @@ def _binding(rule: CheckedRule, row: Rows, types: Sequence[Kind], symbols: Symbo
         for i, (term, kind) in enumerate(zip(rule.head.terms, types, strict=True))
         if isinstance(term, Variable)
     }
+
+
+def _matched(
+    rule: CheckedRule,
+    binding: Mapping[str, Value],
+    relations: Relations,
+    kinds: Kinds,
+    symbols: Symbols,
+    indent: str = "  ",
+) -> str:
+    facts = [_instance(atom, binding, relations, kinds, symbols) for atom in rule.positives]
+    return "".join(f"\n{indent}fact: {fact}" for fact in dict.fromkeys(facts))
 
 
 def _written(binding: Mapping[str, Value]) -> str:
@@ -141,5 +193,7 @@ def _instance(
         if isinstance(term, Constant) or term.name in binding:
             value = term.value if isinstance(term, Constant) else binding[term.name]
             rows = rows[rows[:, i] == code(value, kind, symbols)]
+    if not len(rows):
+        return str(atom)
     values = [decode(kind, rows[:1, i], symbols)[0] for i, kind in enumerate(types)]
     return f"{atom.predicate}({', '.join(map(source, values))})" if values else atom.predicate

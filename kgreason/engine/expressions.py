@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedRule, Invention
+from kgreason.engine.advice import advice
 from kgreason.engine.calls import compile_call
 from kgreason.engine.columns import (
     Function,
@@ -20,11 +21,10 @@ from kgreason.engine.columns import (
     distinct,
     dtype,
     encoded,
-    to_doubles,
     widened,
 )
-from kgreason.engine.scalars import LARGEST, SMALLEST, Refusal, arithmetic, compare, make_set, member, truth
-from kgreason.engine.symbols import Symbols
+from kgreason.engine.scalars import LARGEST, SMALLEST, Refusal, arithmetic, compare, make_list, make_set, member, truth
+from kgreason.engine.symbols import Symbols, to_doubles
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Unary, Variable
@@ -114,7 +114,7 @@ class Scope:
                 elements = [self.compile(e) for e in node.elements]
                 if node.kind == "list":
                     return Kind.LIST, self.pointwise(
-                        Kind.LIST, lambda *values: values, elements, node.elements, node
+                        Kind.LIST, lambda *values: make_list(values), elements, node.elements, node
                     )
                 return Kind.SET, self.pointwise(
                     Kind.SET, lambda *values: make_set(values), elements, node.elements, node
@@ -210,6 +210,7 @@ class Scope:
         names = tuple(dict.fromkeys(variables(whole)))
         nulls = [name for name in names if isinstance(self._value(row, name), Null)]
         hint = refusal.hint.replace("...", nulls[0]) if refusal.hint and nulls else refusal.hint
+        hint = hint or advice(refusal.what, whole)
         return self.error(f"{refusal.what} in {whole}", row, names, hint)
 
     def _constant(self, value: Value) -> Compiled:
@@ -358,7 +359,9 @@ class Scope:
 
     def _value(self, row: npt.NDArray[np.int64], name: str) -> Value:
         column = self.layout.index(name)
-        return decode(self.kinds[name], row[column : column + 1], self.symbols)[0]
+        kind = self.kinds[name]
+        values = decode(kind, row[column : column + 1], self.symbols)
+        return (to_doubles(values) if kind is Kind.ANY and name in self.doubles else values)[0]
 
 
 def has_skolem(node: Expression) -> bool:

@@ -15,6 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
+from kgreason.engine.advice import CONTRIBUTIONS
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
 from kgreason.engine.expressions import Scope
@@ -23,10 +24,12 @@ from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches, Pipeline
 from kgreason.engine.relation import Relation, Rows, chunks
 from kgreason.engine.scalars import Refusal
-from kgreason.engine.table import Kind
+from kgreason.engine.table import Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant
+from kgreason.lang.values import source
 from kgreason.plan import ir
+from kgreason.plan.doubles import gives_double
 from kgreason.plan.prune import inputs
 from kgreason.progress import Progress
 
@@ -119,7 +122,8 @@ class Fixpoint:
             f"values still change after {self.limits.rounds} rounds{rule.example()}",
             rule.plan.rule.text,
             rule.plan.rule.span,
-            "bound the values that grow in the recursion, or allow more rounds",
+            "bound the values that grow in the recursion, or allow more rounds "
+            "(--rounds N, in Python Limits(rounds=N))",
         )
 
 
@@ -136,6 +140,8 @@ class _Rule(ABC):
     ) -> None:
         self.plan = plan
         self.head = relations[plan.rule.head.predicate]
+        self.kinds = kinds[plan.rule.head.predicate]
+        self.symbols = nulls.symbols
         self.lines: list[tuple[Relation | None, Pipeline]] = []
         self.facts = self.changed = 0
         self.seconds = 0.0
@@ -164,9 +170,10 @@ class _Rule(ABC):
     def _insert(self, rows: Rows) -> int:
         try:
             return self.head.insert(rows)
-        except Refusal as refusal:  # of a union of booleans and numbers
+        except Refusal as refusal:  # of a union of booleans and numbers, or of values that do not compare
             rule = self.plan.rule
-            raise EvaluationError(f"{refusal.what} in {rule.head}", rule.text, rule.span) from None
+            hint = "values of one key must be of one type, and no nulls"
+            raise EvaluationError(f"{refusal.what}, in {rule.head}", rule.text, rule.span, hint) from None
 
     @abstractmethod
     def derived(self) -> Batches:
@@ -180,8 +187,12 @@ class _Rule(ABC):
                     yield pipeline, batch
 
     def example(self) -> str:
-        """A changed group, for messages."""
-        return ""
+        """A fact or group that changed in the last round, for messages."""
+        recent = self.head.rows(ir.Part.RECENT)
+        if not len(recent):
+            return ""
+        values = [decode(k, recent[-1, i : i + 1].copy(), self.symbols)[0] for i, k in enumerate(self.kinds)]
+        return f", for instance {self.plan.rule.head.predicate}({', '.join(map(source, values))})"
 
 
 class _Plain(_Rule):
@@ -199,6 +210,7 @@ class _Aggregating(_Rule):
     groups: Groups | Gathered
     behind: Pipeline
     last: Rows = np.empty((0, 0), dtype=np.int64)
+    first = ""
 
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
         at = next(i for i, o in enumerate(line.operators) if isinstance(o, ir.Aggregate))
@@ -218,7 +230,8 @@ class _Aggregating(_Rule):
                 (*group, aggregation.variable), self.plan.kinds, pipeline.symbols, self.plan.rule
             )
             self.floor = FLOORS.get(aggregation.function) if self.plan.recursive else None
-            self.groups = grouping(aggregation, len(group), len(contributors), kind, pipeline.symbols)
+            double = gives_double(argument, pipeline.scope.doubles)
+            self.groups = grouping(aggregation, len(group), len(contributors), kind, pipeline.symbols, double)
             self.behind = pipeline.successor(self.scope.layout)
             for operator in line.operators[at + 1 :]:
                 self.behind.add(operator)
@@ -228,7 +241,11 @@ class _Aggregating(_Rule):
             groups, totals = self._totals()
         except Unfit as error:
             row = self.groups.group(error.group)
-            raise self.scope.error(f"{error.what} in {self.aggregation.function}", row, ()) from None
+            hint = CONTRIBUTIONS if error.what == "integer overflow" else None
+            what = f"{error.what} in {self.aggregation.function}"
+            if not len(row) and self.first:
+                what += f", whose first contribution is {self.first}"
+            raise self.scope.error(what, row, (), hint) from None
         rows = np.empty((len(groups), groups.shape[1] + 1), dtype=np.int64)
         rows[:, :-1] = groups
         rows[:, -1] = totals
@@ -240,6 +257,10 @@ class _Aggregating(_Rule):
         for pipeline, batch in self.bindings():
             if self.floor is not None:
                 self._check(pipeline, batch, self.floor)
+            if not self.first and len(batch):
+                value = decode(self.groups.kind, batch[0, -1:].copy(), self.symbols)[0]
+                shown = pipeline.scope.binding(batch[0], pipeline.scope.shown)
+                self.first = source(value) + (f" ({shown})" if shown else "")
             changes = self.groups.add(batch)
             if self.plan.recursive:
                 self.groups.track(changes)
@@ -248,13 +269,16 @@ class _Aggregating(_Rule):
     def _check(self, pipeline: Pipeline, batch: Rows, floor: int) -> None:
         low = self.groups.below(batch[:, -1], floor)
         if low.any():
-            what = "negative contribution" if floor == 0 else f"contribution below {floor}"
-            function = self.aggregation.function
+            row = batch[int(np.argmax(low))]
+            value = decode(self.groups.kind, row[-1:].copy(), self.symbols)[0]
+            wrong = "negative" if floor == 0 else f"below {floor}"
             raise pipeline.scope.error(
-                f"{what} to {function} in recursion", batch[int(np.argmax(low))], pipeline.scope.shown
+                f"contribution {source(value)} to {self.aggregation.function} in recursion is {wrong}",
+                row,
+                pipeline.scope.shown,
             )
 
     def example(self) -> str:
         if not len(self.last):
-            return ""
+            return super().example()
         return ", for instance " + self.scope.binding(self.last[0], self.scope.layout)

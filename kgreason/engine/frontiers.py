@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.engine import kernels
 from kgreason.engine.patterns import Pattern
@@ -55,6 +56,21 @@ class Frontiers:
             wide, self.key, NONE, self.rows, self.key, slots, self.ends, self.count, takes, out, 0, -1
         )
         return out[:, 0]
+
+    def known(self, batch: Rows) -> npt.NDArray[np.bool_]:
+        """Whether each row has a number.
+
+        Examples
+        --------
+        >>> frontiers = Frontiers(1)
+        >>> _ = frontiers.number(np.array([[7]]))
+        >>> frontiers.known(np.array([[7], [5]])).tolist()
+        [True, False]
+        """
+        found = np.empty(len(batch), dtype=np.bool_)
+        slots = self.slots.array
+        kernels.matches(batch, self.key, NONE, self.rows, self.key, slots, self.ends, self.count, found)
+        return found
 
 
 @dataclass

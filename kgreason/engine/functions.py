@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import lru_cache
 from typing import Any
 
-from kgreason.engine.scalars import Refusal, checked, compare, described, member, no_null
-from kgreason.engine.symbols import Symbols, key, tidy
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.scalars import Refusal, checked, compare, described, make_set, member, no_null
+from kgreason.engine.symbols import Symbols, form, tidy
+from kgreason.lang.definitions import told
 from kgreason.lang.functions import Signature
 from kgreason.lang.values import Null, Value, date_text, source
 from kgreason.plan.types import TYPES, kind_of
@@ -161,12 +165,26 @@ def _split(text: str, separator: str) -> tuple[Value, ...]:
     return tuple(text.split(separator))
 
 
-@lru_cache(maxsize=256)
-def _pattern(pattern: str) -> re.Pattern[str]:
+def matches(texts: Sequence[str], pattern: str) -> npt.NDArray[np.bool_]:
+    """Which texts have a match of a regular expression, in time linear in their length.
+
+    Examples
+    --------
+    >>> matches(["IT0012", "x"], "[A-Z]{2}[0-9]+").tolist()
+    [True, False]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise Refusal(f"{source(pattern)} is no regular expression: {error}") from None
+        found = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern)
+    except pa.ArrowInvalid as error:
+        why = str(error).removeprefix("Invalid regular expression: ")
+        raise Refusal(
+            f"{source(pattern)} is no regular expression: {why}",
+            "the syntax is that of RE2, which has no backreferences and does not look around",
+        ) from None
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def _contains(whole: Value, part: Value) -> bool:
@@ -198,7 +216,7 @@ SCALARS: Mapping[str, Callable[..., Any]] = {
     "to_upper": str.upper,
     "split": _split,
     "replace": str.replace,
-    "rlike": lambda text, pattern: _pattern(pattern).search(text) is not None,
+    "rlike": lambda text, pattern: bool(matches([text], pattern)[0]),
     "between": _between,
     "is_null": lambda value: isinstance(value, Null),
     "is_not_null": lambda value: not isinstance(value, Null),
@@ -226,6 +244,8 @@ SCALARS: Mapping[str, Callable[..., Any]] = {
 
 OPEN = frozenset({"is_null", "is_not_null", "as_string"})
 """Functions that take nulls."""
+NESTED = 100
+"""Most levels of lists and sets in the result of a user's function: what walks over values is recursive."""
 
 
 def call(name: str, given: Signature, arguments: Sequence[Value]) -> Value:
@@ -254,26 +274,58 @@ def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: 
         float(v) if given.parameter(i) == "double" and isinstance(v, int) else v
         for i, v in enumerate(arguments)
     ]
-    remembered = (function, *((type(v), key(v)) for v in passed))
+    remembered = (function, *map(form, passed))
     if remembered in symbols.calls:
         return symbols.calls[remembered]
     try:
         result = function(*passed)
-    except Exception as error:  # whatever a user's code raises is an error of the rule that called it
-        raise Refusal(f"{name} fails with {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever a user's code raises is an error of the rule
+        raise Refusal(f"{name} fails with {told(error)}") from error
     value = symbols.calls[remembered] = _result(name, given, result)
     return value
 
 
 def _result(name: str, given: Signature, result: Any) -> Value:
     if given.result == "double" and isinstance(result, int) and not isinstance(result, bool):
-        result = float(result)
+        try:
+            result = float(result)
+        except OverflowError:
+            raise Refusal("double overflow") from None
     try:
-        value: Value = checked(tidy(result))
+        value = _accepted(name, result)
     except TypeError:
-        raise Refusal(f"{name} gives {result!r}, which is no value of the rule language") from None
+        raise Refusal(f"{name} gives {_shown(result)}, which is no value of the rule language") from None
     fits = TYPES[given.result]
     if kind_of(value) not in fits:
         article = "an" if given.result[0] in "aeiou" else "a"
         raise Refusal(f"{name} gives {described(value)}, but promises {article} {given.result}")
+    return value
+
+
+def _shown(result: Any) -> str:
+    try:
+        return reprlib.repr(result)
+    except ValueError:  # Python writes no integers of thousands of digits
+        return f"a {type(result).__name__}"
+
+
+def _accepted(name: str, result: Any, depth: int = 0) -> Value:
+    """A result, and all that is in it, as values of the language; TypeError if one is none."""
+    if isinstance(result, Null):
+        hint = "rules alone make nulls: leave a variable of the head unbound, or write #f(...)"
+        raise Refusal(f"{name} gives {result}, a labelled null", hint)
+    if depth > NESTED:
+        raise Refusal(f"{name} gives a value that is nested more than {NESTED} levels deep")
+    if isinstance(result, tuple):
+        return tuple(_accepted(name, v, depth + 1) for v in result)
+    if isinstance(result, frozenset):
+        return make_set([_accepted(name, v, depth + 1) for v in result])
+    if not isinstance(result, int | float | str | date):
+        raise TypeError
+    value: Value = checked(tidy(result))  # type: ignore[arg-type]  # dates without a time are for tidy, too
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Refusal(f"{name} gives {value!a}, which is no Unicode text") from None
     return value

@@ -2,14 +2,20 @@
 
 A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an explicit
 ``#f(X)``. It is *cyclic* if its rule or function occurs inside its arguments already. All other nulls are made,
-and there are finitely many of them; an activation that would make a cyclic null is decided upon once:
+and there are finitely many of them. Warded rules are tried in full at first: chases that end by themselves before they
+have made many cyclic nulls are carried out as they are. If that does not work (`Endless`) the evaluation starts again,
+and an activation that would make a cyclic null is decided upon once:
 
 - Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic frontier
   was made before. All that follows from it has an isomorphic copy then.
 - Warded rules with harmful joins, q atoms at most: nulls of q isomorphic copies can meet in a join, so it is skipped
   only below q activations of the rule that are isomorphic to it and to each other, or beyond `Limits.cyclic`,
   with a warning.
-- Other rules, and explicit Skolem terms: it is skipped if it would nest `Limits.depth` times, with a warning.
+- Other rules, and explicit Skolem terms: it is skipped if it would nest `Limits.depth` times or beyond
+  `Limits.cyclic`, with a warning.
+
+Negation and aggregates over nulls count as harmful joins. Where they see a chase that was cut off there is a warning,
+since what they say of nulls that are missing is not certain.
 
 References
 ----------
@@ -19,7 +25,7 @@ L. Bellomarini, E. Sallinger, G. Gottlob: The Vadalog system: Datalog-based reas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +33,7 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedRule, Invention, Wardedness
 from kgreason.engine.frontiers import MADE, OPEN, SKIPPED, Activations
 from kgreason.engine.limits import Limits
+from kgreason.engine.merges import Merges
 from kgreason.engine.nesting import Nestings
 from kgreason.engine.patterns import Pattern, alike, nulls_in, pattern
 from kgreason.engine.relation import CHUNK, Rows, grown
@@ -37,6 +44,16 @@ from kgreason.lang.values import Null, Value
 
 CUT = -1
 """Stands for the null of a Skolem term that is nested too deep: the binding is to be dropped."""
+
+DEEP = 50
+"""Most levels of cyclic nulls that a chase of warded rules may have when it is tried in full."""
+
+SOME = 1000
+"""As many cyclic activations as this, and twice as many as there are others, are tried."""
+
+
+class Endless(Exception):
+    """A chase is not known to end by itself: it has to be cut off."""
 
 
 class Nulls:
@@ -67,8 +84,11 @@ class Nulls:
         self.symbols = symbols
         self.wardedness = wardedness
         self.limits = limits
-        self.cyclic = 0  # cyclic activations made in this run under harmful joins
+        self.cyclic = 0  # cyclic activations made in this run
+        self.plain = 0  # other ones
+        self.whole = wardedness.warded  # whether the chase is tried in full
         self.last = 0  # number of the newest null
+        self.merges: Merges | None = None  # where explanations are wanted
         self.warnings: dict[int | str, Diagnostic] = {}
         self._activations: list[Activations] = []
         self._places: dict[object, int] = {}  # rule or function -> position among the activations
@@ -138,6 +158,12 @@ class Nulls:
         self, place: int, batch: Rows, functions: Sequence[str], rule: CheckedRule | None
     ) -> tuple[npt.NDArray[np.bool_], Rows]:
         activations = self._activations[place]
+        if self._full(activations.name):
+            open_ = self._known_or_plain(activations, batch)
+            if not open_.all():
+                keep, codes = np.zeros(len(batch), dtype=np.bool_), np.full((len(batch), len(functions)), CUT)
+                keep[open_], codes[open_] = self._run(place, batch[open_], functions, rule)
+                return keep, codes
         numbers = activations.number(batch, functions)
         undecided = np.unique(numbers[activations.state[numbers] == OPEN])
         if len(undecided):
@@ -148,6 +174,20 @@ class Nulls:
         for j, function in enumerate(functions):
             codes[keep, j] = self._find(activations.nulls[function][numbers[keep]])
         return keep, codes
+
+    def _full(self, name: int | str) -> bool:
+        """Whether no cyclic activation of a rule or function can be made any more."""
+        bound = not self.wardedness.warded or self.wardedness.harmful_joins > 0 or isinstance(name, str)
+        return bound and self.cyclic > self.limits.cyclic
+
+    def _known_or_plain(self, activations: Activations, batch: Rows) -> npt.NDArray[np.bool_]:
+        """Which frontiers were decided upon or are not cyclic; the others are not even to be remembered."""
+        known = activations.frontiers.known(batch)
+        fresh = np.flatnonzero(~known)
+        if len(fresh):
+            levels, _ = self._nestings.around(activations.name, batch[fresh][:, activations.nested])
+            known[fresh] = levels == 0
+        return known
 
     def _complete(self, place: int, numbers: Codes, functions: Sequence[str]) -> None:
         """Make the nulls that activations lack, those of one activation one after another."""
@@ -162,6 +202,8 @@ class Nulls:
         known[missing] = codes
         for j, function in enumerate(functions):
             activations.nulls[function][numbers] = known[:, j]
+        if self.merges is not None:
+            self.merges.make(activations, numbers, functions, known, missing)
         owners = np.broadcast_to(numbers[:, None], known.shape)[missing]
         self._nestings.record(codes, activations.nesting[owners])
         if len(self.symbols) > len(self._owner):
@@ -177,6 +219,7 @@ class Nulls:
         inside = activations.frontiers.rows[numbers][:, activations.nested]
         levels, activations.nesting[numbers] = self._nestings.around(activations.name, inside)
         activations.state[numbers] = MADE
+        self.plain += int((levels == 0).sum())
         for i in np.flatnonzero(levels).tolist():  # cyclic ones
             if not self._admits(place, int(numbers[i]), int(levels[i]), rule):
                 activations.state[numbers[i]] = SKIPPED
@@ -188,24 +231,31 @@ class Nulls:
                 self._warn(
                     activations.name, rule, f"those nested more than {self.limits.depth} deep", "--depth"
                 )
-            return level < self.limits.depth
+                return False
+            return self._counted(activations.name, rule)
+        if self.whole:
+            self.cyclic += 1
+            if level > DEEP or self.cyclic > min(self.limits.cyclic, SOME + 2 * self.plain):
+                raise Endless
+            return True
         here = self._pattern(place, number)
         if self.wardedness.harmful_joins > 0:
             if self._repeats(place, number, [here], self.wardedness.harmful_joins):
+                if self.wardedness.closed:
+                    self._warn(activations.name, rule, "those like others before them", None)
                 return False
-            self.cyclic += 1
-            if self.cyclic > self.limits.cyclic:
-                self._warn(
-                    activations.name,
-                    rule,
-                    f"those behind the first {self.limits.cyclic}",
-                    "Limits.cyclic in Python",
-                )
-            return self.cyclic <= self.limits.cyclic
+            return self._counted(activations.name, rule)
         if here[0] in activations.seen:
             return False
         activations.seen.add(here[0])
         return True
+
+    def _counted(self, name: int | str, rule: CheckedRule | None) -> bool:
+        """Whether there is room for one more cyclic activation."""
+        self.cyclic += 1
+        if self.cyclic > self.limits.cyclic:
+            self._warn(name, rule, f"those behind the first {self.limits.cyclic}", "Limits.cyclic in Python")
+        return self.cyclic <= self.limits.cyclic
 
     def _repeats(self, place: int, number: int, chosen: list[Pattern], need: int) -> bool:
         """Whether a chain of `need` ancestors is isomorphic to the `chosen` activations and to itself."""
@@ -253,20 +303,32 @@ class Nulls:
             found = activations.patterns[number] = pattern(frontier)
         return found
 
-    def _warn(self, name: int | str, rule: CheckedRule | None, left_out: str, bound: str) -> None:
+    def _warn(self, name: int | str, rule: CheckedRule | None, left_out: str, bound: str | None) -> None:
         if name in self.warnings:
             return
         what = f"{name}(...)" if isinstance(name, str) else "this rule"
         text = f"\n  rule: {rule.text}" if rule else ""
+        effect = "results can be missing"
+        note = "nulls that can be nested without end need a bound where rules are not warded, or join nulls"
+        hint = f"make the rules warded (kgreason check --explain shows what they lack) or raise the bound ({bound})"
+        if bound is None:
+            effect = "what rules negate or aggregate over nulls is not certain"
+            note = "nulls that can be nested without end have no number, and the last ones lack what follows from them"
+            hint = "negate and aggregate values that are no nulls only: test is_not_null(...) first"
         self.warnings[name] = Diagnostic(
             "W506",
-            f"{what} makes nulls from its own nulls; {left_out} are left out, so results can be missing{text}",
+            f"{what} makes nulls from its own nulls; {left_out} are left out, so {effect}{text}",
             rule.span if rule else None,
-            note="nulls that can be nested without end need a bound where rules are not warded, or join nulls",
-            hint=f"make the rules warded (kgreason check --explain shows what they lack) or raise the bound ({bound})",
+            note=note,
+            hint=hint,
         )
 
     # --- unification ----------------------------------------------------------------
+
+    @property
+    def links(self) -> Mapping[int, int]:
+        """What unified values became, perhaps in several steps."""
+        return self._links
 
     @property
     def unified(self) -> bool:
@@ -303,12 +365,16 @@ class Nulls:
         self._roots = np.empty(0, dtype=np.int64)
         return True
 
+    def roots(self, a: int, b: int) -> tuple[int, int]:
+        """What two values have become."""
+        return self._root(a), self._root(b)
+
     def restart(self) -> None:
         """Forget all decisions, and carry the unifications into the arguments of all nulls.
 
         Nulls whose arguments have become the same become one, until there are no more of them.
         """
-        self.cyclic = 0
+        self.cyclic = self.plain = 0
         changed = bool(self._links)
         while changed:
             changed = False
@@ -340,6 +406,8 @@ class Nulls:
                     new.nulls[function][number] = code
                 elif self._root(known) != self._root(code):
                     self.merge(known, code)
+                    if self.merges is not None:
+                        self.merges.link(known, code)
                     merged = True
         mine = np.flatnonzero(self._owner[:, 0] == place)
         self._owner[mine, 1] = numbers[self._owner[mine, 1]]

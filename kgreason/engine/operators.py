@@ -27,6 +27,7 @@ from kgreason.plan import ir
 Batches = Iterator[Rows]
 Stage = Callable[[Batches], Batches]
 Layout = tuple[str, ...]
+Condition = Callable[[Rows], npt.NDArray[np.bool_]]
 
 
 def read(atom: CheckedAtom, relation: Relation, part: ir.Part, codes: Sequence[int | None]) -> Batches:
@@ -100,9 +101,12 @@ class Probe:
 
 
 class Joining:
-    """Stage of a join: writes the wanted columns of each pair into its buffer."""
+    """Stage of a join: writes the wanted columns of each pair into its buffer, and keeps what meets some conditions."""
 
-    def __init__(self, probe: Probe, part: ir.Part, takes: Sequence[int]) -> None:
+    def __init__(
+        self, probe: Probe, part: ir.Part, takes: Sequence[int], conditions: Sequence[Condition] = ()
+    ) -> None:
+        self.conditions = conditions
         self.probe = probe
         self.part = part
         self.takes = np.array(takes, dtype=np.int64)
@@ -130,8 +134,11 @@ class Joining:
                     i,
                     row,
                 )
-                if n:
-                    yield self.out[:n]
+                found = self.out[:n]
+                if n and self.conditions:
+                    found = found[np.logical_and.reduce([holds(found) for holds in self.conditions])]
+                if len(found):
+                    yield found
                 if i < len(batch) and len(self.out) < CHUNK:
                     self.out = np.empty((4 * len(self.out), self.out.shape[1]), dtype=np.int64)
 
@@ -166,7 +173,7 @@ class Matching:
                 yield kept
 
 
-def filtering(condition: Callable[[Rows], npt.NDArray[np.bool_]]) -> Stage:
+def filtering(condition: Condition) -> Stage:
     """Stage that keeps the rows for which a condition holds."""
 
     def stage(batches: Batches) -> Batches:
@@ -178,15 +185,23 @@ def filtering(condition: Callable[[Rows], npt.NDArray[np.bool_]]) -> Stage:
     return stage
 
 
-def gathering(sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) -> Stage:
-    """Stage that makes each column from a column of the rows or by a function."""
+def gathering(
+    sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]], cut: bool = False
+) -> Stage:
+    """Stage that makes each column from a column of the rows or by a function.
+
+    With `cut` it drops rows whose last value has no code: that is a null that the chase leaves out.
+    """
 
     def stage(batches: Batches) -> Batches:
         for batch in batches:
             out = np.empty((len(batch), len(sources)), dtype=np.int64)
             for j, source in enumerate(sources):
                 out[:, j] = batch[:, source] if isinstance(source, int) else source(batch)
-            yield out
+            if cut:
+                out = out[out[:, -1] >= 0]
+            if len(out):
+                yield out
 
     return stage
 
@@ -317,10 +332,9 @@ class Pipeline:
     def _assign(self, variable: str, expression: Expression) -> None:
         kind, function = self.scope.compile(expression)
         target = self.variables[variable]
-        self._gather([*range(len(self.layout)), self._coding(function, kind, target)])
+        sources = [*range(len(self.layout)), self._coding(function, kind, target)]
+        self.stages.append(gathering(sources, target in CODED and has_skolem(expression)))
         self.layout = (*self.layout, variable)
-        if target in CODED and has_skolem(expression):  # a null that the chase leaves out has no code
-            self.stages.append(filtering(lambda rows: rows[:, -1] >= 0))
 
     def _invent(self, operator: ir.Invent) -> None:
         assert self.nulls is not None
@@ -374,12 +388,9 @@ class Pipeline:
         pairs += [(-1 - i, source) for i, source in probe.checks if source >= 0]
         wanted = [(-1 - i, int(probe.constants[-1 - source])) for i, source in probe.checks if source < 0]
         hidden = list(dict.fromkeys([c for pair in pairs for c in pair] + [c for c, _ in wanted]))
-        self.stages.append(Joining(probe, operator.part, [*takes, *hidden]))
         at = {column: len(takes) + k for k, column in enumerate(hidden)}
-        for a, b in pairs:
-            self.stages.append(filtering(_same(at[a], at[b])))
-        for a, constant in wanted:
-            self.stages.append(filtering(_is(at[a], constant)))
+        conditions = [_same(at[a], at[b]) for a, b in pairs] + [_is(at[a], c) for a, c in wanted]
+        self.stages.append(Joining(probe, operator.part, [*takes, *hidden], conditions))
         self.layout = (*operator.columns, *(f"#{column}" for column in hidden))
 
     def _anti_join(self, atom: CheckedAtom) -> None:
@@ -404,9 +415,9 @@ class Pipeline:
             self._gather(sources)
 
 
-def _same(a: int, b: int) -> Callable[[Rows], npt.NDArray[np.bool_]]:
+def _same(a: int, b: int) -> Condition:
     return lambda rows: np.asarray(rows[:, a] == rows[:, b])
 
 
-def _is(a: int, constant: int) -> Callable[[Rows], npt.NDArray[np.bool_]]:
+def _is(a: int, constant: int) -> Condition:
     return lambda rows: np.asarray(rows[:, a] == constant)

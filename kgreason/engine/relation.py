@@ -11,10 +11,10 @@ import numpy.typing as npt
 from kgreason.analysis.checked import Keyed
 from kgreason.engine import kernels
 from kgreason.engine.limits import Limits
-from kgreason.engine.scalars import make_set
+from kgreason.engine.scalars import Refusal, described, make_set, number
 from kgreason.engine.symbols import Symbols, rank
 from kgreason.engine.table import Kind
-from kgreason.lang.values import Value
+from kgreason.lang.values import Null, Value
 from kgreason.plan.ir import Part
 
 Rows = npt.NDArray[np.int64]
@@ -213,8 +213,17 @@ def _better(old: Value, new: Value, keyed: Keyed) -> Value:
     if keyed.keep == "union":
         parts = [v if isinstance(v, frozenset) else frozenset({v}) for v in (old, new)]
         return make_set([*parts[0], *parts[1]])
+    if not _comparable(old, new):
+        raise Refusal(f"type clash: {described(old)}, meets {described(new)}")
     better = rank(new) > rank(old) if keyed.keep == "greatest" else rank(new) < rank(old)
     return new if better else old
+
+
+def _comparable(a: Value, b: Value) -> bool:
+    """Whether values have an order; a null has none, except that it is as great as itself."""
+    if isinstance(a, Null | tuple | frozenset):
+        return a == b
+    return type(a) is type(b) or (number(a) and number(b))
 
 
 class KeyedRelation(Relation):
@@ -275,7 +284,13 @@ class KeyedRelation(Relation):
         return self.n_changed - before
 
     def _combine(self, batch: Rows) -> None:
-        """Insert rows whose values only Python can combine."""
+        """Insert rows whose values only Python can combine.
+
+        Raises
+        ------
+        Refusal
+            If two values of one key do not compare, or have no union.
+        """
         position, symbols = self.keyed.position, self.symbols
         for row in batch:
             code = int(row[position])

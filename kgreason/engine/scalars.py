@@ -8,11 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kgreason.engine.symbols import key
+from kgreason.engine.symbols import key, to_doubles
 from kgreason.lang.values import Null, Value, source
 from kgreason.plan.types import NAMES, kind_of
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
+
+DEPTH = 100
+"""How deep lists and sets can be nested."""
 
 
 class Refusal(Exception):
@@ -113,17 +116,43 @@ def truth(value: Value) -> bool:
     return value
 
 
+class _Same:
+    """A collection that equals itself alone: Python takes (1,), (1.0,) and (True,) for equal."""
+
+    def __init__(self, collection: tuple[Value, ...] | frozenset[Value]) -> None:
+        self.collection = collection
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.collection is other.collection
+
+    def __hash__(self) -> int:
+        return id(self.collection)
+
+
 @lru_cache(maxsize=64)
-def _elements(collection: tuple[Value, ...] | frozenset[Value]) -> frozenset[Any]:
-    return frozenset(map(key, collection))
+def _elements(same: _Same) -> tuple[frozenset[Any], frozenset[float], frozenset[float]]:
+    """Keys of the elements but doubles, the doubles, and all numbers as doubles."""
+    elements = same.collection
+    doubles = frozenset(v for v in elements if isinstance(v, float))
+    others = frozenset(key(v) for v in elements if not isinstance(v, float))
+    return others, doubles, frozenset(float(v) for v in elements if number(v))  # type: ignore[arg-type]
 
 
 def member(value: Value, collection: Value) -> bool:
-    """Whether a list or set has an element."""
+    """Whether a list or set has an element; integers compare with doubles as doubles.
+
+    Examples
+    --------
+    >>> member(1, (1.0,)), member(True, (1.0,)), member((1,), ((1.0,),))
+    (True, False, False)
+    """
     if not isinstance(collection, tuple | frozenset):
         no_null("in", collection)
         raise Refusal(f"type clash: in takes a list or set, not {described(collection)}")
-    return key(value) in _elements(collection)
+    others, doubles, numbers = _elements(_Same(collection))
+    if isinstance(value, float):
+        return value in numbers
+    return key(value) in others or (number(value) and float(value) in doubles)  # type: ignore[arg-type]
 
 
 def make_set(values: Sequence[Value]) -> frozenset[Value]:
@@ -132,5 +161,27 @@ def make_set(values: Sequence[Value]) -> frozenset[Value]:
     if numbers and any(isinstance(v, bool) for v in values):
         raise Refusal("a set holds booleans or numbers, not both")
     if numbers and any(isinstance(v, float) for v in values):
-        values = [float(v) if isinstance(v, int) else v for v in values]
+        values = to_doubles(values)
+    if any(isinstance(v, tuple | frozenset) for v in values):
+        shallow(values)
+        values = sorted(values, key=source)  # Python takes (1,) and (1.0,) for equal, and keeps the first
     return frozenset({key(v): v for v in values}.values())
+
+
+def make_list(values: Sequence[Value]) -> tuple[Value, ...]:
+    """A list."""
+    shallow(values)
+    return tuple(values)
+
+
+def shallow(values: Sequence[Value]) -> None:
+    """Refuse elements of a list or set that are nested too deep."""
+    if any(isinstance(v, tuple | frozenset) and _depth(v) >= DEPTH for v in values):
+        raise Refusal(
+            f"lists and sets nested more than {DEPTH} deep",
+            "values grow for ever where a recursion nests them; bound it, for instance by a counter",
+        )
+
+
+def _depth(value: Value) -> int:
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, tuple | frozenset) else 0

@@ -14,15 +14,18 @@ from kgreason.engine.expressions import code
 from kgreason.engine.fixpoint import Fixpoint, StratumStats, Watch
 from kgreason.engine.frontiers import NESTING
 from kgreason.engine.limits import Limits
-from kgreason.engine.nulls import Nulls
+from kgreason.engine.merges import Merges
+from kgreason.engine.nulls import Endless, Nulls
 from kgreason.engine.relation import KeyedRelation, Relation, Rows
+from kgreason.engine.scalars import Refusal
+from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, Table, converted
 from kgreason.errors import Diagnostic, EvaluationError
 from kgreason.lang.ast import Constant
 from kgreason.lang.names import suggest
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_program
-from kgreason.plan.kinds import infer
+from kgreason.plan.kinds import Kinds, infer
 from kgreason.progress import SILENT, Progress
 
 
@@ -60,6 +63,7 @@ def evaluate(
     limits: Limits = Limits(),  # noqa: B008
     progress: Progress = SILENT,
     watch: Watch | None = None,
+    merges: Merges | None = None,
 ) -> Result:
     """Derive the facts of some predicates.
 
@@ -72,6 +76,8 @@ def evaluate(
     watch
         Called at the start of each round with the relations of the stratum, by predicate; they are new ones when
         the evaluation starts again.
+    merges
+        Gets all unifications of nulls, for explanations.
 
     Returns
     -------
@@ -99,16 +105,18 @@ def evaluate(
     """
     start = perf_counter()
     goals = tuple(program.outputs if goals is None else goals)
+    kinds = infer(program, facts)  # of all rules and facts: the goals must not decide what is a double
     program = program.restricted(goals)
     program = replace(program, strata=promptly(program.strata, hidden(program)))
     facts = _relevant(program, facts)
     program = replace(program, arities={p: t.arity for p, t in facts.tables.items()} | dict(program.arities))
-    kinds = infer(program, facts)
+    kinds = replace(kinds, arities=program.arities)
     sizes = {p: facts.count(p) for p in program.arities.keys() - program.heads}
     plan = compile_program(program, kinds, sizes)
     chase = Chase(program, facts, plan, limits, watch)
+    chase.nulls.merges = merges
     strata = chase.run(progress)
-    tables = {goal: _table(chase.relations[goal], plan.kinds[goal]) for goal in goals}
+    tables = {g: _table(g, chase.relations[g], plan.kinds[g], kinds, facts.symbols) for g in goals}
     return Result(
         Facts(tables, facts.symbols),
         Stats(strata, perf_counter() - start, chase.restarts),
@@ -154,14 +162,29 @@ class Chase:
         self.watch = watch
         self.restarts = 0
         self.relations: dict[str, Relation] = {}
-        self.nulls = Nulls(facts.symbols, program.wardedness, limits)
-        for table in facts.tables.values():
+        self.nulls = self._nulls()
+
+    def _nulls(self) -> Nulls:
+        nulls = Nulls(self.facts.symbols, self.program.wardedness, self.limits)
+        for table in self.facts.tables.values():
             for kind, column in zip(table.kinds, table.columns, strict=True):
                 if kind in NESTING:
-                    self.nulls.leave_out(column)
+                    nulls.leave_out(column)
+        return nulls
 
     def run(self, progress: Progress) -> tuple[StratumStats, ...]:
         """Reach the fixpoint of all strata with nothing left to unify."""
+        try:
+            return self._run(progress)
+        except Endless:  # once more, and now the chase is cut off
+            merges, self.nulls = self.nulls.merges, self._nulls()
+            if merges is not None:
+                merges.forget()
+            self.nulls.merges, self.nulls.whole = merges, False
+            self.restarts = 0
+            return self._run(progress)
+
+    def _run(self, progress: Progress) -> tuple[StratumStats, ...]:
         while (done := self._attempt(progress)) is None:
             self.restarts += 1
             if self.restarts > self.limits.restarts:
@@ -170,6 +193,8 @@ class Chase:
                     hint="look for a dependency (X = Y :- ...) over a recursion that makes nulls",
                 )
             self.nulls.restart()
+            if self.nulls.merges is not None:
+                self.nulls.merges.again(self.relations, self.nulls.links)
         return done
 
     def _attempt(self, progress: Progress) -> tuple[StratumStats, ...] | None:
@@ -177,18 +202,21 @@ class Chase:
         plan, symbols = self.plan, self.facts.symbols
         self.relations = _load(self.program, self.facts, plan.kinds, self.limits, self.nulls)
         done: list[StratumStats] = []
-        unifications, denials = list(self.program.unifications), list(self.program.denials)
+        unifications, denials = list(self.program.unifications), self.program.denials
         for stratum in plan.strata:
             fixpoint = Fixpoint(stratum, plan.kinds, self.relations, self.nulls, self.limits, self.watch)
-            done.append(fixpoint.run(progress))
+            try:
+                done.append(fixpoint.run(progress))
+            except EvaluationError:  # a constraint that is violated already may be the reason
+                if not unifications:
+                    complete = {p for s in done for p in s.predicates}
+                    deny((d for d in denials if d.predicate in complete), self.relations, plan.kinds, symbols)
+                raise
             here = [u for u in unifications if u.predicate in stratum.predicates]
             unifications = [u for u in unifications if u not in here]
             if sum(unify(u, self.relations, plan.kinds, self.nulls) for u in here):
                 return None
-            if not unifications:  # what looks like a violation may still be unified away before
-                complete = {p for s in done for p in s.predicates}
-                for denial in (d for d in denials if d.predicate in complete):
-                    deny(denial, self.relations, plan.kinds, symbols)
+        deny(denials, self.relations, plan.kinds, symbols)  # now that nothing can be unified away any more
         return tuple(done)
 
 
@@ -210,14 +238,21 @@ def _load(
         table = facts.tables.get(predicate)
         if table is not None and table.length:
             rows = _rows(table, kinds[predicate], nulls)
-            relation.load(rows, distinct=table.kinds == tuple(kinds[predicate]) and not nulls.unified)
+            same = table.kinds == tuple(kinds[predicate]) and not nulls.unified
+            try:
+                relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
+            except Refusal as refusal:
+                raise EvaluationError(f"{refusal.what}, in the data of {predicate}") from None
     for fact in program.facts:
         codes = [
             code(term.value, kind, facts.symbols)
             for term, kind in zip(fact.terms, kinds[fact.predicate], strict=True)
             if isinstance(term, Constant)
         ]
-        relations[fact.predicate].insert(np.array([codes], dtype=np.int64).reshape(1, -1))
+        try:
+            relations[fact.predicate].insert(np.array([codes], dtype=np.int64).reshape(1, -1))
+        except Refusal as refusal:
+            raise EvaluationError(f"{refusal.what}, in the fact {fact}", span=fact.span) from None
     derived = program.heads
     for predicate, relation in relations.items():
         if predicate not in derived:
@@ -233,8 +268,11 @@ def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:
     return rows
 
 
-def _table(relation: Relation, kinds: Sequence[Kind]) -> Table:
+def _table(goal: str, relation: Relation, kinds: Sequence[Kind], found: Kinds, symbols: Symbols) -> Table:
+    """Facts of a goal; where doubles can stand in a column of kind ANY, its numbers are doubles."""
     rows = relation.buffer[: relation.count]
-    return Table(
-        tuple(kinds), tuple(np.ascontiguousarray(rows[:, i]) for i in range(relation.arity)), len(rows)
-    )
+    columns = [np.ascontiguousarray(rows[:, i]) for i in range(relation.arity)]
+    for i, kind in enumerate(kinds):
+        if kind is Kind.ANY and (goal, i) in found.double_positions:
+            columns[i] = symbols.doubled(columns[i])
+    return Table(tuple(kinds), tuple(columns), len(rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import date, datetime, time
 
 import numpy as np
@@ -15,8 +15,8 @@ class Symbols:
     """A growing, append-only dictionary; codes never change.
 
     Strings have the fast ways in and out (`code`, `encode`, `decode`); values of any type, strings among them, go
-    through `intern` and `values`. Whether 1 or 1.0, one value here, comes out again is
-    decided by the first that came.
+    through `intern` and `values`. 1 and 1.0 have two codes, and so have [1] and [1.0]; columns of kind ANY, where
+    1 and 1.0 are one value, hold the code of the integer (`unified`).
 
     Examples
     --------
@@ -26,7 +26,9 @@ class Symbols:
     >>> symbols.decode([1, 0])
     ['a', 'b']
     >>> [symbols.intern(v) for v in ("a", 1, True, 1.0, (1, "a"))]
-    [1, 2, 3, 2, 4]
+    [1, 2, 3, 4, 5]
+    >>> symbols.unified(np.array([1, 4])).tolist()
+    [1, 2]
     """
 
     def __init__(self) -> None:
@@ -34,6 +36,7 @@ class Symbols:
         self._values: list[Value] = []
         self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the values so far
         self._mixed = False  # whether there are values other than strings
+        self._whole: dict[int, int] = {}  # code of each double that equals an integer -> code of the integer
         self.calls: dict[Hashable, Value] = {}
         """Results of the functions that users wrote, by function and arguments: each is called once."""
 
@@ -46,6 +49,10 @@ class Symbols:
         if found == len(self._values):
             self._values.append(string)
         return found
+
+    def known(self, value: Hashable) -> bool:
+        """Whether a string or a null has a code."""
+        return value in self._codes
 
     def encode(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
         """Code of each string."""
@@ -66,13 +73,36 @@ class Symbols:
         """Code of any value, new if need be."""
         if isinstance(value, str):
             return self.code(value)
-        name = key(value)
+        if isinstance(value, frozenset | tuple):
+            value = tidy(value)
+        name = form(value)
         found = self._codes.get(name)
         if found is None:
+            value = tidy(value)
             found = self._codes[name] = len(self._values)
-            self._values.append(tidy(value))
+            self._values.append(value)
             self._mixed = True
+            if isinstance(value, float) and isinstance(whole(value), int):
+                self._whole[found] = self.intern(whole(value))
         return found
+
+    def unified(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same codes, with that of the integer for each double that equals one."""
+        if not self._whole or not len(codes):
+            return codes
+        doubles = np.fromiter(self._whole, dtype=np.int64)
+        if not np.isin(codes, doubles).any():
+            return codes
+        found, which = np.unique(codes, return_inverse=True)
+        integers = np.array([self._whole.get(c, c) for c in found.tolist()], dtype=np.int64)
+        return integers[which].reshape(codes.shape)
+
+    def doubled(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same codes, with that of the double for each integer."""
+        found, which = np.unique(codes, return_inverse=True)
+        values = to_doubles(self.values(found.tolist()))
+        made = np.fromiter(map(self.intern, values), dtype=np.int64, count=len(values))
+        return made[which].reshape(codes.shape)
 
     def nulls(self, first: int, count: int) -> npt.NDArray[np.int64]:
         """Codes of the nulls with numbers from `first` on."""
@@ -112,24 +142,51 @@ class Symbols:
 
 
 def key(value: Value) -> Hashable:
-    """What two equal values share: 1 and 1.0 are one value, 1 and ``#T`` are two.
+    """What two equal values share: 1 and 1.0 are one value; 1 and ``#T`` are two, and so are [1] and [1.0].
 
     Examples
     --------
-    >>> key(1) == key(1.0), key(1) == key(True), key((1,)) == key((True,)), key(frozenset({2})) == key((2,))
+    >>> key(1) == key(1.0), key(1) == key(True), key((1,)) == key((1.0,)), key(frozenset({2})) == key((2,))
     (True, False, False, False)
     """
+    return form(whole(value))
+
+
+def form(value: Value) -> Hashable:
+    """What values share that look the same: 1 and 1.0 do not."""
     if isinstance(value, bool):
         return ("boolean", value)
+    if isinstance(value, float):
+        return ("double", value + 0.0)
     if isinstance(value, tuple):
-        return ("list", *map(key, value))
+        return ("list", *map(form, value))
     if isinstance(value, frozenset):
-        return ("set", frozenset(map(key, value)))
+        return ("set", frozenset(map(form, value)))
     return value if isinstance(value, datetime) else _midnight(value)
+
+
+def whole(value: Value) -> Value:
+    """The integer that equals a double, where there is one of 64 bits; any other value as it is.
+
+    Examples
+    --------
+    >>> whole(2.0), whole(2.5), whole("a")
+    (2, 2.5, 'a')
+    """
+    if isinstance(value, float) and value.is_integer() and -(2.0**63) <= value < 2.0**63:
+        return int(value)
+    return value
+
+
+def to_doubles(values: Sequence[Value]) -> list[Value]:
+    """The same values, with a double for each integer."""
+    return [float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
 
 
 def tidy(value: Value) -> Value:
     """A value as it is kept: days are dates at midnight, -0.0 is 0.0, also within lists and sets.
+
+    Beside doubles in a set, integers become doubles.
 
     Raises
     ------
@@ -139,7 +196,8 @@ def tidy(value: Value) -> Value:
     if isinstance(value, tuple):
         return tuple(map(tidy, value))
     if isinstance(value, frozenset):
-        return frozenset(map(tidy, value))
+        elements = list(map(tidy, value))
+        return frozenset(to_doubles(elements) if any(isinstance(v, float) for v in elements) else elements)
     if isinstance(value, float):
         return value + 0.0
     value = _midnight(value)
@@ -161,7 +219,7 @@ def rank(value: Value) -> tuple[object, ...]:
     if isinstance(value, bool):
         return (0, value)
     if isinstance(value, int | float):
-        return (4, value)
+        return (4, value, isinstance(value, float))
     if isinstance(value, tuple):
         return (2, tuple(map(rank, value)))
     if isinstance(value, frozenset):

@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.symbols import Symbols
+from kgreason.engine.symbols import Symbols, to_doubles, whole
 from kgreason.lang.values import Null, Value
 
 Codes = npt.NDArray[np.int64]
@@ -27,8 +27,8 @@ class Kind(IntEnum):
     of the collection in the `Symbols`.
 
     ANY is for columns that can hold labelled nulls, alone or beside values of any type: codes of values in
-    the `Symbols`. There a string has the same code as in a STRING column, and an integer the same as the double
-    that equals it.
+    the `Symbols`. There a string has the same code as in a STRING column. While rules are at work, a double that
+    equals an integer has the code of the integer; in data and results, each has its own.
     """
 
     INT = 0
@@ -143,6 +143,8 @@ def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
     if types <= {datetime, date}:
         return Kind.DATE, dates(values)
     if types in ({tuple}, {frozenset}) or Null in types:
+        if Null in types and float in types:
+            values = to_doubles(values)
         codes = np.fromiter(map(symbols.intern, values), dtype=np.int64, count=len(values))
         return Kind.ANY if Null in types else Kind.LIST if types == {tuple} else Kind.SET, codes
     raise TypeError(f"a column mixes values of types {', '.join(sorted(t.__name__ for t in types))}")
@@ -180,7 +182,7 @@ def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:
 
 
 def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
-    """Codes of the same values in a column of kind ANY.
+    """Codes of the same values in a column of kind ANY, where a double that equals an integer is that integer.
 
     Examples
     --------
@@ -192,14 +194,14 @@ def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
         return data
     distinct, inverse = np.unique(data, return_inverse=True)
     values = decode(kind, distinct, symbols)
-    codes = np.fromiter(map(symbols.intern, values), dtype=np.int64, count=len(values))
+    codes = np.fromiter((symbols.intern(whole(v)) for v in values), dtype=np.int64, count=len(values))
     return codes[inverse].reshape(data.shape)
 
 
 def converted(data: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
     """The same column as one of the kind `target`, which holds all values of `kind`: itself, DOUBLE or ANY."""
+    if target is Kind.ANY:
+        return symbols.unified(data) if kind is Kind.ANY else any_codes(data, kind, symbols)
     if kind is target:
         return data
-    if target is Kind.ANY:
-        return any_codes(data, kind, symbols)
     return doubles(data.astype(np.float64))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgreason.explain.proof import Proof, WhyNot, bound
@@ -41,15 +41,17 @@ def _graph(proofs: Sequence[Proof]) -> str:
     numbers = {id(step): i for i, step in enumerate(steps)}
     lines = list(HEAD)
     for i, step in enumerate(steps):
-        if step.rule is None:
+        if step.rule is None and not step.premises:
             where = f"\n{step.source}" if step.source else ""
             lines.append(f'  f{i} [label={_quoted(step.fact + where)}, style=filled, fillcolor="#eeeeee"];')
+            lines += _identified(step, f"f{i}", numbers)
             continue
-        name = step.rule.label or f"rule {step.rule.number}"
+        name = step.rule.label or f"rule {step.rule.number}" if step.rule else ""
         extra = [*(f"not {a}" for a in step.absent), *step.conditions, *step.notes]
         total = [f"{step.total.variable} = {source(step.total.value)}"] if step.total else []
         lines.append(f"  f{i} [label={_quoted(step.fact)}];")
-        lines.append(f"  r{i} [shape=ellipse, label={_quoted(chr(10).join([name, *total, *extra]))}];")
+        label = "\n".join(filter(None, [name, *total, *extra]))
+        lines.append(f"  r{i} [shape=ellipse, label={_quoted(label)}];")
         lines.append(f"  r{i} -> f{i};")
         lines += [f"  f{numbers[id(p)]} -> r{i};" for p in step.premises]
         for contribution in step.contributions:
@@ -59,7 +61,17 @@ def _graph(proofs: Sequence[Proof]) -> str:
                 f"  f{numbers[id(p)]} -> r{i} [label={_quoted(label)}];" for p in contribution.premises[-1:]
             ]
             lines += [f"  f{numbers[id(p)]} -> r{i};" for p in contribution.premises[:-1]]
+        lines += _identified(step, f"r{i}", numbers)
     return "\n".join([*dict.fromkeys(lines), "}"])
+
+
+def _identified(step: Proof, place: str, numbers: Mapping[int, int]) -> list[str]:
+    """Dashed arrows from equalities to where they are used."""
+    result = []
+    for found in step.identified:
+        label = _quoted(f"{found.variable}: {source(found.made)} is {source(found.value)}")
+        result += [f"  f{numbers[id(p)]} -> {place} [style=dashed, label={label}];" for p in found.chain]
+    return result
 
 
 def why_not_dot(found: WhyNot) -> str:
@@ -69,8 +81,17 @@ def why_not_dot(found: WhyNot) -> str:
         name = reason.rule.label or f"rule {reason.rule.number}"
         lines.append(f"  r{i} [shape=ellipse, label={_quoted(name)}];")
         lines.append(f"  r{i} -> goal [style=dashed];")
-        lines.append(f"  u{i} [label={_quoted(reason.words)}, style=dashed];")
-        lines.append(f"  u{i} -> r{i} [style=dashed];")
+        place, inner, level = f"{i}", reason, 0
+        lines.append(f"  u{place} [label={_quoted(reason.words)}, style=dashed];")
+        lines.append(f"  u{place} -> r{i} [style=dashed];")
+        while inner.deeper is not None:
+            inner, above, level = inner.deeper, place, level + 1
+            place = f"{i}_{level}"
+            name = inner.rule.label or f"rule {inner.rule.number}"
+            lines.append(f"  r{place} [shape=ellipse, label={_quoted(name)}];")
+            lines.append(f"  r{place} -> u{above} [style=dashed];")
+            lines.append(f"  u{place} [label={_quoted(inner.words)}, style=dashed];")
+            lines.append(f"  u{place} -> r{place} [style=dashed];")
     return "\n".join([*lines, "}"])
 
 

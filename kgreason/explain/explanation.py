@@ -10,13 +10,14 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.limits import Limits
 from kgreason.engine.table import Facts
-from kgreason.explain.goal import cells, check_goal, constants, read_goal
+from kgreason.explain.equations import Equations
+from kgreason.explain.goal import cells, check_goal, constants, names_meant, read_goal
 from kgreason.explain.proof import FORMAT, Proof, WhyNot
 from kgreason.explain.search import Lookup, Search
-from kgreason.explain.trace import Trace, trace
+from kgreason.explain.trace import Runs, Trace
 from kgreason.explain.whynot import why_not
 from kgreason.lang.ast import Atom, Variable
-from kgreason.lang.values import Value, identity
+from kgreason.lang.values import Value, identity, source
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,15 @@ class Explanation:
         Number of further facts that fit.
     why_not
         Where none fits, why.
+    notes
+        On the goal and the rules as a whole.
     """
 
     goal: str
     proofs: tuple[Proof, ...]
     others: int = 0
     why_not: WhyNot | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -54,6 +58,7 @@ class Explanation:
             "proofs": [proof.as_dict() for proof in self.proofs],
             "others": self.others,
             "why_not": self.why_not.as_dict() if self.why_not else None,
+            "notes": list(self.notes),
         }
 
     def as_text(self, depth: int | None = None) -> str:
@@ -114,15 +119,21 @@ def explain_fact(
     atom = read_goal(goal) if isinstance(goal, str) else goal
     check_goal(atom, program, facts, text)
     values = constants(atom, text)
-    found = trace(program, facts, atom.predicate, limits)
+    runs = Runs(program, facts, atom.predicate, limits)
+    found = runs.trace(runs.last, [atom.predicate])
+    notes = [*names_meant(atom, found), *runs.violations()]
+    for i, value in enumerate(values):
+        values[i] = None if value is None else runs.became(value, runs.last)
+        if value is not None and values[i] != value:
+            notes.append(f"{source(value)} has become {source(values[i] or value)}")
     wanted = cells(atom, values, found, text)
     ids = _fitting(atom, wanted, found)
-    search = Search(found, _sources(program, sources))
+    lookup = _sources(program, sources)
+    search = Search(found, lookup, Equations(runs, lookup))
     if not len(ids):
-        rules = search.matchers.get(atom.predicate, ())
-        return Explanation(text, (), 0, why_not(atom, text, values, wanted, found, rules))
+        return Explanation(text, (), 0, why_not(atom, text, values, wanted, search), tuple(notes))
     proofs = search.prove([(atom.predicate, int(n)) for n in ids[:most]])
-    return Explanation(text, tuple(proofs), len(ids) - len(proofs))
+    return Explanation(text, tuple(proofs), len(ids) - len(proofs), None, tuple(notes))
 
 
 def explain(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine.patterns import nulls_in
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.explain.match import encode
@@ -12,7 +15,7 @@ from kgreason.explain.trace import Trace
 from kgreason.lang.ast import Atom, Binary, Collection, Constant, Expression, Fact, Unary, Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.parser import parse
-from kgreason.lang.values import Value, source
+from kgreason.lang.values import Null, Value, source
 
 NAMES = {
     Kind.INT: "an integer",
@@ -40,13 +43,44 @@ def read_goal(text: str) -> Atom:
     'control("a", X)'
     """
     text = text.strip()
-    program = parse(text if text.endswith(".") else text + ".", "<goal>")
+    plain, nulls = _without_nulls(text)
+    program = parse(plain if plain.endswith(".") else plain + ".", "<goal>")
     clause = program.clauses[0] if len(program.clauses) == 1 else None
     if not isinstance(clause, Fact):
         span = Span("<goal>", 1, 1, 1, 1 + len(text.split("\n")[0]))
         note = "an explanation is given of a fact, or of the facts that fit a pattern"
         raise ProgramError((Diagnostic("E521", "this is not one atom", span, note, FORM),), text)
-    return clause.atom
+    arguments = tuple(_with_nulls(argument, nulls) for argument in clause.atom.arguments)
+    return replace(clause.atom, arguments=arguments)
+
+
+def _without_nulls(text: str) -> tuple[str, dict[str, Null]]:
+    """The goal with variables of equal length in the place of nulls, which the language has no form for."""
+    nulls: dict[str, Null] = {}
+
+    def variable(found: re.Match[str]) -> str:
+        if found["number"] is None:
+            return found[0]
+        name = f"N__{found['number']}"
+        nulls[name] = Null(int(found["number"]))
+        return name
+
+    return re.sub(r'"(?:\\.|[^"\\])*"|_:n(?P<number>[0-9]+)', variable, text), nulls
+
+
+def _with_nulls(node: Expression, nulls: Mapping[str, Null]) -> Expression:
+    if isinstance(node, Variable) and node.name in nulls:
+        return Constant(nulls[node.name], span=node.span)
+    if isinstance(node, Collection):
+        return replace(node, elements=tuple(_with_nulls(e, nulls) for e in node.elements))
+    return node
+
+
+def names_meant(goal: Atom, found: Trace) -> list[str]:
+    """Notes on variables that are written like a name in the data."""
+    names = {a.name for a in goal.arguments if isinstance(a, Variable)}
+    meant = [n for n in sorted(names) if n in _Strings(found)]
+    return [f'{name} is a variable here, which fits any value; write "{name}" for the name' for name in meant]
 
 
 def check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> None:
@@ -97,7 +131,18 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
         kind = kinds[i] if kinds and len(found.known[goal.predicate]) else None
         if isinstance(value, str) and value not in _Strings(found):
             raise _unknown(value, argument, found, text)
-        cell = None if kind is None else encode(value, kind, found.symbols)
+        for null in nulls_in(value):
+            if not found.symbols.known(null):
+                raise _bad(
+                    "E525",
+                    f"{null} occurs nowhere in the data and in what is derived",
+                    argument.span,
+                    text,
+                    "nulls have the numbers that kgreason reason prints for the same rules and data",
+                )
+        cell = (
+            None if kind is None else encode(value, kind, found.symbols, (goal.predicate, i) in found.doubles)
+        )
         if cell is None and kind is not None and kind is not Kind.ANY and not _number(value, kind):
             message = f"argument {i + 1} of {goal.predicate} is {NAMES[kind]}, and {source(value)} is not"
             note = "an argument of a predicate has one type"
@@ -151,7 +196,7 @@ class _Strings:
         return (v for v in symbols.values(range(len(symbols))) if isinstance(v, str))
 
     def __contains__(self, string: object) -> bool:
-        return any(string == s for s in self)
+        return isinstance(string, str) and self.found.symbols.known(string)
 
 
 def _unknown(value: str, node: Expression, found: Trace, text: str) -> ProgramError:

@@ -17,6 +17,7 @@ from kgreason.explain.rules import Prepared, variables
 from kgreason.explain.trace import Trace
 from kgreason.lang.ast import Constant, Expression, Variable
 from kgreason.lang.values import Value
+from kgreason.plan.doubles import double_variables
 from kgreason.plan.kinds import infer
 from kgreason.plan.types import join
 
@@ -43,6 +44,8 @@ class Matcher:
         self.rule, self.body = rule, rule.body
         self.known, self.symbols = found.known, found.symbols
         self.kinds = kinds
+        self.positions = found.doubles
+        self.doubles = double_variables(rule.body, found.doubles)
         assigned = {s.variable for s in self.body.before if isinstance(s, Assign)}
         self.late = [a for a in self.body.negatives if assigned & set(a.variables)]
         self.early = [a for a in self.body.negatives if a not in self.late]
@@ -63,7 +66,7 @@ class Matcher:
                 if key(term.value) != key(value):
                     return None
                 continue
-            own = encode(value, self.kinds[term.name], self.symbols)
+            own = encode(value, self.kinds[term.name], self.symbols, term.name in self.doubles)
             if own is None or binding.setdefault(term.name, own) != own:
                 return None
         return binding
@@ -71,9 +74,9 @@ class Matcher:
     def unify(self, kinds: Sequence[Kind], row: Sequence[int]) -> Binding | None:
         """Values that the head gives to variables so that it becomes the fact; `None` if it cannot."""
         binding: Binding = {}
-        for term, kind, cell in zip(self.body.head.terms, kinds, row, strict=True):
+        for i, (term, kind, cell) in enumerate(zip(self.body.head.terms, kinds, row, strict=True)):
             if isinstance(term, Constant):
-                if self.constant(term.value, kind) != cell:
+                if self.constant(term.value, kind, (self.body.head.predicate, i)) != cell:
                     return None
                 continue
             own = self.narrowed(cell, kind, self.kinds.get(term.name, kind))
@@ -81,9 +84,9 @@ class Matcher:
                 return None
         return binding
 
-    def constant(self, value: Value, kind: Kind) -> int | None:
+    def constant(self, value: Value, kind: Kind, position: tuple[str, int]) -> int | None:
         """Code of a value at a position; `None` if no value of the kind equals it."""
-        return encode(value, kind, self.symbols)
+        return encode(value, kind, self.symbols, position in self.positions)
 
     def narrowed(self, cell: int, kind: Kind, own: Kind) -> int | None:
         """Code of a value of a position in the kind of the variable that stands there."""
@@ -108,7 +111,7 @@ class Matcher:
         for i, term in enumerate(atom.terms):
             value: int | None
             if isinstance(term, Constant):
-                value = self.constant(term.value, known.kinds[i])
+                value = self.constant(term.value, known.kinds[i], (atom.predicate, i))
                 if value is None:
                     return np.empty(0, dtype=np.int64)
             elif term.name in binding:
@@ -176,6 +179,8 @@ class Matcher:
 
     def same(self, a: int, b: int, kind: Kind) -> bool:
         """Whether two codes are the same value, up to the rounding of doubles."""
+        if kind is Kind.ANY:
+            a, b = self.symbols.unified(np.array([a, b], dtype=np.int64)).tolist()
         if a == b or kind is not Kind.DOUBLE:
             return a == b
         one, other = (float(self.value(kind, c)) for c in (a, b))  # type: ignore[arg-type]
@@ -226,8 +231,10 @@ class Matcher:
                 yield from self._join(rest, extended, below, {**premises, best: int(number)})
 
 
-def encode(value: Value, kind: Kind, symbols: Symbols) -> int | None:
+def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> int | None:
     """Code of a value in a column; `None` if the column cannot hold it.
+
+    `double` says that the numbers of a column of kind ANY are doubles.
 
     Examples
     --------
@@ -238,6 +245,8 @@ def encode(value: Value, kind: Kind, symbols: Symbols) -> int | None:
 
     if kind is Kind.INT and isinstance(value, float) and value.is_integer():
         value = int(value)
+    if kind is Kind.ANY and isinstance(value, int | float) and not isinstance(value, bool):
+        return symbols.intern(float(value) if double else value)
     own = kind_of(value)
     if own is not kind and join(own, kind) is not kind:
         return None

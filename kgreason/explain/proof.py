@@ -11,6 +11,9 @@ from kgreason.lang.values import Value, source
 FORMAT = 1
 """Version of the JSON layout."""
 
+EQUAL = "="
+"""Predicate of the proofs that two values are one."""
+
 Bound = tuple[tuple[str, Value], ...]
 """Variables with their values."""
 
@@ -72,6 +75,31 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Identified:
+    """A value that equality rules made another one.
+
+    Attributes
+    ----------
+    variable
+        Of the rule that made it, or the place in a given fact.
+    made
+        What it was at first.
+    value
+        What it is in the fact.
+    chain
+        Proofs of equalities that lead from the one to the other.
+    """
+
+    variable: str
+    made: Value
+    value: Value
+    chain: tuple[Proof, ...]
+
+    def __repr__(self) -> str:
+        return f"<{self.variable}: {source(self.made)} is {source(self.value)}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Proof:
     """Why a fact holds: it is given, or a rule derives it from premises.
 
@@ -97,6 +125,13 @@ class Proof:
         Where a given fact comes from, ``file:line``; `None` where that is not known.
     final
         Where a recursion improved the aggregated value of this fact later: the last value.
+    notes
+        What else is to be said. A fact of a union without a rule has, as its premises, the parts that the rules give.
+    identified
+        Values of the fact that were others to the rule, or in the data, until equality rules made them one.
+
+    Proofs that two values are one have the predicate ``=``; a rule with ``=`` in its head names them, or they are nulls
+    of one function, and their premises tell that its arguments are equal.
     """
 
     predicate: str
@@ -111,6 +146,7 @@ class Proof:
     height: int = 0
     final: Value | None = None
     notes: tuple[str, ...] = ()
+    identified: tuple[Identified, ...] = ()
 
     @property
     def fact(self) -> str:
@@ -128,6 +164,8 @@ class Proof:
         yield from self.premises
         for contribution in self.contributions:
             yield from contribution.premises
+        for identified in self.identified:
+            yield from identified.chain
 
     def __repr__(self) -> str:
         return f"<Proof of {self.fact}, height {self.height}>"
@@ -203,6 +241,15 @@ def _step(proof: Proof, numbers: dict[int, int]) -> dict[str, Any]:
         },
         "final": None if proof.final is None else plain(proof.final),
         "notes": list(proof.notes),
+        "identified": [
+            {
+                "variable": i.variable,
+                "made": plain(i.made),
+                "value": plain(i.value),
+                "equations": [numbers[id(p)] for p in i.chain],
+            }
+            for i in proof.identified
+        ],
     }
 
 
@@ -222,6 +269,8 @@ class Reason:
         What was bound when it failed, in the match that got furthest.
     met
         Facts that the match had found before it failed.
+    deeper
+        Where a fact is missing that rules could give: why it is missing, by the rule that comes nearest to it.
     """
 
     rule: RuleNote
@@ -230,6 +279,7 @@ class Reason:
     words: str
     binding: Bound = ()
     met: tuple[str, ...] = ()
+    deeper: Reason | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -240,6 +290,7 @@ class Reason:
             "words": self.words,
             "binding": {name: plain(v) for name, v in self.binding},
             "met": list(self.met),
+            "deeper": self.deeper.as_dict() if self.deeper else None,
         }
 
 
@@ -292,6 +343,8 @@ def fact_text(predicate: str, values: tuple[Value, ...]) -> str:
     >>> fact_text("own", ("a", "b", 0.6)), fact_text("p", ())
     ('own("a","b",0.6)', 'p')
     """
+    if predicate == EQUAL:
+        return " = ".join(map(source, values))
     return f"{predicate}({','.join(map(source, values))})" if values else predicate
 
 

@@ -7,10 +7,10 @@ again, it reads the log instead of inventing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Stratum
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step, Stratum
 from kgreason.lang.ast import Aggregate, Binary, Call, Collection, Expression, Skolem, Unary, Variable
 
 MADE = "#made:"
@@ -81,10 +81,15 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
         if isinstance(step, Assign) and _makes(step):
             log([*variables(step.expression), step.variable], inner)
             before = tuple(s for s in before if s is not step)
+        elif _makes(step):
+            read = _lifted(step, lambda names, assign: log(names, _early(inner, assign)), number)
+            before = tuple(read if s is step else s for s in before)
     after = tuple(rule.after)
+    total = rule.aggregation.variable if rule.aggregation else None
     for step in rule.after:
-        total = rule.aggregation.variable if rule.aggregation else None
-        if isinstance(step, Assign) and _makes(step) and total not in variables(step.expression):
+        if not _makes(step) or total in variables(step.expression):
+            continue
+        if isinstance(step, Assign):
             log([*variables(step.expression), step.variable], replace(rule, inventions=()))
             after = tuple(s for s in after if s is not step)
     if rule.inventions:
@@ -102,11 +107,51 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
     return logs, body
 
 
-def _makes(step: Assign) -> bool:
-    return any(isinstance(e, Skolem) for e in _walk(step.expression))
+def _makes(step: Step) -> bool:
+    return any(isinstance(e, Skolem) for e in walk(step.expression))
 
 
-def _walk(expression: Expression) -> Iterator[Expression]:
+def makes_nulls(rule: CheckedRule) -> bool:
+    """Whether a rule has existential variables or Skolem terms."""
+    return bool(rule.inventions) or any(_makes(step) for step in (*rule.before, *rule.after))
+
+
+def _early(rule: CheckedRule, assign: Assign) -> CheckedRule:
+    """The rule with an assignment before its conditions on nulls: for bindings that fail them, too."""
+    steps = [s for s in rule.before if isinstance(s, Assign) or not _makes(s)]
+    return replace(rule, before=(*steps, assign))
+
+
+def _lifted(step: Step, log: Callable[[Sequence[str], Assign], None], number: int) -> Step:
+    """A condition that reads the logs of its Skolem terms."""
+    assert not isinstance(step, Assign)
+    terms = [e for e in walk(step.expression) if isinstance(e, Skolem)]
+    outer = [t for t in terms if not any(t is not o and any(t is e for e in walk(o)) for o in terms)]
+    expression = step.expression
+    for i, term in enumerate(outer):
+        name = f"#s{number}:{step.span.line}:{step.span.column}:{i}"
+        log([*variables(term), name], Assign(name, term, step.span))
+        expression = _exchanged(expression, term, Variable(name))
+    return replace(step, expression=expression)
+
+
+def _exchanged(node: Expression, old: Expression, new: Expression) -> Expression:
+    if node is old:
+        return new
+    match node:
+        case Unary():
+            return replace(node, operand=_exchanged(node.operand, old, new))
+        case Binary():
+            left, right = _exchanged(node.left, old, new), _exchanged(node.right, old, new)
+            return replace(node, left=left, right=right)
+        case Call() | Skolem():
+            return replace(node, arguments=tuple(_exchanged(a, old, new) for a in node.arguments))
+        case Collection():
+            return replace(node, elements=tuple(_exchanged(e, old, new) for e in node.elements))
+    return node
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
     """An expression and all its parts."""
     waiting: list[Expression] = [expression]
     while waiting:
@@ -134,4 +179,4 @@ def variables(expression: Expression) -> tuple[str, ...]:
     >>> variables(Binary("+", Variable("X"), Binary("*", Variable("Y"), Variable("X"))))
     ('X', 'Y')
     """
-    return tuple(dict.fromkeys(e.name for e in _walk(expression) if isinstance(e, Variable)))
+    return tuple(dict.fromkeys(e.name for e in walk(expression) if isinstance(e, Variable)))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kgreason.analysis.checked import Aggregation, Assign, Invention
+from kgreason.analysis.checked import Aggregation, Assign, CheckedRule
 from kgreason.engine.table import Codes, Kind, decode
+from kgreason.explain.equations import Equations, skolem
 from kgreason.explain.match import Binding, Match, Matcher, Premise, encode, matchers
-from kgreason.explain.proof import Bound, Contribution, Proof, Total
+from kgreason.explain.proof import Bound, Contribution, Identified, Proof, Total
 from kgreason.explain.totals import EXTREMES, better, total
 from kgreason.explain.trace import Trace
 from kgreason.explain.words import atom_text, note, shown, step_text
 from kgreason.lang.ast import Constant, Variable
-from kgreason.lang.values import Null, Value, source
+from kgreason.lang.values import Value
 from kgreason.plan.ir import plain
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]
@@ -54,17 +55,29 @@ class Derivation:
             yield from part.match.premises[: len(self.matcher.rule.shown)]
 
 
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The union of what several rules, or several rounds of one, give."""
+
+    parts: tuple[Derivation, ...]
+
+    def below(self) -> Iterator[Premise]:
+        """Facts that it rests on."""
+        for part in self.parts:
+            yield from part.below()
+
+
 class Search:
     """Proofs of facts of one trace; facts that several proofs need are proved once."""
 
-    def __init__(self, found: Trace, lookup: Lookup) -> None:
-        self.found, self.lookup = found, lookup
+    def __init__(self, found: Trace, lookup: Lookup, equations: Equations) -> None:
+        self.found, self.lookup, self.equations = found, lookup, equations
         self.matchers = matchers(found)
         self.proofs: dict[Premise, Proof] = {}
 
     def prove(self, goals: Sequence[Premise]) -> list[Proof]:
         """One proof for each fact."""
-        steps: dict[Premise, Derivation | None] = {}
+        steps: dict[Premise, Derivation | Joint | None] = {}
         waiting = [goal for goal in goals if goal not in self.proofs]
         while waiting:
             premise = waiting.pop()
@@ -78,7 +91,7 @@ class Search:
 
     # --- derivations ----------------------------------------------------------------------------------------
 
-    def derive(self, premise: Premise) -> Derivation | None:
+    def derive(self, premise: Premise) -> Derivation | Joint | None:
         """The last step of a lowest proof; `None` for a given fact.
 
         Within one round of a recursion, a rule may see what a rule before it has improved in place, so what is under a
@@ -87,7 +100,63 @@ class Search:
         height = int(self.found.known[premise[0]].heights[premise[1]])
         if height == 0:
             return None
-        return self._derive(premise, height) or self._derive(premise, height + 1)
+        found: Derivation | Joint | None = self._derive(premise, height) or self._derive(premise, height + 1)
+        if found is None and self._unites(premise[0]):
+            found = self._joint(premise, height) or self._joint(premise, height + 1)
+        return found
+
+    def _unites(self, predicate: str) -> bool:
+        keyed = self.found.program.keyed.get(predicate)
+        return keyed is not None and keyed.keep == "union"
+
+    def _joint(self, premise: Premise, height: int) -> Joint | None:
+        """Contributions of all rules that give parts of a union, each with something that those before lack."""
+        predicate, number = premise
+        known, position = self.found.known[predicate], self.found.program.keyed[predicate].position
+        wanted = self.values(premise)[position]
+        assert isinstance(wanted, frozenset)
+        row = known.rows[number].tolist()
+        missing, parts = wanted, list[Derivation]()
+        for matcher in self.matchers.get(predicate, ()):
+            term = matcher.body.head.terms[position]
+            if not isinstance(matcher, Matcher) or not isinstance(term, Variable):
+                continue
+            head = matcher.unify(known.kinds, row)
+            if head is None:
+                continue
+            del head[term.name]
+            for piece in self._pieces(matcher, head, height, missing):
+                given = self._given_by(piece, term.name)
+                if given <= wanted and given & missing and premise not in piece.below():
+                    parts.append(piece)
+                    missing -= given
+        return None if missing else Joint(tuple(parts))
+
+    def _pieces(
+        self, matcher: Matcher, head: Binding, height: int, missing: frozenset[Value]
+    ) -> Iterator[Derivation]:
+        """Applications of a rule that give sets under one key; of an aggregate, contributions of what is missing."""
+        aggregation = matcher.body.aggregation
+        if aggregation is None:
+            for found in matcher.matches(head, height):
+                yield Derivation(matcher, found.binding, found.premises[: len(matcher.rule.shown)])
+            return
+        for whole in groups(matcher, aggregation, head, height if matcher.rule.recursive else None):
+            chosen: list[Part] = []
+            for part in sorted(whole.parts, key=lambda p: p.match.height):
+                given = part.value if isinstance(part.value, frozenset) else frozenset({part.value})
+                if part.match.height < height and given & missing:
+                    chosen.append(part)
+                    missing -= given
+            if chosen:
+                group = group_of(matcher, aggregation, whole, chosen)
+                done = matcher.steps(matcher.body.after, group.binding)
+                if done is not None:
+                    yield Derivation(matcher, done, group=group)
+
+    def _given_by(self, part: Derivation, variable: str) -> frozenset[Value]:
+        value = part.matcher.value(part.matcher.kinds[variable], part.binding[variable])
+        return value if isinstance(value, frozenset) else frozenset({value})
 
     def _derive(self, premise: Premise, height: int) -> Derivation | None:
         predicate, number = premise
@@ -119,25 +188,51 @@ class Search:
 
     # --- proofs ---------------------------------------------------------------------------------------------
 
-    def _proof(self, premise: Premise, step: Derivation | None) -> Proof:
+    def _proof(self, premise: Premise, step: Derivation | Joint | None) -> Proof:
         predicate, number = premise
         values = self.values(premise)
         height = int(self.found.known[predicate].heights[number])
-        if step is not None:
-            height = max(height, 1 + max((self.proofs[p].height for p in step.below()), default=0))
-        else:
-            if height == 0:
-                return Proof(predicate, values, source=self.lookup(predicate, values))
-            keyed = self.found.program.keyed.get(predicate)
-            union = keyed is not None and keyed.keep == "union"
-            why = "the union of what several rules give" if union else "it could not be traced any further"
-            return Proof(predicate, values, height=height, notes=(why,))
+        if step is None:
+            return self._given(premise, values) if height == 0 else _untraced(predicate, values, height)
+        height = max(height, 1 + max((self.proofs[p].height for p in step.below()), default=0))
+        if isinstance(step, Joint):
+            return self._union(premise, values, step, height)
+        return self._applied(predicate, values, step, height, self._final(premise))
+
+    def _given(self, premise: Premise, values: tuple[Value, ...]) -> Proof:
+        predicate, number = premise
+        known = self.found.known[predicate]
+        row, run = known.rows[number], self.found.run
+        given, identified = self.equations.of_given(predicate, known.kinds, row, values, run)
+        height = 1 + max((p.height for i in identified for p in i.chain), default=-1)
+        source = self.lookup(predicate, given)
+        return Proof(predicate, values, source=source, height=height, identified=identified)
+
+    def _union(self, premise: Premise, values: tuple[Value, ...], joint: Joint, height: int) -> Proof:
+        predicate = premise[0]
+        position = self.found.program.keyed[predicate].position
+        premises = []
+        for part in joint.parts:
+            term = part.matcher.body.head.terms[position]
+            assert isinstance(term, Variable)
+            own = (*values[:position], self._given_by(part, term.name), *values[position + 1 :])
+            level = 1 + max((self.proofs[p].height for p in part.below()), default=0)
+            premises.append(self._applied(predicate, own, part, level, None))
+        height = max([height, *(1 + p.height for p in premises)])
+        note = f"the union of {len(premises)} parts"
+        final = self._final(premise)
+        return Proof(predicate, values, premises=tuple(premises), height=height, notes=(note,), final=final)
+
+    def _applied(
+        self, predicate: str, values: tuple[Value, ...], step: Derivation, height: int, final: Value | None
+    ) -> Proof:
         matcher, rule = step.matcher, step.matcher.rule.rule
         binding = named(matcher, step.binding)
-        known = dict(binding)
         every = {n: matcher.value(matcher.kinds[n], c) for n, c in step.binding.items()}
         body = matcher.body
         steps = body.after if body.aggregation else body.before
+        identified = tuple(self._identified(rule, every))
+        height = max([height, *(1 + p.height for i in identified for p in i.chain)])
         return Proof(
             predicate,
             values,
@@ -149,8 +244,8 @@ class Search:
             self._total(step) if step.group else None,
             None,
             height,
-            self._final(premise),
-            tuple(self._equated(rule.inventions, known)),
+            final,
+            identified=identified,
         )
 
     def values(self, premise: Premise) -> tuple[Value, ...]:
@@ -195,19 +290,31 @@ class Search:
         last = next((int(n) for n in same if known.final[n]), None)
         return None if last is None else self.values((predicate, last))[keyed.position]
 
-    def _equated(self, inventions: Sequence[Invention], values: dict[str, Value]) -> Iterator[str]:
-        """Values that equality rules gave to what a rule could only invent."""
-        rules = [u.rule for u in self.found.program.unifications]
-        for invention in inventions:
-            name = invention.variable
-            value = values.get(name)
-            if value is None or isinstance(value, Null) or not rules:
-                continue
-            ways = " or ".join(f"rule {r.number}" + (f" ({r.label})" if r.label else "") for r in rules)
-            yield f"{name} is unknown to this rule; {ways} made it equal to {source(value)}"
+    def _identified(self, rule: CheckedRule, values: dict[str, Value]) -> Iterator[Identified]:
+        """Nulls that the rule makes, where they are something else by now."""
+        run = self.found.run
+        if not self.equations.changed(run):
+            return
+        for invention in rule.inventions:
+            value = values.get(invention.variable)
+            if value is not None:
+                frontier = [values[name] for name in invention.frontier]
+                name = invention.variable
+                yield from self.equations.of_null(name, invention.function, frontier, value, run)
+        for step in (*rule.before, *rule.after):
+            if isinstance(step, Assign) and step.variable in values and skolem(step.expression):
+                name = step.variable if shown(step.variable) else str(step.expression)
+                value = values[step.variable]
+                yield from self.equations.of_term(name, step.expression, values, value, run)
+            elif not isinstance(step, Assign):
+                yield from self.equations.of_condition(step.expression, values, run)
 
 
-def _upwards(steps: dict[Premise, Derivation | None]) -> Iterator[Premise]:
+def _untraced(predicate: str, values: tuple[Value, ...], height: int) -> Proof:
+    return Proof(predicate, values, height=height, notes=("it could not be traced any further",))
+
+
+def _upwards(steps: dict[Premise, Derivation | Joint | None]) -> Iterator[Premise]:
     """Facts, each behind those that it rests on; one that would rest on itself is left without a derivation."""
     done: set[Premise] = set()
     for start in list(steps):
@@ -254,6 +361,12 @@ def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int
     ]
 
 
+def group_of(matcher: Matcher, aggregation: Aggregation, whole: Group, parts: list[Part]) -> Group:
+    """Some contributions of a group, with their own total."""
+    cells = tuple(whole.binding[name] for name in aggregation.group)
+    return _group(matcher, aggregation, plain(aggregation), cells, parts)
+
+
 def _group(
     matcher: Matcher, aggregation: Aggregation, name: str, cells: tuple[int, ...], parts: list[Part]
 ) -> Group:
@@ -261,9 +374,21 @@ def _group(
     binding = dict(zip(aggregation.group, cells, strict=True))
     cell = encode(value, matcher.kinds[aggregation.variable], matcher.symbols)
     assert cell is not None
+    if name == "union" and aggregation.monotonic and matcher.rule.recursive:
+        parts = _largest(parts)
     if name in EXTREMES and aggregation.monotonic and matcher.rule.recursive:
         parts = [next(part for part in parts if part.value == value)]
     return Group({**binding, aggregation.variable: cell}, value, tuple(sorted(parts, key=_weight)))
+
+
+def _largest(parts: Sequence[Part]) -> list[Part]:
+    """Contributions to a union without the smaller sets that a contributor had on the way to a larger one."""
+
+    def smaller(one: Part, other: Part) -> bool:
+        sets = isinstance(one.value, frozenset) and isinstance(other.value, frozenset)
+        return sets and one.contributor == other.contributor and one.value < other.value  # type: ignore[operator]
+
+    return [part for part in parts if not any(smaller(part, other) for other in parts)]
 
 
 def _weight(part: Part) -> tuple[float, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgreason.explain.proof import Contribution, Proof, Reason, RuleNote, Total, WhyNot, bound
+from kgreason.explain.proof import Contribution, Identified, Proof, Reason, RuleNote, Total, WhyNot, bound
 from kgreason.lang.values import source
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ CONTRIBUTIONS = 20
 COLUMN = 76
 """Reasons stand in one column, unless the facts before them are wider than this."""
 
-Node = Proof | Total | Contribution | str
+Node = Proof | Total | Contribution | Identified | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,14 @@ def explanation_text(explanation: Explanation, depth: int | None = None) -> str:
     │  └─ e(1,2) <text>:1
     └─ e(2,3)    <text>:1
     """
+    notes = [f"note: {note}" for note in explanation.notes]
     if explanation.why_not is not None:
-        return why_not_text(explanation.why_not)
+        return "\n\n".join([why_not_text(explanation.why_not), *notes])
     parts = [proof_text(proof, depth=depth) for proof in explanation.proofs]
     if explanation.others:
         n = explanation.others
         parts.append(f"{n:,} other fact{'s fit' if n > 1 else ' fits'} {explanation.goal}")
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *notes])
 
 
 def proof_text(proof: Proof, *, depth: int | None = None) -> str:
@@ -95,7 +96,7 @@ class _Tree:
         if self.deeper:
             facts = "1 fact" if self.deeper == 1 else f"{self.deeper:,} facts"
             yield _Line(
-                "", f"(not shown: the proofs of {facts} below level {self.depth}; ask for a greater depth)"
+                "", f"(not shown: the proofs of {facts} below level {self.depth}; --levels shows more)"
             )
 
     def _words(self, node: Node, level: int) -> tuple[str, str]:
@@ -110,14 +111,18 @@ class _Tree:
         if isinstance(node, Contribution):
             who = bound(node.contributor)
             return f"{who} gives {source(node.value)}" if who else source(node.value), ""
+        if isinstance(node, Identified):
+            return f"{node.variable} is {source(node.made)} here, which is one with {source(node.value)}:", ""
         return node.fact, self._reason(node, level)
 
     def _reason(self, proof: Proof, level: int) -> str:
-        if proof.rule is None:
-            return proof.source or ("given" if not proof.notes else "; ".join(proof.notes))
         later = f" (in the end {source(proof.final)})" if proof.final is not None else ""
+        if proof.rule is None and not any(True for _ in proof.below):
+            return proof.source or ("given" if not proof.notes else "; ".join(proof.notes))
         if id(proof) in self.seen:
             return f"(see above){later}"
+        if proof.rule is None:
+            return (proof.source or "; ".join(proof.notes) or "given") + later
         return f"by {self._rule(proof.rule)}{later}{' ...' if level >= self.depth else ''}"
 
     def _rule(self, rule: RuleNote) -> str:
@@ -132,11 +137,13 @@ class _Tree:
             return []
         if isinstance(node, Contribution):
             return list(node.premises)
+        if isinstance(node, Identified):
+            return list(node.chain)
         if isinstance(node, Total):
             shown: list[Node] = list(node.contributions[:CONTRIBUTIONS])
             more = len(node.contributions) - len(shown)
             return [*shown, f"... and {more:,} more"] if more else shown
-        if node.rule is None or id(node) in self.seen:
+        if id(node) in self.seen or not (node.rule or any(True for _ in node.below)):
             return []
         if level >= self.depth:
             self.deeper += 1
@@ -144,7 +151,8 @@ class _Tree:
         self.seen.add(id(node))
         absent = [f"not {text}" for text in node.absent]
         total = [node.total] if node.total else []
-        return [*node.premises, *total, *absent, *node.conditions, *node.notes]
+        notes = node.notes if node.rule else ()
+        return [*node.premises, *total, *absent, *node.conditions, *notes, *node.identified]
 
 
 def _documentation(rule: RuleNote) -> str:
@@ -188,4 +196,7 @@ def _reason_lines(reason: Reason) -> list[str]:
     told = reason.words.removeprefix("there is no ").startswith(reason.unmet)
     unmet = "" if told or reason.kind == "atom" else f"{reason.unmet}: "
     lines.append(f"└─ fails: {unmet}{reason.words}")
+    if reason.deeper:
+        first, *rest = _reason_lines(reason.deeper)
+        lines += [f"   └─ {first}", *(f"      {line}" for line in rest)]
     return lines

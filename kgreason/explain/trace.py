@@ -17,16 +17,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
+from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum, Wardedness
+from kgreason.engine.frontiers import NESTING
 from kgreason.engine.limits import Limits
+from kgreason.engine.merges import Merges
 from kgreason.engine.relation import KeyedRelation, Relation
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, converted
 from kgreason.explain.known import Heights, Known, matrix, tabled
-from kgreason.explain.rules import Prepared, prepare
+from kgreason.explain.rules import Prepared, makes_nulls, prepare
 from kgreason.lang.ast import NOWHERE, Constant, Variable
-from kgreason.lang.values import Value
+from kgreason.lang.values import Null, Value
 from kgreason.plan.kinds import infer
 
 CLOCK, NEXT = "#clock", "#next"
@@ -35,7 +37,7 @@ NOTHING: Heights = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class Trace:
-    """All facts that a goal may depend on, with their heights, and the rules that derive them.
+    """All facts that some predicates may depend on, with their heights, and the rules that derive them.
 
     Attributes
     ----------
@@ -45,45 +47,147 @@ class Trace:
         By predicate, hidden ones included.
     rules
         By the predicate of the head.
+    run
+        Where unified nulls made the evaluation start again: the run whose facts these are.
     """
 
     program: CheckedProgram
     known: Mapping[str, Known]
     rules: Mapping[str, tuple[Prepared, ...]]
     symbols: Symbols
+    run: int = 0
+    doubles: frozenset[tuple[str, int]] = frozenset()
+    """Positions of kind ANY of which no number is an integer."""
 
 
-def trace(program: CheckedProgram, facts: Facts, predicate: str, limits: Limits) -> Trace:
-    """Evaluate what a predicate depends on, and find all heights.
+class Runs:
+    """An evaluation with all its runs: the last one, and those that ended with unified nulls.
+
+    What a goal does not need is left out, unless nulls are made: they are to have the numbers that they have where
+    the outputs of the program are derived. Constraints are not enforced.
 
     Raises
     ------
     ProgramError, EvaluationError
         As `kgreason.engine.seminaive.evaluate`.
     """
-    facts = _kinded(program.restricted((*program.outputs, predicate)), facts)
-    program = program.restricted([predicate])
-    logging, prepared = prepare(program)
-    used = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}
-    goals = sorted({predicate, *used, *(r.head.predicate for r in logging.rules)})
-    goals = [g for g in goals if g in logging.arities or g in facts.tables]
-    result = evaluate(logging, facts, goals=goals, limits=limits).facts
-    levels = _Levels(program, facts, result, limits)
-    for stratum, rules in zip(program.strata, prepared, strict=True):
-        levels.stratum(stratum, rules)
-    by_head: dict[str, list[Prepared]] = {}
-    for rules in prepared:
-        for rule in rules:
-            by_head.setdefault(rule.rule.head.predicate, []).append(rule)
-    return Trace(program, levels.known, {p: tuple(r) for p, r in by_head.items()}, result.symbols)
+
+    def __init__(self, program: CheckedProgram, facts: Facts, predicate: str, limits: Limits) -> None:
+        whole = program.restricted((*program.outputs, predicate))
+        self.facts, self.doubles = _kinded(program, facts)
+        self.program = program.restricted([predicate])
+        self.limits = limits
+        self.merges = Merges()
+        inventive = any(makes_nulls(rule) for rule in self.program.rules)
+        scope = replace(whole if inventive else self.program, denials=())
+        logging, self.prepared = prepare(scope)
+        self.scope = scope
+        used = {a.predicate for r in scope.rules for a in (r.head, *r.positives, *r.negatives)}
+        goals = sorted({predicate, *used, *(r.head.predicate for r in logging.rules)})
+        goals = [g for g in goals if g in logging.arities or g in self.facts.tables]
+        merges = self.merges if inventive else None
+        self.result = evaluate(logging, self.facts, goals=goals, limits=limits, merges=merges).facts
+        self.last = len(self.merges.relations)
+        self.starts = [len(self.merges.links)] * (self.last + 1)
+        for number, link in reversed(list(enumerate(self.merges.links))):
+            self.starts[link.run] = number
+        self._roots: dict[int, Mapping[int, int]] = {}
+
+    def trace(self, run: int, predicates: Sequence[str]) -> Trace:
+        """Find the heights of all facts of a run that some predicates depend on."""
+        free = replace(self.scope, unifications=(), denials=(), wardedness=Wardedness())
+        needed = {p for s in free.restricted(predicates).strata for p in s.predicates}
+        strata = [
+            (s, r) for s, r in zip(self.scope.strata, self.prepared, strict=True) if s.predicates & needed
+        ]
+        program = replace(self.scope, strata=tuple(s for s, _ in strata))
+        levels = _Levels(program, self._rooted(run), self._results(run), self.limits, self.doubles)
+        by_head: dict[str, list[Prepared]] = {}
+        for stratum, rules in strata:
+            levels.stratum(stratum, rules)
+            for rule in rules:
+                by_head.setdefault(rule.rule.head.predicate, []).append(rule)
+        rules_by_head = {p: tuple(r) for p, r in by_head.items()}
+        return Trace(program, levels.known, rules_by_head, self.result.symbols, run, self.doubles)
+
+    def violations(self) -> list[str]:
+        """Notes on constraints that do not hold."""
+        result = []
+        for denial in self.program.denials:
+            count = self.result.count(denial.predicate)
+            if count:
+                rule, often = denial.rule, "once" if count == 1 else f"{count:,} times"
+                name = f'"{rule.label}" ' if rule.label else ""
+                where = f"{rule.span.file}:{rule.span.line}"
+                result.append(
+                    f"the constraint {name}({where}) is violated {often}: {' '.join(rule.text.split())}"
+                )
+        return result
+
+    def roots(self, run: int) -> Mapping[int, int]:
+        """What values had become when a run began; those that had not changed are left out."""
+        if run not in self._roots:
+            links = self.merges.roots[run]
+            found = self._roots[run] = dict[int, int]()
+            for code in links:
+                root = code
+                while root in links:
+                    root = links[root]
+                found[code] = root
+        return self._roots[run]
+
+    def became(self, value: Value, run: int) -> Value:
+        """What a value had become when a run began."""
+        roots, symbols = self.roots(run), self.result.symbols
+        if isinstance(value, tuple):
+            return tuple(self.became(v, run) for v in value)
+        if isinstance(value, frozenset):
+            return frozenset(self.became(v, run) for v in value)
+        if not isinstance(value, Null) or not symbols.known(value):
+            return value
+        code = symbols.intern(value)
+        return symbols.value(roots.get(code, code))
+
+    def rooted(self, table: Table, kinds: Sequence[Kind], run: int) -> Codes:
+        """Rows of a given table, coded by `kinds`, with what their values had become."""
+        symbols = self.facts.symbols
+        rows = np.empty((table.length, table.arity), dtype=np.int64)
+        for i, (column, kind, target) in enumerate(zip(table.columns, table.kinds, kinds, strict=True)):
+            codes = converted(column, kind, target, symbols)
+            if kind in NESTING and self.roots(run):
+                distinct, which = np.unique(codes, return_inverse=True)
+                values = [self.became(v, run) for v in symbols.values(distinct.tolist())]
+                new = np.array([symbols.intern(v) for v in values], dtype=np.int64)
+                codes = new[which].reshape(codes.shape) if len(new) else codes
+            rows[:, i] = codes
+        return rows
+
+    def _rooted(self, run: int) -> Facts:
+        if not self.roots(run):
+            return self.facts
+        tables = {
+            p: tabled(t.kinds, self.rooted(t, t.kinds, run)) for p, t in self.facts.tables.items() if t.length
+        }
+        return Facts({**self.facts.tables, **tables}, self.facts.symbols)
+
+    def _results(self, run: int) -> Facts:
+        if run == self.last:
+            return self.result
+        tables = dict(self.result.tables)
+        for predicate, relation in self.merges.relations[run].items():
+            if predicate in tables:
+                rows = relation.buffer[: relation.count]
+                tables[predicate] = tabled(tables[predicate].kinds, rows)
+        return Facts(tables, self.result.symbols)
 
 
-def _kinded(program: CheckedProgram, facts: Facts) -> Facts:
+def _kinded(program: CheckedProgram, facts: Facts) -> tuple[Facts, frozenset[tuple[str, int]]]:
     """The facts in columns of the kinds that they have where the whole program runs.
 
     A rule that the goal does not need may make doubles of integers; a division must give the same with and without it.
     """
-    positions = infer(program, facts).positions
+    inferred = infer(program, facts)
+    positions = inferred.positions
     tables = dict(facts.tables)
     for predicate, arity in program.arities.items():
         found = [positions.get((predicate, i)) for i in range(arity)]
@@ -96,15 +200,26 @@ def _kinded(program: CheckedProgram, facts: Facts) -> Facts:
                 converted(c, k, t, facts.symbols)
                 for c, k, t in zip(table.columns, table.kinds, kinds, strict=True)
             ]
+            for i, kind in enumerate(kinds):
+                if kind is Kind.ANY and (predicate, i) in inferred.double_positions:
+                    columns[i] = facts.symbols.doubled(columns[i])
             tables[predicate] = Table(kinds, tuple(columns), table.length)
-    return Facts(tables, facts.symbols)
+    return Facts(tables, facts.symbols), inferred.double_positions
 
 
 class _Levels:
     """Heights, stratum by stratum."""
 
-    def __init__(self, program: CheckedProgram, facts: Facts, result: Facts, limits: Limits) -> None:
+    def __init__(
+        self,
+        program: CheckedProgram,
+        facts: Facts,
+        result: Facts,
+        limits: Limits,
+        doubles: frozenset[tuple[str, int]],
+    ) -> None:
         self.program, self.facts, self.result, self.limits = program, facts, result, limits
+        self.doubles = doubles
         self.symbols = result.symbols
         self.known: dict[str, Known] = {}
         derived = program.heads
@@ -134,11 +249,22 @@ class _Levels:
                 _lower(known, heights, found, height + 1)
             given = self._given(head)
             _lower(known, heights, given, np.zeros(len(given), dtype=np.int64))
-            open_ = (
-                heights == np.iinfo(np.int64).max
-            )  # unions of what several rules give: no rule gives them alone
-            heights[open_] = heights[~open_].max(initial=0) + 1
+            self._unions(head, known, heights, rows.get(head, ()))
             self.known[head] = Known(table.kinds, known.rows, heights)
+
+    def _unions(
+        self, head: str, known: Known, heights: Heights, based: Sequence[tuple[Codes, Heights]]
+    ) -> None:
+        """Heights of unions of what several rules give, for no rule gives them alone: one above all their parts."""
+        open_ = np.flatnonzero(heights == np.iinfo(np.int64).max)
+        keyed = self.program.keyed.get(head)
+        for number in open_.tolist():
+            key = np.delete(known.rows[number], keyed.position) if keyed else known.rows[number]
+            tops = [0]
+            for rows, found in based:
+                own = np.delete(rows, keyed.position, axis=1) if keyed else rows
+                tops += found[(own == key).all(axis=1)].tolist()
+            heights[number] = max(tops) + 1
 
     def _given(self, predicate: str) -> Codes:
         """Given facts of a derived predicate, coded as its results."""
@@ -162,6 +288,10 @@ class _Levels:
                 for f in stated
             ]
             parts.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(kinds)))
+        for i, kind in enumerate(kinds):
+            if kind is Kind.ANY and (predicate, i) in self.doubles:
+                for part in parts:
+                    part[:, i] = self.symbols.doubled(part[:, i])
         if not parts:
             return np.empty((0, len(kinds)), dtype=np.int64)
         given = np.concatenate(parts)  # data and rule file may give the same fact

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +58,11 @@ def as_raw(obj: object, name: str) -> Raw:
     if hasattr(obj, "adjacency") and hasattr(obj, "edges"):
         return _from_edges(obj, name)
     if hasattr(obj, "iloc") and hasattr(obj, "columns"):
-        table = pa.Table.from_pandas(obj, preserve_index=False)
-        return _raw(name, [str(c) for c in table.column_names], table.columns)
+        return _from_frame(obj, name)
     if isinstance(obj, Mapping):
-        return _raw(name, [str(c) for c in obj], [_array(name, list(v), str(c)) for c, v in obj.items()])
-    if isinstance(obj, Iterable) and not isinstance(obj, (str, bytes)):
+        return _from_columns(obj, name)
+    scalar = isinstance(obj, np.ndarray) and not obj.ndim
+    if isinstance(obj, Iterable) and not isinstance(obj, (str, bytes)) and not scalar:
         return _from_rows(list(obj), name)
     raise DataError(
         name,
@@ -73,17 +75,84 @@ def _raw(name: str, names: Sequence[str], columns: Iterable[Column], *, named: b
     return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named, memory=True)
 
 
+def _from_frame(frame: Any, name: str) -> Raw:
+    import pyarrow as pa
+
+    names = [str(c) for c in frame.columns]
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        UnicodeEncodeError,
+        OverflowError,
+    ):
+        series = [frame.iloc[:, i] for i in range(len(names))]
+        cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
+        return _raw(name, names, [_array(name, c, n) for c, n in zip(cells, names, strict=True)])
+    return _raw(name, names, table.columns)
+
+
+def _from_columns(columns: Mapping[Any, Any], name: str) -> Raw:
+    for title, values in columns.items():
+        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+            what = f"a column is a list of values, not of type {type(values).__name__}"
+            raise DataError(name, what, column=str(title))
+    listed = {str(title): list(values) for title, values in columns.items()}
+    length = len(next(iter(listed.values()), ()))
+    for title, values in listed.items():
+        if len(values) != length:
+            what = f"{len(values)} values where the first column has {length}"
+            raise DataError(name, what, column=title)
+    return _raw(name, list(listed), [_array(name, values, title) for title, values in listed.items()])
+
+
+_FAMILIES: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((bool, np.bool_), "a truth value"),
+    ((int, float, np.number, Decimal), "a number"),
+    ((str,), "a string"),
+    ((date,), "a date"),
+    ((tuple, list), "a list"),
+    ((set, frozenset), "a set"),
+)
+"""Types of Python whose values may stand in one column, and what one of them is."""
+
+
+def _family(kind: type) -> str | None:
+    return next((words for kinds, words in _FAMILIES if issubclass(kind, kinds)), None)
+
+
+def _check_types(name: str, values: Sequence[object], column: str | None) -> None:
+    """Refuse values of different types: a file may mean text by them, a Python program did not."""
+    types = set(map(type, values))
+    families = {kind: family for kind in types if (family := _family(kind)) is not None}
+    if len(set(families.values())) < 2:
+        return
+    first = next(family for v in values if (family := families.get(type(v))))
+    row, value = next((i, v) for i, v in enumerate(values, 1) if families.get(type(v), first) != first)
+    raise DataError(
+        name,
+        f"row {row}: {reprlib.repr(value)} is {families[type(value)]} where the rows before have {first}",
+        column=column,
+        hint="a column has values of one type; str(...) makes strings of them",
+    )
+
+
 def _array(name: str, values: Sequence[object], column: str | None = None) -> Column:
     """Column of Python values; those that Arrow has one plain type for are not looked at one by one."""
     import pyarrow as pa
 
+    _check_types(name, values, column)
     try:
         found = pa.array(values)
         tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string)
         if any(test(found.type) for test in tests):
             return found
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        pass  # mixed types, or values that `arrow_column` names
+        pass  # integers beside doubles, or values that `arrow_column` names
+    except UnicodeEncodeError as error:
+        raise DataError(name, f"{error.object!a} is no Unicode text", column=column) from None
     try:
         return arrow_column(values)
     except CastError as error:

@@ -111,6 +111,7 @@ class _Cutter:
     def __init__(self, file: str, text: str) -> None:
         self._file, self._text = file, text
         self._last_line = 0
+        self._suspect: Token | None = None  # the first string that ends right before a word in another line
         self._begin()
 
     def _begin(self) -> None:
@@ -127,8 +128,10 @@ class _Cutter:
         if self._problem is not None:
             self._last_line = token.end_line or 0
             return
-        self.tokens.append(token)
         kind = token.type
+        if kind in ("TIMES", "DIVIDED") and self._after_slash(token):
+            self._problem = _foreign_comment(self.tokens[-1], token, self._file)
+        self.tokens.append(token)
         if kind in _OPENING:
             self._depth += 1
             if self._depth > DEPTH:
@@ -136,9 +139,16 @@ class _Cutter:
         elif kind in _CLOSING:
             self._depth -= 1
         elif kind in ("UNCLOSED", "ILLEGAL"):
-            self._problem = _lexical(token, self._file)
+            self._problem = _lexical(token, self._file, self._suspect)
+        elif kind == "STRING" and token.line != token.end_line and self._suspect is None:
+            if self._text[token.end_pos or 0 : (token.end_pos or 0) + 1].isalnum():
+                self._suspect = token
         elif len(self.tokens) > LENGTH:
             self._problem = _too_long(self.tokens[0], self._file)
+
+    def _after_slash(self, token: Token) -> bool:
+        last = self.tokens[-1] if self.tokens else None
+        return last is not None and last.type == "DIVIDED" and last.end_pos == token.start_pos
 
     def clause(self) -> Clause:
         tokens = self.tokens
@@ -185,8 +195,27 @@ def _split(arrow: Token) -> Iterable[Token]:
     )
 
 
-def _lexical(token: Token, file: str) -> Diagnostic:
+def _foreign_comment(first: Token, second: Token, file: str) -> Diagnostic:
+    return Diagnostic(
+        "E003",
+        f"`{first}{second}` has no meaning here",
+        span(first, second, file),
+        note="a comment begins with `%` and ends with its line",
+        hint="begin each line of the comment with `%`",
+    )
+
+
+def _lexical(token: Token, file: str, suspect: Token | None) -> Diagnostic:
     here = span(token, token, file)
+    if token.type == "UNCLOSED" and suspect is not None:
+        return Diagnostic(
+            "E002",
+            "this string is probably not closed in its line",
+            span(suspect, suspect, file),
+            note="a string runs from one double quote to the next, over several lines if need be",
+            hint='close it with `"` where it should end',
+            related=((here, "the last double quote of the file, which has no partner"),),
+        )
     if token.type == "UNCLOSED":
         return Diagnostic(
             "E002",
@@ -196,9 +225,10 @@ def _lexical(token: Token, file: str) -> Diagnostic:
             hint='end it with `"`',
         )
     shown = f"`{token}`" if token.isprintable() else f"U+{ord(token):04X}"
-    return Diagnostic(
-        "E003", f"the character {shown} has no meaning here", here, hint=_CHARACTERS.get(str(token))
-    )
+    hint = _CHARACTERS.get(str(token))
+    if suspect is not None and suspect.end_line == token.line:
+        hint = f'the string that begins in line {suspect.line} may lack its closing `"`'
+    return Diagnostic("E003", f"the character {shown} has no meaning here", here, hint=hint)
 
 
 def _unfinished(last: Token, file: str, text: str) -> Diagnostic | None:

@@ -12,6 +12,8 @@ from kgreason.lang.clauses import percentage, span, starts_line
 _TERMS = frozenset({"VAR", "INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER", "HASH", "LBRACE"})
 _OPERATORS = frozenset({"OR", "AND", "PLUS", "TIMES", "COMPARATOR"})
 _COMPARISONS = frozenset({"LESS", "GREATER", "COMPARATOR", "EQUAL", "IN", "NOT_IN"})
+_INFIX = _COMPARISONS | {"PLUS", "MINUS", "TIMES", "DIVIDED", "MODULO"}
+_THEN = frozenset({("MINUS", "GREATER"), ("EQUAL", "GREATER")})  # `->` and `=>`
 _OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
 _CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE"})
 _WORDS = {
@@ -81,6 +83,9 @@ def _hint(tokens: list[Token], position: int) -> str | None:
     before = tokens[position - 1] if position else None
     if before is not None and before.type == "STRING" and before.line != before.end_line:
         return f'the string that begins in line {before.line} may lack its closing `"`'
+    foreign = _foreign(tokens, position)
+    if foreign is not None:
+        return foreign
     if "LEFT" in token.type or (token.type == "ARROW" and any(t.type == "ARROW" for t in tokens[:position])):
         return "the clause above may lack its final `.`"
     if position and starts_line(tokens, position) and token.type in ("NAME", "ANNOTATION"):
@@ -101,6 +106,39 @@ def _hint(tokens: list[Token], position: int) -> str | None:
         return "remove the `,` before it"
     if token.type in ("END", "ARROW") and _open(tokens[:position]):
         return "a bracket is still open"
+    return None
+
+
+def _foreign(tokens: list[Token], position: int) -> str | None:
+    """Translate what other languages write."""
+    token = tokens[position]
+    before = tokens[position - 1] if position else None
+    after = tokens[position + 1] if position + 1 < len(tokens) else None
+    in_body = any(t.type == "ARROW" for t in tokens[:position])
+    if not in_body and after is not None and (token.type, after.type) in _THEN:
+        return "a rule is written `head :- body.`: what follows comes first"
+    if after is not None and (token.type, after.type) == ("TIMES", "DIVIDED"):
+        return "a comment begins with `%` and ends with its line"
+    if before is None:
+        return None
+    if (before.type, token.type) == ("EQUAL", "LESS"):
+        return "write `<=`"
+    if (before.type, token.type) == ("EQUAL", "GREATER"):
+        return "write `>=`"
+    if token.type == "NAME" and token == "is" and before.type == "VAR":
+        return f"write `{before} = ...`"
+    if before.type == "NAME" and before != "not" and token.type in _INFIX and in_body:
+        return f"variables begin with a capital letter: `{before[0].upper()}{before[1:]}`"
+    return None
+
+
+def graph_call(tokens: list[Token], position: int) -> Token | None:
+    """The name of the graph call, as ``#TC(own)``, inside of which a token stands."""
+    depth = 0
+    for i in range(position - 1, 0, -1):
+        depth += (tokens[i].type in _CLOSING) - (tokens[i].type in _OPENING)
+        if depth < 0 and tokens[i - 1].type == "HASH" and tokens[i - 1][1].isupper():
+            return tokens[i - 1]
     return None
 
 

@@ -123,6 +123,7 @@ LIBRARIES = frozenset({"math", "string", "date", "type", "collections", "nullMan
 """Prefixes under which Vadalog knows its functions: ``math:sqrt`` is ``sqrt``."""
 
 _users: dict[str, Signature] = {}
+_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 
 
 def signature(name: str, arguments: int) -> Signature | None:
@@ -186,6 +187,8 @@ def _register(given: F, name: str) -> F:
     if not _NAME.match(name) or name in BUILT_IN:
         why = "is a function of the language" if name in BUILT_IN else "is no name of a function"
         raise ValueError(f"{name!r} {why}; choose another with @function(name=...)")
+    if any(test(given) for test in _LATER):
+        raise TypeError(f"{name}: a function of rules gives its value at once: no async, no yield")
     hints = get_type_hints(given)
     parameters = list(inspect.signature(given).parameters.values())
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):

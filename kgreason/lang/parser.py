@@ -28,7 +28,7 @@ from kgreason.lang.ast import (
 )
 
 if TYPE_CHECKING:
-    from lark import Lark
+    from lark import Lark, Token
 
     from kgreason.lang.builder import Builder
     from kgreason.lang.clauses import Clause as Tokens
@@ -151,12 +151,20 @@ def _without_rule(label: Annotation) -> Diagnostic:
     )
 
 
+def _graph_call(name: Token, tokens: list[Token], builder: Builder) -> UnsupportedClause:
+    from kgreason.lang.clauses import span
+
+    start, end = tokens[0].start_pos, tokens[-1].end_pos
+    where = span(name, name, builder.file)
+    return UnsupportedClause(f"graph call {name}", builder.text[start:end], span=where)
+
+
 def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
     from lark import UnexpectedToken
 
     from kgreason.lang.clauses import DEPTH, span, too_deep
     from kgreason.lang.depth import deeper
-    from kgreason.lang.explain import sql, unexpected
+    from kgreason.lang.explain import graph_call, sql, unexpected
 
     if clause.problem is not None:
         builder.found.append(clause.problem)
@@ -175,6 +183,8 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
         try:
             state.feed_token(token)
         except UnexpectedToken:
+            if name := graph_call(tokens, i):
+                return [_graph_call(name, tokens, builder)]
             accepted = frozenset(state.accepts())  # type: ignore[no-untyped-call]
             builder.found.append(unexpected(tokens, i, accepted, builder.file, builder.text))
             return []

@@ -17,6 +17,7 @@ from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Value
+from kgreason.output.beforehand import no_graph
 from kgreason.output.target import Target
 
 _TYPES = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean"}
@@ -34,7 +35,7 @@ def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str]
     """
     table, file = facts.tables[predicate], str(target.path)
     if not table.arity:
-        raise DataError(file, f"{predicate} has no arguments, so it makes no graph")
+        raise no_graph(file, predicate)
     titles = ["weight", *names[3:]][: max(0, table.arity - 2)]
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(_HEAD)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,8 @@ from kgreason.errors import ReleaseError
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside `path`, renamed to it if the block ends well.
 
+    Of a link, what it leads to is replaced; a file that is there keeps its mode.
+
     Raises
     ------
     ReleaseError
@@ -21,10 +25,13 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     if not path.name or path.is_dir():
         raise ReleaseError(f"{path} is a folder", hint="name a file in it")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         yield temporary
-        temporary.replace(path)
+        if target.is_file():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
     except OSError as error:
         raise ReleaseError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:

@@ -100,14 +100,14 @@ class Target:
             If the format cannot be written.
         """
         if format not in FORMATS:
-            raise _no_format(str(folder), format)
+            raise no_format(str(folder), format)
         return cls(folder / f"{predicate}.{FORMATS[format]}", format)
 
 
 def _target(spec: SourceSpec) -> Target:
     format = spec.kind()
     if format not in FORMATS:
-        raise _no_format(spec.file, format)
+        raise no_format(spec.file, format)
     options = {name: value for name, value in normal(spec.options).items() if name != "format"}
     known = {name.lower(): name for name in _OPTIONS.get(format, ())}
     for name in options:
@@ -119,5 +119,6 @@ def _target(spec: SourceSpec) -> Target:
     return Target(spec.path, format, options, options.get("table"))
 
 
-def _no_format(file: str, format: str) -> DataError:
+def no_format(file: str, format: str) -> DataError:
+    """Build the error for a format that cannot be written."""
     return DataError(file, f"facts cannot be written as {format!r}", hint=f"one of {', '.join(FORMATS)}")

@@ -1,15 +1,18 @@
-"""Facts to files: each of them whole, in the format that its target says."""
+"""Facts to files, all or none of them, each in the format that its target says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
+from kgreason.output.beforehand import Plan, bound_targets, check_outputs, check_plan
 from kgreason.output.databases import write_duckdb, write_sqlite
 from kgreason.output.graphs import write_graphml
 from kgreason.output.names import column_names
@@ -50,24 +53,18 @@ def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[s
     DataError
         If the format has no place for a value, or needs a package that is not installed.
     """
-    table = facts.tables[predicate]
-    names = tuple(names or (f"c{i + 1}" for i in range(table.arity)))
-    if not table.arity and target.format not in ("graphml", "rdf"):
-        holds = Table((Kind.BOOL,), (np.array([table.length > 0], dtype=np.int64),), 1)
-        facts, names = Facts({predicate: holds}, facts.symbols), ("holds",)
-    try:
-        target.path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ReleaseError(f"{target.path.parent}: cannot be made: {error.strerror or error}") from error
-    if target.format in _TABLES:
-        _TABLES[target.format](facts, predicate, names, target)
-        return
-    with replacing(target.path) as temporary:
-        _FILES[target.format](temporary, facts, predicate, names, target)
+    _write(facts, [(predicate, target)], {predicate: names} if names else {})
 
 
-def write_targets(program: CheckedProgram, facts: Facts) -> tuple[tuple[str, Target], ...]:
-    """Write every output that has a ``@bind`` to where it says.
+def write_targets(
+    program: CheckedProgram, facts: Facts, read: Mapping[str, Any] | None = None
+) -> tuple[tuple[str, Target], ...]:
+    """Write every output that has a ``@bind`` to where it says; if one cannot be written, no file is changed.
+
+    Parameters
+    ----------
+    read
+        Sources of the run by predicate, as for `kgreason.api.reason`: none of them is written over.
 
     Returns
     -------
@@ -77,26 +74,29 @@ def write_targets(program: CheckedProgram, facts: Facts) -> tuple[tuple[str, Tar
     Raises
     ------
     ReleaseError, DataError
-        As `write_output`.
+        As `write_output`, or if a file would be replaced that is or may be meant to be read.
     """
-    targets = [
-        (bind.predicate, Target.of(bind)) for bind in program.targets if bind.predicate in facts.tables
-    ]
-    for predicate, target in targets:
-        names = column_names(program, predicate, facts.tables[predicate].arity)
-        write_output(facts, predicate, target, names)
-    return tuple(targets)
+    check_outputs(program, tuple(facts.tables), read=read)
+    plan = bound_targets(program, tuple(facts.tables))
+    _write(facts, plan, _names(program, facts))
+    return tuple(plan)
 
 
 def write_facts(
-    folder: Path, facts: Facts, format: str = "csv", program: CheckedProgram | None = None
+    folder: Path,
+    facts: Facts,
+    format: str = "csv",
+    program: CheckedProgram | None = None,
+    read: Mapping[str, Any] | None = None,
 ) -> tuple[tuple[str, Target], ...]:
-    """Write ``<predicate>.<extension>`` for every predicate; files are replaced one by one, each of them whole.
+    """Write ``<predicate>.<extension>`` for every predicate; if one cannot be written, no file is changed.
 
     Parameters
     ----------
     program
         Names the columns; without it they are ``c1, c2, ...``
+    read
+        As for `write_targets`.
 
     Returns
     -------
@@ -106,11 +106,43 @@ def write_facts(
     Raises
     ------
     ReleaseError, DataError
-        As `write_output`.
+        As `write_targets`.
     """
-    targets = [(predicate, Target.within(folder, predicate, format)) for predicate in facts.tables]
-    for predicate, target in targets:
-        arity = facts.tables[predicate].arity
-        names = None if program is None else column_names(program, predicate, arity)
-        write_output(facts, predicate, target, names)
-    return tuple(targets)
+    plan = [(predicate, Target.within(folder, predicate, format)) for predicate in facts.tables]
+    check_plan(plan, {p: table.arity for p, table in facts.tables.items()}, program, read)
+    _write(facts, plan, {} if program is None else _names(program, facts))
+    return tuple(plan)
+
+
+def _names(program: CheckedProgram, facts: Facts) -> dict[str, Sequence[str]]:
+    return {p: column_names(program, p, table.arity) for p, table in facts.tables.items()}
+
+
+def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
+    """Write all files beside their places, then the tables of databases, then rename the files."""
+    with ExitStack() as stack:
+        for predicate, target in sorted(plan, key=lambda p: p[1].format in _TABLES):
+            table = facts.tables[predicate]
+            whole = facts
+            columns = tuple(names.get(predicate) or (f"c{i + 1}" for i in range(table.arity)))
+            if not table.arity and target.format not in ("graphml", "rdf"):
+                whole, columns = _truth(facts, predicate), ("holds",)
+            _make_folder(target.path.parent)
+            if target.format in _TABLES:
+                _TABLES[target.format](whole, predicate, columns, target)
+            else:
+                temporary = stack.enter_context(replacing(target.path))
+                _FILES[target.format](temporary, whole, predicate, columns, target)
+
+
+def _truth(facts: Facts, predicate: str) -> Facts:
+    """Whether a predicate without arguments holds, as a table of one truth value."""
+    holds = np.array([facts.tables[predicate].length > 0], dtype=np.int64)
+    return Facts({predicate: Table((Kind.BOOL,), (holds,), 1)}, facts.symbols)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReleaseError(f"{folder}: cannot be made: {error.strerror or error}") from error

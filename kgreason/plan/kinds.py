@@ -48,8 +48,9 @@ def infer(program: CheckedProgram, facts: Facts) -> Kinds:
             kinds.meet((predicate, i), kind, "the data")
     for fact in program.facts:
         for i, term in enumerate(fact.terms):
-            if isinstance(term, Constant):
-                kinds.meet((fact.predicate, i), kind_of(term.value), f"fact {fact}.", fact.span)
+            position = (fact.predicate, i)
+            if isinstance(term, Constant) and kind_of(term.value) is not kinds.positions.get(position):
+                kinds.meet(position, kind_of(term.value), f"fact {fact}.", fact.span)
     for unification in program.unifications:  # whether two values agree is asked of values of any type
         for i in range(2):
             kinds.meet((unification.predicate, i), Kind.ANY, f"rule {unification.rule.text}")
@@ -66,13 +67,18 @@ def infer(program: CheckedProgram, facts: Facts) -> Kinds:
         raise ProgramError(tuple(found), program.sources or program.text)
     if Kind.ANY in kinds.positions.values():
         doubles = double_positions(program, facts)
+        kinds.double_positions = frozenset(doubles)
         kinds.doubles = {id(rule): double_variables(rule, doubles) for rule in program.rules}
     return kinds
 
 
 @dataclass
 class Kinds:
-    """The kinds found; a position or variable that no fact can reach has none."""
+    """The kinds found; a position or variable that no fact can reach has none.
+
+    `doubles` are the variables, by rule, and `double_positions` the positions of kind ANY, of which no number is an
+    integer.
+    """
 
     arities: Mapping[str, int]
     positions: dict[Position, Kind] = field(default_factory=dict)
@@ -81,6 +87,7 @@ class Kinds:
     clashes: list[Diagnostic] = field(default_factory=list)
     input_clashes: list[tuple[Position, Diagnostic]] = field(default_factory=list)
     doubles: dict[int, frozenset[str]] = field(default_factory=dict)
+    double_positions: frozenset[Position] = frozenset()
     changed: bool = False
 
     def meet(self, position: Position, kind: Kind, origin: str, span: Span | None = None) -> None:

@@ -210,7 +210,7 @@ class _Typing:
     def binary(self, node: Binary) -> Kind | None:
         left, right = self.of(node.left), self.of(node.right)
         if node.operator in MEMBERSHIP:
-            return self.member(node, right)
+            return self.member(node, left, right)
         if node.operator in LOGIC:
             if not {left, right} <= {Kind.BOOL, Kind.ANY, None}:
                 self.misfit(node, left, right)
@@ -232,11 +232,26 @@ class _Typing:
         self.misfit(node, left, right)
         return None
 
-    def member(self, node: Binary, right: Kind | None) -> Kind:
+    def member(self, node: Binary, left: Kind | None, right: Kind | None) -> Kind:
         if right is not None and right not in (*COLLECTIONS, Kind.ANY):
             what = f"{node.operator} takes a list or set, but {node.right} is {NAMES[right]}"
             self.complain("E502", node, what, SIGNATURE, "write [...] for a list, {...} for a set")
+        self.element(node, node.left, left, node.right)
         return Kind.BOOL
+
+    def element(self, node: Expression, part: Expression, kind: Kind | None, whole: Expression) -> None:
+        """Complain of a value that no element of a written list or set can equal."""
+        if isinstance(whole, Collection):
+            kinds = [self.of(e) for e in whole.elements]
+        elif isinstance(whole, Constant) and isinstance(whole.value, tuple | frozenset):
+            kinds = [kind_of(v) for v in whole.value]
+        else:
+            return
+        common = None if None in kinds else join_all(kinds)
+        if kind is not None and common is not None and join(kind, common) is None:
+            name = plain_name(node.function) if isinstance(node, Call) else str(getattr(node, "operator", ""))
+            what = f"{name} does not apply to {part}, {NAMES[kind]}, and {whole}, of which each is {NAMES[common]}"
+            self.complain("E503", node, what, ONE_TYPE, remedy(common, kind))
 
     def misfit(self, node: Binary, left: Kind | None, right: Kind | None) -> None:
         sides = [f"{n}, {NAMES[k]}" for n, k in ((node.left, left), (node.right, right)) if k is not None]
@@ -276,6 +291,7 @@ class _Typing:
     def contains(self, node: Call, kinds: Sequence[Kind | None]) -> None:
         whole, part = kinds
         if whole in (None, Kind.ANY, *COLLECTIONS):
+            self.element(node, node.arguments[1], part, node.arguments[0])
             return
         if whole is not Kind.STRING or part not in (None, Kind.ANY, Kind.STRING):
             sides = ", and ".join(

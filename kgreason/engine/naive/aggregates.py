@@ -90,6 +90,16 @@ def _rounded(exact: Fraction | int) -> float:
         return math.inf
 
 
+def _mean(values: list[Any]) -> float:
+    total = _exact_sum(values)
+    return total / len(values) if math.isfinite(total) else float(sum(map(Fraction, values)) / len(values))
+
+
+def _median(values: list[Any]) -> float:
+    middle = float(statistics.median(values))
+    return middle if math.isfinite(middle) else float(statistics.median(map(Fraction, values)))
+
+
 def _has_double(values: list[Any]) -> bool:
     return any(isinstance(v, float) for v in values)
 
@@ -106,8 +116,8 @@ TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
     "count": len,
     "min": lambda values: _extreme(values, min),
     "max": lambda values: _extreme(values, max),
-    "avg": lambda values: _exact_sum(values) / len(values),
-    "median": lambda values: float(statistics.median(values)),
+    "avg": lambda values: _mean(values),
+    "median": lambda values: _median(values),
     "set": lambda values: to_set([v for part in values for v in part]),
     "list": lambda values: tuple(sorted(values, key=rank)),
     "union": lambda values: to_set([v for part in values for v in part]),

@@ -10,9 +10,9 @@ from kgreason.engine.naive.aggregates import aggregate
 from kgreason.engine.naive.doubles import double_variables
 from kgreason.engine.naive.expressions import Binding, Scene, TooDeep, error, evaluate
 from kgreason.engine.naive.nulls import Nulls
-from kgreason.engine.naive.values import compare, key, to_double, to_set
+from kgreason.engine.naive.values import Fault, compare, key, keys, to_double, to_set, type_of
 from kgreason.lang.ast import Variable
-from kgreason.lang.values import Value
+from kgreason.lang.values import Value, source
 
 Row = tuple[Value, ...]
 
@@ -32,11 +32,17 @@ class Database:
         return self.relations.get(predicate, {}).values()
 
     def insert(self, predicate: str, row: Row) -> bool:
-        """Add a fact; tell whether anything changed."""
+        """Add a fact; tell whether anything changed.
+
+        Raises
+        ------
+        Fault
+            If it has the key of another fact, and their values do not compare or have no union.
+        """
         row = tuple(to_double(v) if (predicate, i) in self.doubles else v for i, v in enumerate(row))
         relation = self.relations.setdefault(predicate, {})
         keyed = self.program.keyed.get(predicate)
-        at = key(row if keyed is None else row[: keyed.position] + row[keyed.position + 1 :])
+        at = keys(row if keyed is None else row[: keyed.position] + row[keyed.position + 1 :])
         old = relation.get(at)
         if old is None or keyed is None:
             relation.setdefault(at, row)
@@ -55,9 +61,11 @@ class Database:
 
 def _better(old: Value, new: Value, keyed: Keyed) -> Value:
     if keyed.keep == "union":
-        assert isinstance(old, frozenset)
-        assert isinstance(new, frozenset)
-        return to_set([*old, *new])
+        parts = [v if isinstance(v, frozenset) else frozenset({v}) for v in (old, new)]
+        return to_set([*parts[0], *parts[1]])
+    types = {type_of(old), type_of(new)}
+    if key(old) != key(new) and (len(types) > 1 or types & {"null", "list", "set"}):
+        raise Fault(f"{source(old)} and {source(new)} do not compare")
     return new if compare(">" if keyed.keep == "greatest" else "<", new, old) else old
 
 

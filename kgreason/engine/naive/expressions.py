@@ -14,6 +14,7 @@ from kgreason.engine.naive.values import (
     arithmetic,
     checked,
     compare,
+    deep,
     member,
     to_double,
     to_set,
@@ -90,6 +91,7 @@ def _value(node: Expression, binding: Binding, scene: Scene) -> Any:
             return binding[node.name]
         case Collection(kind, elements):
             values = [_value(e, binding, scene) for e in elements]
+            deep(values)
             return tuple(values) if kind == "list" else to_set(values)
         case Skolem(function, arguments):
             null = scene.invent("#" + function, tuple(_value(a, binding, scene) for a in arguments))

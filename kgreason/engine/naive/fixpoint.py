@@ -9,7 +9,7 @@ from kgreason.analysis.checked import CheckedProgram, CheckedRule, Denial, Strat
 from kgreason.engine.naive.body import Database, Row, consequences
 from kgreason.engine.naive.doubles import double_positions
 from kgreason.engine.naive.nulls import Nulls, frozen
-from kgreason.engine.naive.values import key
+from kgreason.engine.naive.values import Fault, key
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant
 from kgreason.lang.values import Value, source
@@ -66,7 +66,7 @@ def evaluate(
         for predicate in {*program.arities, *rows}:
             database.relations[predicate] = {}
         for predicate, row in given:
-            database.insert(predicate, tuple(map(nulls.canonical, row)))
+            _insert(database, predicate, tuple(map(nulls.canonical, row)))
         if _run(program, database, rounds):
             return {p: set(table.values()) for p, table in database.relations.items()}
 
@@ -89,7 +89,7 @@ def _fixpoint(stratum: Stratum, database: Database, rounds: int) -> None:
     changed: list[tuple[CheckedRule, Row]] = []
     for _ in range(rounds + 1):
         derived = [(rule, row) for rule in stratum.rules for row in consequences(rule, stratum, database)]
-        changed = [(rule, row) for rule, row in derived if database.insert(rule.head.predicate, row)]
+        changed = [(rule, row) for rule, row in derived if _insert(database, rule.head.predicate, row, rule)]
         if not changed:
             return
     rule, row = changed[0]
@@ -99,6 +99,14 @@ def _fixpoint(stratum: Stratum, database: Database, rounds: int) -> None:
         rule.span,
         "bound the values that grow in the recursion",
     )
+
+
+def _insert(database: Database, predicate: str, row: Row, rule: CheckedRule | None = None) -> bool:
+    try:
+        return database.insert(predicate, row)
+    except Fault as fault:
+        text, span = (rule.text, rule.span) if rule else (None, None)
+        raise EvaluationError(f"{fault}, in {predicate}({_written(row)})", text, span) from None
 
 
 def _merge(unification: Unification, database: Database) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from kgreason.engine.naive.values import Fault, checked, compare, member, type_of
+from kgreason.engine.naive.values import Fault, canonical, checked, compare, member, type_of
 from kgreason.lang.functions import Signature, plain_name, signature
 from kgreason.lang.values import Null, Value, date_text, source
 
@@ -72,6 +72,8 @@ def _user(name: str, described: Signature, values: list[Value]) -> Value:
     if type_of(result) == "null" and not isinstance(result, Null):
         raise Fault(f"{name} gives no value of the language: {result!r}")
     _check_type(f"the result of {name}", described.result, result)
+    if described.result == "any":
+        result = canonical(result)
     return checked(result)
 
 
@@ -175,10 +177,10 @@ def _defined(function: Callable[..., float]) -> Callable[..., float]:
 
 
 def _round(value: float, digits: int | None = None) -> int | float:
-    """Half away from zero, of the shortest decimal that stands for the double."""
-    exact = Decimal(repr(value))
+    """Half away from zero; to some digits, of the shortest decimal that stands for the double."""
     if digits is None:
-        return int(exact.to_integral_value(ROUND_HALF_UP))
+        return int(Decimal(value).to_integral_value(ROUND_HALF_UP))
+    exact = Decimal(repr(value))
     if digits > 400:
         return float(value)
     return float(exact.quantize(Decimal((0, (1,), -digits)), ROUND_HALF_UP)) if digits > -400 else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from kgreason.engine.naive.values import key
+from kgreason.engine.naive.values import canonical, key, keys
 from kgreason.lang.values import Null, Value
 
 
@@ -39,7 +39,7 @@ class Nulls:
         """The null of a function for some arguments, or what it is equal to; `None` if it is nested too deep."""
         if self.nesting(function, arguments) >= self.depth:
             return None
-        name = (function, key(arguments))
+        name = (function, keys(arguments))
         if name not in self.known:
             self.known[name] = null = Null(self.next)
             self.origins[null] = (function, arguments)
@@ -67,7 +67,7 @@ class Nulls:
 
     def merge(self, a: Value, b: Value) -> bool:
         """Make two values equal; tell whether that is possible: two constants are not."""
-        a, b = self.canonical(a), self.canonical(b)
+        a, b = canonical(self.canonical(a)), canonical(self.canonical(b))
         if key(a) == key(b):
             return True
         if isinstance(a, Null) and (not isinstance(b, Null) or b.number < a.number):

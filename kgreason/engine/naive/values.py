@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from kgreason.lang.values import Null, Value
+from kgreason.lang.values import Null, Value, identity, source
 
 ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -30,20 +30,25 @@ class Fault(Exception):
 
 
 def key(value: Value) -> Hashable:
-    """Key that is equal for the same value: 1 and 1.0 are one, 1 and ``#T`` are not.
+    """Key that is equal for the same value: 1 and 1.0 are one, 1 and ``#T`` are not, nor are [1] and [1.0].
 
     Examples
     --------
     >>> key(1) == key(1.0), key(1) == key(True), key((1, "a")) == key((1.0, "a"))
-    (True, False, True)
+    (True, False, False)
     """
-    if isinstance(value, bool):
-        return ("boolean", value)
-    if isinstance(value, tuple):
-        return ("list", *map(key, value))
-    if isinstance(value, frozenset):
-        return ("set", frozenset(map(key, value)))
-    return value
+    return identity(value) if isinstance(value, bool | tuple | frozenset) else value
+
+
+def keys(values: Iterable[Value]) -> Hashable:
+    """Keys of some values, such as those of a row."""
+    return tuple(map(key, values))
+
+
+def canonical(value: Value) -> Value:
+    """The integer that equals a double, where there is one."""
+    fits = isinstance(value, float) and value.is_integer() and -(2**63) <= value < 2**63
+    return int(value) if fits else value  # type: ignore[arg-type]
 
 
 def type_of(value: Value) -> str:
@@ -75,7 +80,7 @@ def rank(value: Value) -> tuple[Any, ...]:
         return (name, [rank(v) for v in value])
     if isinstance(value, frozenset):
         return (name, sorted(rank(v) for v in value))
-    return (name, value)
+    return (name, value, isinstance(value, float))
 
 
 def compare(name: str, a: Value, b: Value) -> bool:
@@ -107,7 +112,15 @@ def member(element: Value, values: Value) -> bool:
     """
     if not isinstance(values, tuple | frozenset):
         raise Fault(f"a {type_of(values)} has no elements")
-    return key(element) in set(map(key, values))
+    if type_of(element) != "number":
+        return any(key(element) == key(v) for v in values)
+    numbers = [v for v in values if type_of(v) == "number"]
+    return any(_same_number(element, v) for v in numbers)
+
+
+def _same_number(a: Value, b: Value) -> bool:
+    """An integer meets a double as a double."""
+    return to_double(a) == to_double(b) if isinstance(a, float) or isinstance(b, float) else a == b
 
 
 def arithmetic(name: str, a: Value, b: Value) -> Value:
@@ -163,4 +176,14 @@ def to_set(values: Iterable[Value]) -> frozenset[Value]:
         raise Fault("booleans and numbers in one set")
     if any(isinstance(v, float) for v in found):
         found = [to_double(v) for v in found]
-    return frozenset(found)
+    deep(found)
+    return frozenset(sorted(found, key=source))  # of (1,) and (1.0,), equal in Python, the first stays
+
+
+def deep(values: Iterable[Value], level: int = 100) -> None:
+    """Refuse elements of a list or set that are nested too deep."""
+    for value in values:
+        if isinstance(value, tuple | frozenset):
+            if level == 1:
+                raise Fault("a list or set is nested too deep")
+            deep(value, level - 1)

@@ -13,7 +13,7 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.graph.io.dates import dates, is_temporal
 from kgreason.graph.io.raw import Column
-from kgreason.graph.io.values import EXPECTED, CastError, Objects, checked, is_text
+from kgreason.graph.io.values import EXPECTED, CastError, Objects, Unfit, checked, is_text
 from kgreason.graph.io.values import text as text_of
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
@@ -37,6 +37,8 @@ def plain(column: Column) -> Column:
     """
     import pyarrow as pa
 
+    if isinstance(column, Unfit):
+        raise column.error
     if isinstance(column, Objects):
         return column
     kind = column.type
@@ -129,9 +131,9 @@ def infer(column: Column, decimal: str = ".") -> Kind:
         if pa.types.is_boolean(column.type):
             return Kind.BOOL
         return Kind.INT if pa.types.is_integer(column.type) else Kind.DOUBLE
-    if _fits(column, INTEGER).all():
+    if fits(column, INTEGER).all():
         return Kind.INT
-    if _fits(column, COMMA_PLAUSIBLE if decimal == "," else PLAUSIBLE).all():
+    if fits(column, COMMA_PLAUSIBLE if decimal == "," else PLAUSIBLE).all():
         return Kind.DOUBLE
     return Kind.STRING
 
@@ -173,10 +175,10 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
     if is_text(column):
         text = pc.ascii_trim_whitespace(column)
         if decimal == ",":
-            _refuse(column, _fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
+            _refuse(column, fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
             text = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
         else:
-            _refuse(column, _fits(text, NUMBER), "a number, as in 0.25 or 25%")
+            _refuse(column, fits(text, NUMBER), "a number, as in 0.25 or 25%")
         share = pc.ends_with(text, "%")
         if percent or pc.any(share).as_py():
             shifted = _shifted(pc.ascii_trim(text, " \t%"))
@@ -209,12 +211,12 @@ def _integers(column: Column) -> Codes:
 
     if is_text(column):
         text = pc.ascii_ltrim(pc.ascii_trim_whitespace(column), "+")
-        _refuse(column, _fits(text, r"^-?[0-9]+$"), "an integer")
+        _refuse(column, fits(text, r"^-?[0-9]+$"), "an integer")
         small = pc.less_equal(pc.utf8_length(text), 18)
         if pc.all(small).as_py():
             return _array(text.cast(pa.int64()))
-        fits = np.array([-(2**63) <= int(t) < 2**63 for t in text.to_pylist()])
-        _refuse(column, fits, "an integer of 64 bits", "map the column as string or double")
+        good = np.array([-(2**63) <= int(t) < 2**63 for t in text.to_pylist()])
+        _refuse(column, good, "an integer of 64 bits", "map the column as string or double")
         return np.array([int(t) for t in text.to_pylist()], dtype=np.int64)
     if pa.types.is_integer(column.type):
         return _array(column).astype(np.int64)
@@ -253,20 +255,21 @@ def _texts(column: Column) -> Column:
     return column.cast(pa.large_string())
 
 
-def _fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
+def fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
+    """Mark the texts that match a pattern, blanks around them aside."""
     import pyarrow.compute as pc
 
     return _mask(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
 
 
-def _refuse(column: Column, fits: npt.NDArray[np.bool_], expected: str, hint: str | None = None) -> None:
-    if fits.all():
+def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: str | None = None) -> None:
+    if good.all():
         return
-    row = int(np.argmin(fits))
+    row = int(np.argmin(good))
     value = str(column[row].as_py())
     if hint is None and "," in value and re.match(COMMA_NUMBER, value.strip()):
         hint = DECIMAL_COMMA
-    raise CastError(row, value, expected, hint)
+    raise CastError(row, value, expected, hint, int(np.count_nonzero(~good)))
 
 
 def _mask(column: Column) -> npt.NDArray[np.bool_]:

@@ -17,10 +17,6 @@ from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block, whole_li
 _SAMPLE = 200
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
-_TITLES = frozenset(
-    {"source", "target", "from", "to", "src", "dst", "weight", "share", "percent"}
-    | {"owner", "owned", "company", "id", "name", "node", "label", "value"}
-)
 
 
 def read_csv(path: Path, options: Options) -> Raw:
@@ -140,7 +136,7 @@ def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[
         return True, False
     titles = len(set(first)) == len(first) and all(_TITLE.fullmatch(cell.strip()) for cell in first)
     if not rest:
-        return titles and any(cell.strip().lower() in _TITLES for cell in first), True
+        return titles, True  # a table that has no rows yet
     values = {cell for record in rest for cell in record}
     return titles and not values & set(first), True
 

@@ -10,7 +10,7 @@ from typing import Any
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.sql import extra, located, no_table, only, quoted, refused
+from kgreason.graph.io.sql import ONLY_READS, extra, located, no_table, only, quoted, refused
 
 
 def read_duckdb(path: Path, options: Options, query: str | None = None) -> Raw:
@@ -33,9 +33,10 @@ def read_duckdb(path: Path, options: Options, query: str | None = None) -> Raw:
         if query is None:
             query = f"SELECT * FROM {_named(file, table or only(file, tables), tables)}"
         try:
+            statements = connection.extract_statements(query)
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise refused(file, query, ONLY_READS, tables)
             result = connection.sql(query)
-            if result is None:
-                raise refused(file, query, "it gives no rows; write a SELECT", tables)
             found = result.to_arrow_table() if hasattr(result, "to_arrow_table") else result.arrow()
         except duckdb.Error as error:
             raise refused(file, query, _first(error), tables) from error

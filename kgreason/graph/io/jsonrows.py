@@ -12,7 +12,7 @@ from typing import Any
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, decoded, open_bytes, read_block
-from kgreason.graph.io.values import CastError, arrow_column
+from kgreason.graph.io.values import CastError, Unfit, arrow_column
 
 _BLANK = re.compile(r"\s*")
 
@@ -128,7 +128,7 @@ def _by_key(rows: list[Any], blank: Raw) -> tuple[tuple[str, ...], list[Column]]
             raise blank.error(number, f"{_shown(row)} where the first row is an object")
         flat.append(_flat(row) if any(isinstance(v, dict) for v in row.values()) else row)
     names = list(dict.fromkeys(key for row in flat for key in row))
-    return tuple(names), [_column([row.get(name) for row in flat], name, blank) for name in names]
+    return tuple(names), [_column([row.get(name) for row in flat]) for name in names]
 
 
 def _flat(row: dict[str, Any], before: str = "") -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _by_place(rows: list[Any], blank: Raw) -> tuple[tuple[str, ...], list[Column
             raise blank.error(number, f"{_shown(row)} where the first row has {width} values")
     names = tuple(f"column{i + 1}" for i in range(width))
     columns = [list(c) for c in zip(*listed, strict=True)]
-    return names, [_column(c, name, blank) for c, name in zip(columns, names, strict=True)]
+    return names, [_column(c) for c in columns]
 
 
 def _shown(row: object) -> str:
@@ -157,9 +157,8 @@ def _shown(row: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _column(values: Sequence[object], name: str, blank: Raw) -> Column:
+def _column(values: Sequence[object]) -> Column:
     try:
         return arrow_column(values)
     except CastError as error:
-        message = f"{error.value} is not {error.expected}"
-        raise blank.error(error.row, message, name, error.hint) from error
+        return Unfit(len(values), error)

@@ -16,6 +16,7 @@ from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError
 from kgreason.graph.distinct import first_rows
 from kgreason.graph.interchange import as_raw
+from kgreason.graph.io.almost import almost_numbers
 from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.options import normal
@@ -110,7 +111,7 @@ class Loader:
             fit = _graph_shape(shape) if raw.graph else shape
             fit = fit if mapped else replace(fit, columns=(None,) * fit.arity)
             table = select(raw, fit, options)
-            self._tell(table)
+            self._tell(table, almost_numbers(table, fit))
             shape = replace(shape, kinds=_fractional(fit, options).kinds)
             tables.append((table, options))
         selected = [t for t, _ in tables]
@@ -137,11 +138,11 @@ class Loader:
     def _read(self, predicate: str, source: object, options: Options) -> Raw:
         if not isinstance(source, SourceSpec):
             return as_raw(source, f"<{predicate}>")
-        self.progress.step(f"Reading {source.path.name}")
+        self.progress.step(f"Reading {_title(predicate, source)}")
         return read_table(source, options)
 
-    def _tell(self, table: Selected) -> None:
-        for note in (*table.raw.notes, *table.notes):
+    def _tell(self, table: Selected, more: Sequence[str]) -> None:
+        for note in (*table.raw.notes, *table.notes, *more):
             self.progress.note(note)
         if not len(table.raw):
             self.progress.note(f"{table.raw.file}: no rows")
@@ -295,6 +296,14 @@ def _queried(query: Query) -> SourceSpec:
     """Source of a ``@qbind``; without a database the files in the query are relative to the rule file."""
     path = Path(query.path) if query.path else Path(query.span.file).parent
     return SourceSpec(path, query.source, query.options, query.query)
+
+
+def _title(predicate: str, source: SourceSpec) -> str:
+    """Name a source for the progress; the place of a query over files is only a folder."""
+    if source.query is None:
+        return source.path.name
+    asked = "files" if source.path.is_dir() else source.path.name
+    return f"{predicate} by a query of {asked}"
 
 
 def _graph_shape(shape: Shape) -> Shape:

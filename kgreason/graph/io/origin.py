@@ -16,6 +16,9 @@ from kgreason.graph.io.raw import Raw
 from kgreason.lang.values import Value
 from kgreason.progress import SILENT
 
+SCANS = 100
+"""Facts of a predicate that are looked for row by row; for more of them there is an index."""
+
 Lookup = Callable[[str, tuple[Value, ...]], str | None]
 
 
@@ -87,12 +90,16 @@ class _Table:
     parts: tuple[Rows, ...]
     symbols: Symbols
     places: dict[bytes, tuple[int, int]] | None = None
+    asked: int = 0
     lines: dict[int, int | None] = field(default_factory=dict)
 
     def find(self, values: tuple[Value, ...]) -> str | None:
         codes = [_code(v, k, self.symbols) for v, k in zip(values, self.kinds, strict=True)]
         if None in codes or not codes:
             return None
+        self.asked += 1
+        if self.asked <= SCANS:
+            return self._scan(codes)
         if self.places is None:
             self.places = {}
             for number, part in reversed(list(enumerate(self.parts))):
@@ -100,6 +107,14 @@ class _Table:
                     self.places[key] = (number, row)
         place = self.places.get(np.array(codes, dtype=np.int64).tobytes())
         return None if place is None else self._where(*place)
+
+    def _scan(self, codes: Sequence[int | None]) -> str | None:
+        """Look at all rows: quicker than an index for a few facts."""
+        for number, part in enumerate(self.parts):
+            same = np.logical_and.reduce([c == v for c, v in zip(part.columns, codes, strict=True)])
+            if same.any():
+                return self._where(number, int(np.argmax(same)))
+        return None
 
     def end(self, vertex: Value) -> str | None:
         """The first row that has the vertex at one of its first two places."""

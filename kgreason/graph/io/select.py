@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,10 +12,13 @@ import numpy.typing as npt
 
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import missing, plain
+from kgreason.graph.io.cast import infer, missing, plain
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.values import CastError, is_text
+from kgreason.graph.io.values import CastError, Unfit, is_text
+
+_WEIGHT = re.compile("share|weight|percent|stake|amount|value|ratio", re.I)
+_SHOWN = 1000  # rows that a guess looks at
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,10 @@ def _plain(raw: Raw, position: int) -> Column:
         return plain(raw.columns[position])
     except CastError as error:
         message = f"{error.value} is not {error.expected}"
-        raise raw.error(error.row, message, raw.names[position], error.hint) from error
+        hint = error.hint
+        if isinstance(raw.columns[position], Unfit) and hint is None:
+            hint = f"columns=a,b takes other columns; the file has {', '.join(raw.names[:20])}"
+        raise raw.error(error.row, message, raw.names[position], hint) from error
 
 
 def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], tuple[str, ...]]:
@@ -187,14 +194,42 @@ def _choice(raw: Raw, shape: Shape) -> str:
         rows = f"give rows of {shape.arity} value{'s' * (shape.arity != 1)}"
         return f"choose them, for instance df[[{chosen}]]" if raw.named else rows
     names = raw.names if raw.named else tuple(str(i + 1) for i in range(len(raw.names)))
-    return f"choose them, for instance columns={','.join(names[: shape.arity])}"
+    return f"choose them, for instance columns={','.join(names[i] for i in _likely(raw, shape))}"
+
+
+def _likely(raw: Raw, shape: Shape) -> Sequence[int]:
+    """Columns that a predicate may mean: of three, the last is a number as a rule."""
+    if shape.arity != 3:
+        return range(shape.arity)
+    kinds = [_shown_kind(column) for column in raw.columns]
+    numbers = [i for i, kind in enumerate(kinds) if kind in (Kind.INT, Kind.DOUBLE)]
+    named = [i for i in numbers if _WEIGHT.search(raw.names[i])]
+    doubles = [i for i in numbers if kinds[i] is Kind.DOUBLE]
+    weight = next(iter((*named, *doubles, *(i for i in numbers if i > 1))), 2)
+    names = [i for i, kind in enumerate(kinds) if kind is Kind.STRING and i != weight]
+    ends = (*names, *(i for i in range(len(kinds)) if i not in names and i != weight))[:2]
+    return (*ends, weight)
+
+
+def _shown_kind(column: Column) -> Kind | None:
+    """Kind that the first values of a column show."""
+    try:
+        values = plain(column[:_SHOWN])
+    except CastError:
+        return None
+    empty = missing(values)
+    if empty.all():
+        return None
+    import pyarrow as pa
+
+    return infer(values.filter(pa.array(~empty)))
 
 
 def _delimiter_hint(raw: Raw) -> str | None:
     """Say that all fields stand in one column, if the only one looks so."""
     if raw.memory or len(raw.names) != 1:
         return None
-    first = raw.columns[0][0].as_py() if len(raw) else ""
+    first = raw.columns[0][0].as_py() if len(raw) and not raw.typed else ""
     return other_delimiter(f"{raw.names[0]}{first}")
 
 

@@ -10,6 +10,8 @@ from types import ModuleType
 
 from kgreason.errors import DataError
 
+ONLY_READS = "it does not read rows and nothing else; write one SELECT"
+
 
 def located(path: Path, table: str | None) -> tuple[Path, str | None]:
     """Tell the database file and the table.

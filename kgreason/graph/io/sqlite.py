@@ -15,7 +15,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.dates import DATE
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.sql import located, no_table, only, quoted, refused
+from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
 from kgreason.graph.io.values import CastError, arrow_column
 
 
@@ -57,16 +57,32 @@ def _table(connection: sqlite3.Connection, file: Path, table: str, tables: Seque
 
 
 def _query(connection: sqlite3.Connection, file: Path, query: str, tables: Sequence[str]) -> Raw:
+    refusals: list[int] = []
+
+    def authorize(action: int, *_: object) -> int:
+        """Refuse ATTACH, and VACUUM INTO which uses it: both make files, even where the database is read-only."""
+        if action == sqlite3.SQLITE_ATTACH:
+            refusals.append(action)
+            return sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK
+
+    connection.set_authorizer(authorize)
     try:
         return _fetched(connection, file, query, ())
-    except (sqlite3.OperationalError, sqlite3.ProgrammingError, sqlite3.Warning) as error:
+    except sqlite3.DatabaseError as error:
+        if refusals:
+            raise refused(file, query, ONLY_READS, tables) from error
+        if not isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
+            raise
+        raise refused(file, query, str(error), tables) from error
+    except sqlite3.Warning as error:  # of several statements, in earlier versions of Python
         raise refused(file, query, str(error), tables) from error
 
 
 def _fetched(connection: sqlite3.Connection, file: Path, query: str, declared: Sequence[str]) -> Raw:
     cursor = connection.execute(query)
     if cursor.description is None:
-        raise sqlite3.ProgrammingError("it gives no rows; write a SELECT")
+        raise sqlite3.ProgrammingError(ONLY_READS)
     names = tuple(d[0] for d in cursor.description)
     rows = cursor.fetchall()
     raw = Raw(str(file), names, (), lambda _: None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from kgreason.graph.io.lists import collections
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.select import Selected, Shape
 from kgreason.graph.io.values import CastError, is_text
+
+_MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")  # stands for a missing value
 
 Fresh = Callable[[int], Codes]
 """Codes of so many labelled nulls that nothing else has."""
@@ -38,6 +41,8 @@ def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
 
 def _seen(table: Selected, position: int) -> Kind | None:
     """Kind that the values of a column show; `None` if there are none."""
+    if not table.columns:  # an empty file has not even columns
+        return None
     column = table.present(position)
     if not len(column):
         return None
@@ -86,7 +91,7 @@ def typed(
         try:
             columns[position] = _coded(table, position, kind, shape, symbols)
         except CastError as error:
-            raise _misfit(table, position, error) from error
+            raise _misfit(table, shape, position, error) from error
     texts = [position for position, kind in enumerate(kinds) if kind is Kind.STRING]
     if texts:
         codes = strings([table.present(position) for position in texts], symbols)
@@ -112,11 +117,23 @@ def interned(values: Sequence[Any], symbols: Symbols) -> Codes:
     return np.fromiter((symbols.intern(v) for v in values), dtype=np.int64, count=len(values))
 
 
-def _misfit(table: Selected, position: int, error: CastError) -> Exception:
+def _misfit(table: Selected, shape: Shape, position: int, error: CastError) -> Exception:
     row = int(table.rows[table.place(position, error.row)])
     name = table.names[position]
-    hint = _cast_hint(error, table.raw, row, name)
-    return table.raw.error(row, f"{error.value!r} is not {error.expected}", name, hint)
+    hint = _cast_hint(error, table.raw, row, name) or _mark_hint(error, table, weight=shape.edge)
+    several = f" ({error.count:,} such cells)" if error.count > 1 else ""
+    return table.raw.error(row, f"{error.value!r} is not {error.expected}{several}", name, hint)
+
+
+def _mark_hint(error: CastError, table: Selected, *, weight: bool) -> str | None:
+    """Ask whether a word among other values stands for a missing one."""
+    mark = error.value.strip()
+    few = 2 * error.count <= len(table.rows)
+    if table.raw.memory or table.raw.typed or not few or not _MARK.fullmatch(mark):
+        return None
+    if weight:
+        return f"if it stands for a missing value, nullString={mark} and missing=skip leave such rows out"
+    return f"if it stands for a missing value, say nullString={mark}"
 
 
 def _cast_hint(error: CastError, raw: Raw, row: int, column: str) -> str | None:

@@ -29,12 +29,13 @@ EXPECTED = {
 
 @dataclass
 class CastError(Exception):
-    """The first value of a column that does not fit."""
+    """The first value of a column that does not fit, and how many do not."""
 
     row: int
     value: str
     expected: str
     hint: str | None = None
+    count: int = 1
 
 
 class Objects(Sequence[Any]):
@@ -63,6 +64,20 @@ class Objects(Sequence[Any]):
     def missing(self) -> npt.NDArray[np.bool_]:
         """Rows without a value, or with a list that lacks one."""
         return np.array([_holed(v) for v in self.values], dtype=bool)
+
+
+@dataclass(frozen=True)
+class Unfit(Sequence[Any]):
+    """A column with a value that is none of the language: an error only for who wants the column."""
+
+    length: int
+    error: CastError
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, _: Any) -> Any:
+        raise self.error
 
 
 def is_text(column: Column) -> bool:

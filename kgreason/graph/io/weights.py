@@ -48,14 +48,20 @@ def check_range(
     error = found[0][0]
     if strict:
         raise error
+    value = f"{_first_odd(parts, written):g}"
     total = sum(map(len, parts)) + len(written.weights)
     outside = sum(count for _, count in found)
     where = error.file if error.line is None else f"{error.file}:{error.line}"
     help = f" ({error.hint})" if error.hint else ""
     progress.note(
-        f"{edge}: {outside:,} of {total:,} weights lie{'s' * (outside == 1)} outside [0,1], the first in {where}; "
-        f"reasoning takes them as they are, anonymizing refuses them{help}"
+        f"{edge}: {outside:,} of {total:,} weights lie{'s' * (outside == 1)} outside [0,1], "
+        f"the first, {value}, in {where}; reasoning takes them as they are, anonymizing refuses them{help}"
     )
+
+
+def _first_odd(parts: Sequence[Rows], written: Written) -> float:
+    weights = np.concatenate([*(rows.columns[2].view(np.float64) for rows in parts), written.weights])
+    return float(weights[~((weights >= 0) & (weights <= 1))][0])
 
 
 def _outside(rows: Rows) -> tuple[DataError | None, int]:
@@ -74,14 +80,19 @@ def _outside(rows: Rows) -> tuple[DataError | None, int]:
 
 
 def _remedy(weights: Weights, *, memory: bool) -> str:
+    """Advise to correct a few weights, as they are mistakes; and to scale only if most are on another scale."""
+    odd = ~((weights >= 0) & (weights <= 1))
+    percentages = weights.min() >= 0 and weights.max() <= 100
+    if percentages and weights.max() >= 2 and 2 * odd.sum() > len(weights):
+        return "divide percentages by 100" if memory else "percent=true divides by 100"
     if weights.min() >= 0 and weights.max() < 2:
         return "shares are at most 1: correct these rows"
-    percentages = weights.min() >= 0 and weights.max() <= 100
-    if memory:
-        return "divide percentages by 100" if percentages else "divide by the greatest absolute weight"
-    return (
-        "percent=true divides by 100" if percentages else "scale=abs (or scale=minmax) brings them to [0,1]"
+    other = (
+        "divide by the greatest absolute weight"
+        if memory
+        else "scale=abs (or scale=minmax) brings them to [0,1]"
     )
+    return f"shares lie between 0 and 1: correct these rows; if the weights are no shares, {other}"
 
 
 def _outside_written(edge: str, written: Written) -> tuple[DataError | None, int]:

@@ -1,0 +1,143 @@
+"""Where outputs are written: never over a file that the program reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgreason.analysis.annotations import Annotations
+from kgreason.analysis.checked import Bind, Query
+from kgreason.analysis.findings import Findings
+from kgreason.analysis.sources import check_target
+from kgreason.errors import Span
+from kgreason.lang.ast import Atom, Fact, Program, Rule
+from kgreason.lang.names import DATABASES
+
+_QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, or a table of a database file; `table` is `None` where only the file is known.
+
+    Examples
+    --------
+    >>> Place(Path("a.db"), "t").meets(Place(Path("a.db"))), Place(Path("a.db"), "t").meets(Place(Path("a.db"), "s"))
+    (True, False)
+    """
+
+    file: Path
+    table: str | None = None
+
+    def meets(self, other: Place) -> bool:
+        """Whether both can be the same thing."""
+        if self.file != other.file:
+            return False
+        return self.table is None or other.table is None or self.table.lower() == other.table.lower()
+
+
+def place_of(bind: Bind, *, written: bool) -> Place:
+    """Tell where a bind points."""
+    path = Path(bind.path)
+    if bind.source not in DATABASES:
+        return Place(path.resolve())
+    table = next((v for name, v in bind.options.items() if name.lower() == "table"), None)
+    if path.is_dir():  # folder and file, as for other sources
+        return Place((path / bind.table).resolve(), table or (bind.predicate if written else None))
+    return Place(path.resolve(), table or bind.table)
+
+
+def check_targets(program: Program, notes: Annotations, derived: Collection[str], findings: Findings) -> None:
+    """Check the binds of outputs: their formats, and that nothing is lost by writing them."""
+    targets = notes.writes(derived)
+    for bind in targets:
+        check_target(bind, findings)
+    unfounded = _unfounded(program, notes, {b.predicate for b in targets})
+    for bind in targets:
+        if bind.predicate in unfounded:
+            _ask(bind, findings)
+    read = [b for b in notes.binds if b not in targets]
+    for number, bind in enumerate(targets):
+        if bind.predicate not in unfounded:
+            _check_place(bind, targets[:number], read, notes.queries, findings)
+
+
+def _check_place(
+    bind: Bind, before: Sequence[Bind], read: Sequence[Bind], queries: Sequence[Query], findings: Findings
+) -> None:
+    place = place_of(bind, written=True)
+    what = f"the table {place.table!r} of {place.file.name}" if place.table else place.file.name
+    for other in before:
+        if place.meets(place_of(other, written=True)):
+            also = "" if other.predicate == bind.predicate else f", as is `{other.predicate}`"
+            twice = " twice" if other.predicate == bind.predicate else ""
+            message = f"the output `{bind.predicate}` is written to {what}{twice}{also}"
+            _refuse(bind, message, (other.span, "written here"), findings)
+            return
+    readers: list[tuple[str, Span]] = [
+        (b.predicate, b.span) for b in read if place.meets(place_of(b, written=False))
+    ]
+    readers += [(q.predicate, q.span) for q in queries if _asks(q, place)]
+    for predicate, span in readers[:1]:
+        message = (
+            f"the output `{bind.predicate}` would be written over {what}, from which `{predicate}` is read"
+        )
+        _refuse(bind, message, (span, "read here"), findings)
+
+
+def _refuse(bind: Bind, message: str, related: tuple[Span, str], findings: Findings) -> None:
+    findings.add(
+        "E312",
+        message,
+        bind.span,
+        note="an output replaces the whole of what it is written to",
+        hint=f"give `{bind.predicate}` a {'table' if bind.source in DATABASES else 'file'} of its own",
+        related=(related,),
+    )
+
+
+def _asks(query: Query, place: Place) -> bool:
+    """Whether a query reads what stands at a place: its database, or a file that it names."""
+    base = Path(query.path) if query.path else Path(query.span.file).parent
+    if place.file == base.resolve():
+        return place.table is None or bool(re.search(rf"\b{re.escape(place.table)}\b", query.query, re.I))
+    folder = base if not query.path or base.is_dir() else Path()
+    named = (single or double for single, double in _QUOTED.findall(query.query))
+    return any(place.file == (folder / name).resolve() for name in named if "\0" not in name)
+
+
+def _ask(bind: Bind, findings: Findings) -> None:
+    name = bind.predicate
+    findings.add(
+        "E313",
+        f"is the file of `{name}` read or written?",
+        bind.span,
+        note=f"`{name}` is an @output with rules, so its @bind says where it is written; but all its rules need facts "
+        f"of `{name}`, and nothing gives it any",
+        hint=f'to read the file, add @input("{name}"); to write one, derive another predicate and bind that',
+    )
+
+
+def _unfounded(program: Program, notes: Annotations, targets: set[str]) -> set[str]:
+    """Written predicates whose rules all need, directly or not, facts that only their own files could give.
+
+    Loop invariant: a predicate not in `empty` has, or may have, facts if no target is read.
+    """
+    rules = [
+        (atom.predicate, {a.predicate for a in rule.body if isinstance(a, Atom)})
+        for rule in program.clauses
+        if isinstance(rule, Rule)
+        for atom in rule.head
+    ]
+    given = {c.atom.predicate for c in program.clauses if isinstance(c, Fact)}
+    given |= notes.inputs() - targets
+    given |= {q.predicate for q in notes.queries}
+    empty = {head for head, _ in rules} - given
+    changed = True
+    while changed:
+        founded = {head for head, needs in rules if head in empty and not needs & empty}
+        empty -= founded
+        changed = bool(founded)
+    return empty & targets

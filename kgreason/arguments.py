@@ -1,0 +1,103 @@
+"""What the functions of `kgreason.api` refuse before they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
+
+if TYPE_CHECKING:
+    from kgreason.graph.model import KnowledgeGraph
+
+
+def check_rules(rules: object) -> None:
+    """Refuse what cannot be rules.
+
+    Raises
+    ------
+    CallError
+        Naming the type.
+    """
+    if not isinstance(rules, str | Path | CheckedProgram):
+        raise CallError(
+            f"rules are a path, a text or what kgreason.load returns, not of type {type(rules).__name__}"
+        )
+
+
+def check_data(data: object) -> None:
+    """Refuse data that are not named by their predicates.
+
+    Raises
+    ------
+    CallError
+        Naming the type.
+    """
+    hint = 'say data={"own": ...} with a file or a table for each predicate'
+    if data is not None and not isinstance(data, Mapping):
+        raise CallError(f"data are a mapping from predicates, not of type {type(data).__name__}", hint)
+    for predicate in data or ():
+        if not isinstance(predicate, str):
+            raise CallError(f"data are a mapping from names of predicates, and {predicate!r} is none", hint)
+
+
+def check_numbers(**given: tuple[int | None, int]) -> None:
+    """Refuse options that are no whole numbers or below their least value.
+
+    Raises
+    ------
+    AnonymizationError
+        Naming the option.
+    """
+    for name, (value, least) in given.items():
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
+            raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def anonymizable(program: CheckedProgram) -> CheckedProgram:
+    """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
+
+    Raises
+    ------
+    ProgramError
+        If the rules depend on vertex names, or name no edges.
+    """
+    from kgreason.analysis.generic import check_generic
+
+    rules = replace(
+        program.without_graph().restricted((*program.outputs, *program.derived, *program.queries)),
+        outputs=program.outputs,
+    )
+    diagnostics = check_generic(rules)
+    if diagnostics:
+        raise ProgramError(diagnostics, program.sources or program.text)
+    return rules
+
+
+def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
+    """Refuse a graph whose relations are not the edge predicates of the rules.
+
+    Raises
+    ------
+    DataError
+        If a relation is missing or unknown, or lacks the weights that the rules read.
+    """
+    if set(graph.relations) != set(program.edges):
+        raise DataError(
+            "<graph>",
+            f"the graph has the relations {_listed(graph.relations)}, the rules have {_listed(program.edges)}",
+            hint="name relations as the @edge predicates",
+        )
+    for name, relation in graph.relations.items():
+        if program.arities.get(name) == 3 and relation.weight is None:
+            raise DataError("<graph>", f"the relation {name} has no weights, but the rules read some")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -1,0 +1,53 @@
+"""Columns of text that are numbers but for a few cells."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgreason.engine.table import Kind
+from kgreason.graph.io.cast import COMMA_NUMBER, COMMA_PLAUSIBLE, NUMBER, PLAUSIBLE, fits, infer
+from kgreason.graph.io.raw import Column
+from kgreason.graph.io.select import Selected, Shape
+from kgreason.graph.io.values import is_text
+
+_FEW = 3
+_PART = 100  # one in so many cells is few, too
+
+
+def almost_numbers(table: Selected, shape: Shape) -> tuple[str, ...]:
+    """Say of each column that is read as text which few cells make it so."""
+    if table.raw.typed or not table.columns:
+        return ()
+    said = (_said(table, shape, p) for p in range(shape.arity) if shape.kinds[p] is None)
+    return tuple(note for note in said if note)
+
+
+def _said(table: Selected, shape: Shape, position: int) -> str | None:
+    column = table.present(position)
+    odd = _odd_cells(column, table.decimal)
+    if not len(odd):
+        return None
+    raw, name = table.raw, table.names[position]
+    value = column[int(odd[0])].as_py()
+    row = int(table.rows[table.place(position, int(odd[0]))])
+    line = raw.line(row)
+    where = f"row {row + 1}" if line is None else f"line {line}"
+    others = f" (and {len(odd) - 1:,} other{'s' * (len(odd) > 2)})" if len(odd) > 1 else ""
+    mapped = f'@mapping("{shape.predicate}", {position}, "{name}", "double") makes that an error'
+    marked = "" if raw.memory else f"nullString={value.strip()} makes such cells missing; "
+    return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapped}"
+
+
+def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Rows of the cells that are no numbers where few are and the most are; else none.
+
+    Digits with leading zeros are names: a column that holds some has nothing odd.
+    """
+    none = np.empty(0, dtype=np.intp)
+    if not is_text(column) or not len(column) or infer(column, decimal) is not Kind.STRING:
+        return none
+    plain, number = (COMMA_PLAUSIBLE, COMMA_NUMBER) if decimal == "," else (PLAUSIBLE, NUMBER)
+    numbers = fits(column, plain)
+    odd = np.flatnonzero(~numbers)
+    few = len(odd) <= max(_FEW, len(column) // _PART) and 2 * len(odd) <= len(column)
+    return odd if few and bool((fits(column, number) == numbers).all()) else none

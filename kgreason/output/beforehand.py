@@ -1,0 +1,158 @@
+"""What is wrong with the places and formats of outputs, told before anything is computed or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.targets import Place, place_of
+from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
+from kgreason.graph.io.sql import extra
+from kgreason.output.existing import existing_columns
+from kgreason.output.names import column_names
+from kgreason.output.target import FORMATS, Target, no_format
+
+Plan = Sequence[tuple[str, Target]]
+"""Predicates and where each is written."""
+
+_PACKAGES = {"duckdb": "duckdb", "rdf": "pyoxigraph"}
+
+
+def check_format(format: str) -> None:
+    """Refuse a format that cannot be written here.
+
+    Raises
+    ------
+    DataError
+        If there is no such format, or the package that it needs is not installed.
+
+    Examples
+    --------
+    >>> check_format("xlsx")
+    Traceback (most recent call last):
+    kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, graphml, rdf
+    """
+    if format not in FORMATS:
+        raise no_format("--format", format)
+    if format in _PACKAGES:
+        extra(_PACKAGES[format], format, Path("--format"))
+
+
+def check_outputs(
+    program: CheckedProgram,
+    outputs: Sequence[str] | None = None,
+    *,
+    folder: Path | None = None,
+    format: str = "csv",
+    read: Mapping[str, Any] | None = None,
+) -> None:
+    """See before a run whether its outputs can be written where they are to go.
+
+    Parameters
+    ----------
+    outputs
+        Predicates that are derived; default: those of the program.
+    folder, format
+        Of `kgreason.output.write.write_facts`; without a folder the outputs go where ``@bind`` says.
+    read
+        Sources of this run by predicate, as for `kgreason.api.reason`: none of them is written over.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        For the first output that cannot.
+    """
+    wanted = tuple(program.outputs if outputs is None else outputs)
+    if folder is not None:
+        check_format(format)
+        plan: Plan = [(p, Target.within(folder, p, format)) for p in wanted]
+    else:
+        plan = bound_targets(program, wanted)
+    check_plan(plan, {p: program.arities[p] for p, _ in plan if p in program.arities}, program, read)
+    if folder is None:
+        for predicate, target in plan:
+            _check_known(program, predicate, target)
+
+
+def bound_targets(program: CheckedProgram, predicates: Sequence[str]) -> Plan:
+    """Targets of the ``@bind`` annotations of some outputs."""
+    return [(bind.predicate, Target.of(bind)) for bind in program.targets if bind.predicate in predicates]
+
+
+def check_plan(
+    plan: Plan,
+    arities: Mapping[str, int],
+    program: CheckedProgram | None = None,
+    read: Mapping[str, Any] | None = None,
+) -> None:
+    """Check shapes, packages and places; nothing that is read is written over.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        For the first output that cannot be written.
+    """
+    sources = [*_bound(program), *_given(read or {})]
+    for predicate, target in plan:
+        if target.format == "graphml" and not arities.get(predicate, 1):
+            raise no_graph(str(target.path), predicate)
+        if target.format in _PACKAGES:
+            extra(_PACKAGES[target.format], target.format, target.path)
+        if target.path.is_dir():
+            raise ReleaseError(f"{target.path} is a folder", hint="name a file in it")
+        place = Place(target.path.resolve(), _table(target, predicate))
+        for name, source in sources:
+            if place.meets(source):
+                raise ReleaseError(
+                    f"{target.path}: the output {predicate} is not written over the file that {name} is read from",
+                    hint="write it to another place",
+                )
+
+
+def no_graph(file: str, predicate: str) -> DataError:
+    """Build the error for a predicate without arguments in a graph file."""
+    return DataError(file, f"{predicate} has no arguments, so it makes no graph", hint="write another format")
+
+
+def _table(target: Target, predicate: str) -> str | None:
+    return (target.table or predicate) if target.format in DATABASES else None
+
+
+def _bound(program: CheckedProgram | None) -> Iterator[tuple[str, Place]]:
+    for bind in program.binds if program else ():
+        yield bind.predicate, place_of(bind, written=False)
+
+
+def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
+    """Files among the sources of a run."""
+    for predicate, given in read.items():
+        for source in given if isinstance(given, (list, tuple)) else (given,):
+            spec = parse_file(source) if isinstance(source, str) else source
+            if isinstance(spec, SourceSpec):
+                path, table = spec.path, spec.options.get("table")
+                if path.parent.is_file():  # a table written like a file of a folder
+                    path, table = path.parent, path.name
+                yield predicate, Place(path.resolve(), table)
+            elif isinstance(spec, Path):
+                yield predicate, Place(spec.resolve())
+
+
+def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:
+    """Replace a file unasked only if it has the columns of the output, where the ``@bind`` may be meant for reading.
+
+    That is where rules read the predicate: its own file may be what they are to read.
+    """
+    if all(predicate not in {a.predicate for a in (*r.positives, *r.negatives)} for r in program.rules):
+        return
+    names = column_names(program, predicate, program.arities[predicate]) or ("holds",)
+    found = existing_columns(target, predicate)
+    if found is not None and found != names:
+        raise ReleaseError(
+            f"{target.path}: this file with columns {', '.join(found)} is no output {predicate}({', '.join(names)}) of "
+            "an earlier run, so it is not replaced",
+            hint=f'if the rules are to read it, say @input("{predicate}"); if nobody needs it, remove it first',
+        )
