@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.arguments import anonymizable, check_data, check_numbers, check_relations, check_rules
+from kgreason.arguments import (
+    anonymizable,
+    check_data,
+    check_numbers,
+    check_relations,
+    check_rules,
+    output_names,
+)
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
 from kgreason.errors import AnonymizationError, ProgramError
 from kgreason.pairs import Pair, read_release
@@ -113,8 +120,8 @@ def reason(
 
     program = load(rules)
     check_data(data)
+    goals = output_names(outputs)
     facts = load_facts(program, data or {}, progress)
-    goals = [outputs] if isinstance(outputs, str) else outputs
     result = evaluate(program, facts, goals=goals, limits=limits or Limits(), progress=progress)
     return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
 

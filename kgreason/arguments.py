@@ -46,6 +46,25 @@ def check_data(data: object) -> None:
             raise CallError(f"data are a mapping from names of predicates, and {predicate!r} is none", hint)
 
 
+def output_names(outputs: object) -> tuple[str, ...] | None:
+    """Names of outputs, of one or several; `None`: those that the rules say.
+
+    Raises
+    ------
+    CallError
+        If they are no names.
+    """
+    if outputs is None:
+        return None
+    if isinstance(outputs, str):
+        return (outputs,)
+    names = tuple(outputs) if isinstance(outputs, Iterable) else (outputs,)
+    for name in names:
+        if not isinstance(name, str):
+            raise CallError(f"outputs are names of predicates, not of type {type(name).__name__}")
+    return names
+
+
 def check_numbers(**given: tuple[int | None, int]) -> None:
     """Refuse options that are no whole numbers or below their least value.
 

@@ -299,12 +299,56 @@ def test_negative_contribution_beside_nulls():
     rows = [(1, 2, -0.5), (1, 3, Null(1))]
     with pytest.raises(EvaluationError) as caught:
         derive(f"c(X, X) :- own(X, _, _).\n{rule}", "c", own=rows)
-    assert str(caught.value).startswith("<text>:2:1: negative contribution to msum in recursion, with ")
+    assert str(caught.value).startswith("<text>:2:1: contribution -0.5 to msum in recursion is negative, with ")
+
+
+TOTALS = [
+    ("prod", (1e-200, 1e-200, 1e200), 1e-200),
+    ("prod", (1e-200, 1e200, 1e-200), 1e-200),
+    ("prod", (1e-160, 1e-160, 1e300), 1.0000000000000001e-20),
+    ("prod", (0.0, 1e-300, 1e-300), 0.0),
+    ("avg", (1e308, 1e308), 1e308),
+    ("avg", (1e308, -1e308, 1.5e308), 5e307),
+    ("median", (1e308, 1e308, 1e308, 1.2e308), 1e308),
+    ("median", (1e308, 1.2e308), 1.1e308),
+]
+
+
+@pytest.mark.parametrize("more", [[], [(-1, None)]], ids=["doubles", "any"])
+@pytest.mark.parametrize(("function", "values", "total"), TOTALS)
+def test_totals_do_not_leave_the_doubles_on_the_way(function, values, total, more):
+    text = f"s(S) :- e(I, X), I >= 0, S = {function}(X)."
+    rows = [*enumerate(values), *((i, Null(1)) for i, _ in more)]
+    assert rows_of(derive(text, "s", e=rows), "s") == [(total,)]
+    assert naive(load_text(text), {"e": rows})["s"] == {(total,)}
+
+
+CLASHES = [
+    ("x", 3, "type clash: 3, an integer, meets _:n1, a labelled null, in best(K, V)"),
+    ("y", 3, "type clash: 3, an integer, meets \"b\", a string, in best(K, V)"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), CLASHES)
+def test_values_of_one_key_that_do_not_compare(name, value, message):
+    text = """d(K, N) :- k(K). best(K, J) :- a(K, V), J = mmin(V). best(K, V) :- d(K, V)."""
+    given = {"a": [(name, 5)], "d": [(name, value)], "k": [("x",)]}
+    given["d"] += [("y", "b")] if name == "y" else []
+    with pytest.raises(EvaluationError) as caught:
+        derive(text, "best", **given)
+    assert message in str(caught.value)
+    with pytest.raises(EvaluationError, match="do not compare, in best"):
+        naive(load_text(text), given)
+
+
+def test_an_overflow_without_groups_names_a_contribution():
+    found = failure("r(S) :- a(X), S = sum(X * 1).", a=[(2**63 - 1,), (1,)])
+    assert found.startswith("<text>:1:1: integer overflow in sum, whose first contribution is 922337203685")
 
 
 def test_union_of_booleans_and_numbers():
     text = "r(X, S) :- a(X, Y), S = munion(Y).\nr(X, S) :- b(X, Y), S = munion(Y)."
-    message = "<text>:2:1: a set holds booleans or numbers, not both in r(X, S)\n  rule: "
+    message = "<text>:2:1: a set holds booleans or numbers, not both, in r(X, S)\n  rule: "
     found = failure(text, a=[(1, 1)], b=[(1, True)])
     assert found == message + "r(X, S) :- b(X, Y), S = munion(Y)."
 

@@ -254,6 +254,14 @@ def test_arguments_of_a_wrong_type(rules: Any, data: Any, message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_outputs_are_names() -> None:
+    for wrong in (5, ["p", 5]):
+        with pytest.raises(
+            kgreason.KgreasonError, match=r"^outputs are names of predicates, not of type int$"
+        ):
+            kgreason.reason("p(X) :- q(X). q(1).", outputs=wrong)  # type: ignore[arg-type]
+
+
 def test_unknown_output_is_told_with_its_neighbour() -> None:
     found = kgreason.reason("control(X) :- q(X).", {"q": [("a",)]})
     for ask in (found.rows, found.to_arrow, found.to_pandas):

@@ -262,12 +262,74 @@ def test_constraint_lists_what_violates_it():
     text = "#F :- e(X, Y), X > Y. p(X) :- e(X, _)."
     with pytest.raises(EvaluationError) as caught:
         derive(text, e=[(i, 0) for i in range(12)])
-    listed = "".join(f"  with X = {i}, Y = 0\n" for i in range(1, 11))
+    listed = "".join(f"  with X = {i}, Y = 0\n    fact: e({i}, 0)\n" for i in range(1, 11))
     assert str(caught.value) == (
         f"<text>:1:1: the constraint is violated 11 times\n{listed}  and 1 more\n"
         "  rule: #F :- e(X, Y), X > Y."
     )
     assert derive(text, e=[(0, 1)]).warnings == ()
+
+
+def test_all_violated_constraints_are_listed():
+    text = '''@label("loop").
+#F :- e(X, X).
+%% nobody knows 3
+#F :- e(X, Y), f(Y), not g(Y).
+#F :- g(7).
+p(X, Y) :- e(X, _), Y = 1 / (X - 1).
+'''
+    with pytest.raises(EvaluationError) as caught:  # the division by zero that they may explain is not shown
+        derive(text, e=[(1, 1), (2, 3)], f=[(3,)], g=[(1,)])
+    assert str(caught.value) == '''2 constraints are violated
+
+<text>:2:1: the constraint "loop" is violated
+  with X = 1
+    fact: e(1, 1)
+  rule: #F :- e(X, X).
+
+<text>:4:1: the constraint is violated
+  nobody knows 3
+  with X = 2, Y = 3
+    fact: e(2, 3)
+    fact: f(3)
+  rule: #F :- e(X, Y), f(Y), not g(Y).'''
+
+
+def test_constants_that_meet_through_a_null_that_is_tested():
+    text = "A = B :- e(K, A), e(K, B), is_null(A). e(K, N) :- k(K). e(1, 5). e(1, 7). k(1)."
+    with pytest.raises(EvaluationError, match="5 and 7 cannot be one value, with A = ") as caught:
+        derive(text)
+    assert all(f"fact: e(1, {v})" in str(caught.value) for v in ("5", "7", "_:n1"))
+
+
+def test_a_chase_that_ends_is_carried_out_in_full():
+    text = "q(X, Y) :- e(X, Y). q(W, N) :- q(Y, W), f(Y). n(C) :- q(_, N), C = count(N)."
+    given = {"e": [("a", "a"), ("a", "b")], "f": [("a",), ("b",)]}
+    assert rows(derive(text, **given), "n") == [(6,)]
+    many = {"e": [(i, j) for i in range(1000) for j in (i, i + 1)], "f": [(i,) for i in range(1001)]}
+    result = derive(text, **many)
+    oracle = Oblivious(load_text(text), {"e": [(0, 0), (0, 1)], "f": [(0,), (1,)]})
+    oracle.run(9)
+    assert oracle.complete
+    assert rows(result, "n") == [(1001 + 2 * 1001,)]
+    assert result.warnings == ()
+
+
+def test_what_counts_the_nulls_of_an_endless_chase_is_warned_of():
+    text = "person(Y), father(X, Y) :- person(X). person(X) :- c(X). n(K) :- father(_, Y), K = count(Y)."
+    (warning,) = derive(text, c=[(1,), (2,)]).warnings
+    assert "so what rules negate or aggregate over nulls is not certain" in warning.message
+
+
+def test_rules_that_are_not_warded_grow_to_a_bound():
+    text = """
+        p1(W) :- p0(Z, W, X). p0(X, X, W) :- c(X), f(W, Z), f(Z, W), X != W. p0(X, N, Z) :- p1(Z), p1("a"), p1(X).
+        p1(W) :- e(W, Z). p1(W), p1(N) :- f(Y, W), c(Z).
+        e("a", "c"). e("b", "a"). f("b", "a"). f("b", "b"). f("a", "b"). c("a").
+    """
+    result = derive(text, limits=Limits(cyclic=300))
+    assert [w.code for w in result.warnings] == ["W506"]
+    assert "those behind the first 300 are left out" in result.warnings[0].message
 
 
 def test_a_constraint_waits_for_unification():

@@ -171,6 +171,11 @@ def check(program: CheckedProgram, proof: Proof, rows: Rows, facts: set[Fact]) -
             assert (step.predicate, step.values) in facts, step
 
 
+def head_values(rule: CheckedRule, step: Proof) -> dict[str, Any]:
+    pairs = zip(rule.head.terms, step.values, strict=False)
+    return {t.name: v for t, v in pairs if isinstance(t, Variable)}
+
+
 class Whole:
     """Checks proofs with nulls: each step is an application of its rule, and what became another value is justified.
 
@@ -237,7 +242,7 @@ class Whole:
             return False
         for invention in rule.inventions:
             identified = [i for i in step.identified if i.variable == invention.variable]
-            shown = dict(zip(map(str, rule.head.terms), step.values, strict=True)).get(invention.variable)
+            shown = head_values(rule, step).get(invention.variable)
             if shown is not None:
                 made = identified[0].made if identified else shown
                 assert isinstance(made, Null), (step, made)
@@ -275,7 +280,7 @@ class Whole:
             )
             if made:
                 if isinstance(item, Assign):
-                    heads = dict(zip(map(str, rule.head.terms), step.values, strict=False))
+                    heads = head_values(rule, step)
                     value = known.get(item.variable, heads.get(item.variable))
                     binding.setdefault(item.variable, value)
             elif not steps_hold(rule, (item,), binding):

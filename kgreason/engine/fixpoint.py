@@ -26,7 +26,7 @@ from kgreason.engine.relation import Relation, Rows, chunks
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.table import Kind, decode
 from kgreason.errors import EvaluationError
-from kgreason.lang.ast import Constant
+from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import source
 from kgreason.plan import ir
 from kgreason.plan.doubles import gives_double
@@ -172,7 +172,8 @@ class _Rule(ABC):
             return self.head.insert(rows)
         except Refusal as refusal:  # of a union of booleans and numbers, or of values that do not compare
             rule = self.plan.rule
-            hint = "values of one key must be of one type, and no nulls"
+            clash = refusal.what.startswith("type clash")
+            hint = "the values of one key must be of one type, and no nulls" if clash else None
             raise EvaluationError(f"{refusal.what}, in {rule.head}", rule.text, rule.span, hint) from None
 
     @abstractmethod
@@ -258,9 +259,10 @@ class _Aggregating(_Rule):
             if self.floor is not None:
                 self._check(pipeline, batch, self.floor)
             if not self.first and len(batch):
-                value = decode(self.groups.kind, batch[0, -1:].copy(), self.symbols)[0]
+                value = source(decode(self.groups.kind, batch[0, -1:].copy(), self.symbols)[0])
                 shown = pipeline.scope.binding(batch[0], pipeline.scope.shown)
-                self.first = source(value) + (f" ({shown})" if shown else "")
+                plain = isinstance(self.aggregation.argument, Variable)
+                self.first = shown if plain else value + (f" ({shown})" if shown else "")
             changes = self.groups.add(batch)
             if self.plan.recursive:
                 self.groups.track(changes)
