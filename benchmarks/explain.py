@@ -17,8 +17,8 @@ from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
-from kgreason.explain import explain_fact
 from kgreason.graph.generators import ownership
+from kgreason.provenance import explain_fact
 
 CLOSURE = "reach(X,Y) :- edge(X,Y). reach(X,Z) :- reach(X,Y), edge(Y,Z)."
 CONTROL = """

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from kgreason.anonymizers.base import Anonymizer, Release
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
-    from kgreason.explain.explanation import Explanation
     from kgreason.graph.model import KnowledgeGraph, Vertices
+    from kgreason.provenance.explanation import Explanation
 
 Rules = str | Path | CheckedProgram
 
@@ -157,9 +157,9 @@ def explain(
     (True, 2)
     """
     from kgreason.engine.limits import Limits
-    from kgreason.explain.explanation import explain_fact
     from kgreason.graph.io.load import load_facts
     from kgreason.graph.io.origin import sources
+    from kgreason.provenance.explanation import explain_fact
 
     program = load(rules)
     check_data(data)

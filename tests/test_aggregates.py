@@ -290,7 +290,9 @@ def test_error(body, rows, message):
     if "rule:" not in message:
         message += f"\n  rule: {rule}"
     if message.startswith("integer overflow"):
-        message += "\n  help: doubles reach further than integers of 64 bits: as_double(...) of the contribution"
+        message += (
+            "\n  help: doubles reach further than integers of 64 bits: as_double(...) of the contribution"
+        )
     assert failure(rule, e=rows) == f"<text>:1:1: {message}"
 
 
@@ -299,7 +301,9 @@ def test_negative_contribution_beside_nulls():
     rows = [(1, 2, -0.5), (1, 3, Null(1))]
     with pytest.raises(EvaluationError) as caught:
         derive(f"c(X, X) :- own(X, _, _).\n{rule}", "c", own=rows)
-    assert str(caught.value).startswith("<text>:2:1: contribution -0.5 to msum in recursion is negative, with ")
+    assert str(caught.value).startswith(
+        "<text>:2:1: contribution -0.5 to msum in recursion is negative, with "
+    )
 
 
 TOTALS = [
@@ -325,7 +329,7 @@ def test_totals_do_not_leave_the_doubles_on_the_way(function, values, total, mor
 
 CLASHES = [
     ("x", 3, "type clash: 3, an integer, meets _:n1, a labelled null, in best(K, V)"),
-    ("y", 3, "type clash: 3, an integer, meets \"b\", a string, in best(K, V)"),
+    ("y", 3, 'type clash: 3, an integer, meets "b", a string, in best(K, V)'),
 ]
 
 

@@ -271,16 +271,18 @@ def test_constraint_lists_what_violates_it():
 
 
 def test_all_violated_constraints_are_listed():
-    text = '''@label("loop").
+    text = """@label("loop").
 #F :- e(X, X).
 %% nobody knows 3
 #F :- e(X, Y), f(Y), not g(Y).
 #F :- g(7).
 p(X, Y) :- e(X, _), Y = 1 / (X - 1).
-'''
+"""
     with pytest.raises(EvaluationError) as caught:  # the division by zero that they may explain is not shown
         derive(text, e=[(1, 1), (2, 3)], f=[(3,)], g=[(1,)])
-    assert str(caught.value) == '''2 constraints are violated
+    assert (
+        str(caught.value)
+        == """2 constraints are violated
 
 <text>:2:1: the constraint "loop" is violated
   with X = 1
@@ -292,7 +294,8 @@ p(X, Y) :- e(X, _), Y = 1 / (X - 1).
   with X = 2, Y = 3
     fact: e(2, 3)
     fact: f(3)
-  rule: #F :- e(X, Y), f(Y), not g(Y).'''
+  rule: #F :- e(X, Y), f(Y), not g(Y)."""
+    )
 
 
 def test_constants_that_meet_through_a_null_that_is_tested():

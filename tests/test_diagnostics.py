@@ -43,7 +43,9 @@ def read_page(path: Path) -> Page:
             page.command, page.said = shlex.split(words), block
     if rest := REST.search(page.text):
         conditions = "\n".join(f"    X != {i}," for i in range(int(rest[1]), int(rest[2]) + 1))
-        page.files = {name: text.replace(" ... ", f"\n{conditions}\n    ") for name, text in page.files.items()}
+        page.files = {
+            name: text.replace(" ... ", f"\n{conditions}\n    ") for name, text in page.files.items()
+        }
     return page
 
 

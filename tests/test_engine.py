@@ -332,7 +332,10 @@ def test_goals_leave_constraints_in_force():
         ("t(Y) :- e(X), Y = 6 % (X - X).", "division by zero in 6 % (X - X), with X = 1"),
         ("t(Y) :- e(X), Y = X * 9223372036854775807.", "integer overflow"),
         ("t(Y) :- e(X), B = X * 4611686018427387904, Y = sum(B).", "integer overflow"),
-        ("t(X, 0) :- e(X). t(X, S) :- t(X, V), f(V, W), S = msum(W, <W>).", "to msum in recursion is negative, with"),
+        (
+            "t(X, 0) :- e(X). t(X, S) :- t(X, V), f(V, W), S = msum(W, <W>).",
+            "to msum in recursion is negative, with",
+        ),
         (
             "t(X, 1) :- e(X). t(X, S) :- t(X, V), N = V + 1, S = mmax(N).",
             "after 40 rounds, for instance X = ",

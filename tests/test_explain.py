@@ -20,14 +20,14 @@ from kgreason.engine.naive.expressions import evaluate as value_of
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, KgreasonError, ProgramError
-from kgreason.explain import Explanation, Proof, WhyNot, explain, explain_fact
-from kgreason.explain.equations import skolem
-from kgreason.explain.proof import EQUAL
-from kgreason.explain.rules import variables
 from kgreason.graph.io.load import load_facts
 from kgreason.graph.io.origin import sources
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Null
+from kgreason.provenance import Explanation, Proof, WhyNot, explain, explain_fact
+from kgreason.provenance.equations import skolem
+from kgreason.provenance.proof import EQUAL
+from kgreason.provenance.rules import variables
 from tests.strategies import cases
 
 Rows = dict[str, list[tuple[Any, ...]]]

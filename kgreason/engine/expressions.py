@@ -23,7 +23,17 @@ from kgreason.engine.columns import (
     encoded,
     widened,
 )
-from kgreason.engine.scalars import LARGEST, SMALLEST, Refusal, arithmetic, compare, make_list, make_set, member, truth
+from kgreason.engine.scalars import (
+    LARGEST,
+    SMALLEST,
+    Refusal,
+    arithmetic,
+    compare,
+    make_list,
+    make_set,
+    member,
+    truth,
+)
 from kgreason.engine.symbols import Symbols, to_doubles
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.errors import EvaluationError

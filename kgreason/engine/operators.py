@@ -185,9 +185,7 @@ def filtering(condition: Condition) -> Stage:
     return stage
 
 
-def gathering(
-    sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]], cut: bool = False
-) -> Stage:
+def gathering(sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]], cut: bool = False) -> Stage:
     """Stage that makes each column from a column of the rows or by a function.
 
     With `cut` it drops rows whose last value has no code: that is a null that the chase leaves out.

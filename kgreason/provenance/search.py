@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedRule
 from kgreason.engine.table import Codes, Kind, decode
-from kgreason.explain.equations import Equations, skolem
-from kgreason.explain.match import Binding, Match, Matcher, Premise, encode, matchers
-from kgreason.explain.proof import Bound, Contribution, Identified, Proof, Total
-from kgreason.explain.totals import EXTREMES, better, total
-from kgreason.explain.trace import Trace
-from kgreason.explain.words import atom_text, note, shown, step_text
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Value
 from kgreason.plan.ir import plain
+from kgreason.provenance.equations import Equations, skolem
+from kgreason.provenance.match import Binding, Match, Matcher, Premise, encode, matchers
+from kgreason.provenance.proof import Bound, Contribution, Identified, Proof, Total
+from kgreason.provenance.totals import EXTREMES, better, total
+from kgreason.provenance.trace import Trace
+from kgreason.provenance.words import atom_text, note, shown, step_text
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]
 """Where a given fact comes from."""

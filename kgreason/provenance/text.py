@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgreason.explain.proof import Contribution, Identified, Proof, Reason, RuleNote, Total, WhyNot, bound
 from kgreason.lang.values import source
+from kgreason.provenance.proof import Contribution, Identified, Proof, Reason, RuleNote, Total, WhyNot, bound
 
 if TYPE_CHECKING:
-    from kgreason.explain.explanation import Explanation
+    from kgreason.provenance.explanation import Explanation
 
 DEPTH = 30
 """Levels shown where nothing else is said."""
@@ -40,7 +40,7 @@ def explanation_text(explanation: Explanation, depth: int | None = None) -> str:
     --------
     >>> from kgreason.analysis.check import load_text
     >>> from kgreason.engine.table import Facts
-    >>> from kgreason.explain import explain_fact
+    >>> from kgreason.provenance import explain_fact
     >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z). e(1, 2). e(2, 3).")
     >>> print(explain_fact(program, Facts.from_rows({}), "t(1, 3)").as_text())
     t(1,3)       by rule 2 (<text>:1): t(X, Z) :- t(X, Y), e(Y, Z).

@@ -13,15 +13,15 @@ from itertools import combinations
 
 from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Step
 from kgreason.engine.table import Kind
-from kgreason.explain.known import Ids
-from kgreason.explain.match import Binding, Matcher
-from kgreason.explain.proof import EQUAL, Bound, Proof, Reason, WhyNot, bound, fact_text
-from kgreason.explain.rules import Prepared
-from kgreason.explain.search import Group, Search, decoded_row, groups, named, written
-from kgreason.explain.trace import Trace
-from kgreason.explain.words import atom_text, note, step_text
 from kgreason.lang.ast import Atom, Binary, Constant
 from kgreason.lang.values import Value, source
+from kgreason.provenance.known import Ids
+from kgreason.provenance.match import Binding, Matcher
+from kgreason.provenance.proof import EQUAL, Bound, Proof, Reason, WhyNot, bound, fact_text
+from kgreason.provenance.rules import Prepared
+from kgreason.provenance.search import Group, Search, decoded_row, groups, named, written
+from kgreason.provenance.trace import Trace
+from kgreason.provenance.words import atom_text, note, step_text
 
 MOST = 50_000
 """Facts tried for one rule; what got furthest by then is told."""

@@ -17,14 +17,14 @@ import numpy as np
 from kgreason.engine.merges import Link, Made
 from kgreason.engine.symbols import key
 from kgreason.engine.table import Codes, Kind, Table, decode
-from kgreason.explain.proof import EQUAL, Identified, Proof
-from kgreason.explain.rules import walk
-from kgreason.explain.trace import Runs, Trace
 from kgreason.lang.ast import Collection, Constant, Expression, Skolem, Variable
 from kgreason.lang.values import Null, Value
+from kgreason.provenance.proof import EQUAL, Identified, Proof
+from kgreason.provenance.rules import walk
+from kgreason.provenance.trace import Runs, Trace
 
 if TYPE_CHECKING:
-    from kgreason.explain.search import Lookup, Search
+    from kgreason.provenance.search import Lookup, Search
 
 NESTED = 100
 """How many runs deep unifications are traced that rest on other ones."""
@@ -192,7 +192,7 @@ class Equations:
     def search(self, run: int) -> Search:
         """Proofs of the facts of a run that ended with unifications."""
         if run not in self._searches:
-            from kgreason.explain.search import Search
+            from kgreason.provenance.search import Search
 
             fired = {link.predicate for link in self.runs.merges.links if link.run == run}
             found: Trace = self.runs.trace(run, sorted(p for p in fired if p is not None))

@@ -25,11 +25,11 @@ from kgreason.engine.relation import KeyedRelation, Relation
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, converted
-from kgreason.explain.known import Heights, Known, matrix, tabled
-from kgreason.explain.rules import Prepared, makes_nulls, prepare
 from kgreason.lang.ast import NOWHERE, Constant, Variable
 from kgreason.lang.values import Null, Value
 from kgreason.plan.kinds import infer
+from kgreason.provenance.known import Heights, Known, matrix, tabled
+from kgreason.provenance.rules import Prepared, makes_nulls, prepare
 
 CLOCK, NEXT = "#clock", "#next"
 NOTHING: Heights = np.empty(0, dtype=np.int64)

@@ -10,14 +10,14 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.limits import Limits
 from kgreason.engine.table import Facts
-from kgreason.explain.equations import Equations
-from kgreason.explain.goal import cells, check_goal, constants, names_meant, read_goal
-from kgreason.explain.proof import FORMAT, Proof, WhyNot
-from kgreason.explain.search import Lookup, Search
-from kgreason.explain.trace import Runs, Trace
-from kgreason.explain.whynot import why_not
 from kgreason.lang.ast import Atom, Variable
 from kgreason.lang.values import Value, identity, source
+from kgreason.provenance.equations import Equations
+from kgreason.provenance.goal import cells, check_goal, constants, names_meant, read_goal
+from kgreason.provenance.proof import FORMAT, Proof, WhyNot
+from kgreason.provenance.search import Lookup, Search
+from kgreason.provenance.trace import Runs, Trace
+from kgreason.provenance.whynot import why_not
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Explanation:
 
     def as_text(self, depth: int | None = None) -> str:
         """Write for a terminal."""
-        from kgreason.explain.text import explanation_text
+        from kgreason.provenance.text import explanation_text
 
         return explanation_text(self, depth=depth)
 
     def as_dot(self) -> str:
         """Write for Graphviz: one graph."""
-        from kgreason.explain.dot import explanation_dot
+        from kgreason.provenance.dot import explanation_dot
 
         return explanation_dot(self)
 

@@ -12,14 +12,14 @@ from kgreason.engine.columns import code, coded
 from kgreason.engine.expressions import Scope
 from kgreason.engine.symbols import Symbols, key
 from kgreason.engine.table import Facts, Kind, decode
-from kgreason.explain.known import Ids, tabled
-from kgreason.explain.rules import Prepared, variables
-from kgreason.explain.trace import Trace
 from kgreason.lang.ast import Constant, Expression, Variable
 from kgreason.lang.values import Value
 from kgreason.plan.doubles import double_variables
 from kgreason.plan.kinds import infer
 from kgreason.plan.types import join
+from kgreason.provenance.known import Ids, tabled
+from kgreason.provenance.rules import Prepared, variables
+from kgreason.provenance.trace import Trace
 
 Binding = dict[str, int]
 """Coded values by variable."""

@@ -103,7 +103,7 @@ class Identified:
 class Proof:
     """Why a fact holds: it is given, or a rule derives it from premises.
 
-    A fact that several proofs need is one object. `height` is the least possible one (see `kgreason.explain.trace`).
+    A fact that several proofs need is one object. `height` is the least possible one (see `kgreason.provenance.trace`).
 
     Attributes
     ----------
@@ -198,13 +198,13 @@ class Proof:
 
     def as_dot(self) -> str:
         """Write for Graphviz."""
-        from kgreason.explain.dot import proof_dot
+        from kgreason.provenance.dot import proof_dot
 
         return proof_dot(self)
 
     def as_text(self, depth: int | None = None) -> str:
         """Write as a tree for a terminal, down to a depth."""
-        from kgreason.explain.text import proof_text
+        from kgreason.provenance.text import proof_text
 
         return proof_text(self, depth=depth)
 
@@ -324,13 +324,13 @@ class WhyNot:
 
     def as_text(self) -> str:
         """Write for a terminal."""
-        from kgreason.explain.text import why_not_text
+        from kgreason.provenance.text import why_not_text
 
         return why_not_text(self)
 
     def as_dot(self) -> str:
         """Write for Graphviz."""
-        from kgreason.explain.dot import why_not_dot
+        from kgreason.provenance.dot import why_not_dot
 
         return why_not_dot(self)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Step
-from kgreason.explain.proof import RuleNote
 from kgreason.lang.ast import (
     Aggregate,
     Binary,
@@ -20,6 +19,7 @@ from kgreason.lang.ast import (
     Variable,
 )
 from kgreason.lang.values import Value, source
+from kgreason.provenance.proof import RuleNote
 
 
 def note(rule: CheckedRule) -> RuleNote:

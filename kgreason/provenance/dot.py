@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kgreason.explain.proof import Proof, WhyNot, bound
 from kgreason.lang.values import source
+from kgreason.provenance.proof import Proof, WhyNot, bound
 
 if TYPE_CHECKING:
-    from kgreason.explain.explanation import Explanation
+    from kgreason.provenance.explanation import Explanation
 
 HEAD = ["digraph proof {", "  rankdir=BT;", '  node [shape=box, fontname="sans-serif"];']
 

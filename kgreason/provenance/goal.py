@@ -10,12 +10,12 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.patterns import nulls_in
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
-from kgreason.explain.match import encode
-from kgreason.explain.trace import Trace
 from kgreason.lang.ast import Atom, Binary, Collection, Constant, Expression, Fact, Unary, Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.parser import parse
 from kgreason.lang.values import Null, Value, source
+from kgreason.provenance.match import encode
+from kgreason.provenance.trace import Trace
 
 NAMES = {
     Kind.INT: "an integer",
