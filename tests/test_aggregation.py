@@ -329,11 +329,9 @@ def test_an_aggregate_that_overflows_names_rule_and_group(function, value, kind)
 
 
 @pytest.mark.parametrize("function", ["avg", "median"])
-def test_a_mean_that_overflows(function):
+def test_a_mean_of_finite_doubles_is_finite(function):
     program = load_text(f"q(T) :- e(I,V), T = {function}(V,<I>).")
-    fast, slow = errors(program, e=[(1, 1.5e308), (2, 1.6e308)])
-    assert f"double overflow in {function}\n  rule: q(T)" in fast
-    assert f"double overflow in {function}\n  rule: q(T)" in slow
+    assert both(program, e=[(1, 1.5e308), (2, 1.6e308)])["q"] == {(1.55e308,)}
 
 
 @pytest.mark.parametrize(

@@ -138,13 +138,21 @@ def test_each_output_alone_is_as_among_all(case: Case):
 @fewer
 @given(cases())
 def test_copies_through_which_a_recursion_goes_change_nothing(case: Case):
-    """Every positive atom reads a copy, which delays its facts by a round and must forget values as it does."""
+    """Every positive atom reads a copy, which delays its facts by a round and must forget values as it does.
+
+    A body that reads both keeps them of one kind: what a body compares with a double is a double, not what it copies.
+    """
     program = load_text(case.text)
     goals = sorted(program.heads)
     copies = [
-        Rule((Atom(f"late_{p}", terms),), (Atom(p, terms),))
+        rule
         for p in goals
         for terms in [tuple(Variable(f"X{i}") for i in range(program.arities[p]))]
+        for late in [Atom(f"late_{p}", terms)]
+        for rule in (
+            Rule((late,), (Atom(p, terms),)),
+            Rule((Atom(f"both_{p}", terms),), (Atom(p, terms), late)),
+        )
     ]
     clauses = [_late(c, program.heads) if isinstance(c, Rule) else c for c in case.program.clauses]
     delayed = load_text(str(Program((*clauses, *copies))))

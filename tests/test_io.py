@@ -897,6 +897,7 @@ def test_misfits_are_counted(write: Callable[..., Path]) -> None:
             "brings them to [0,1]",
         ),
         ("25 12.5 0.3", "percent=true divides by 100"),
+        ("-5 7 0.3", "scale=abs (or scale=minmax) brings them to [0,1]"),
         (
             "0.3 0.2 0.5 25",
             "shares lie between 0 and 1: correct these rows; if the weights are no shares, scale=abs (or scale=minmax) "

@@ -99,6 +99,8 @@ def test_rows_inside_a_json_object(write: Write) -> None:
     assert fails(lambda: rows(one)) == (
         "b.json: one object, not rows\n  help: say which of its arrays holds them: path=rows"
     )
+    assert "path=a" in fails(lambda: rows(write("c.json", '{"a": []}')))
+    assert rows(write("d.json", '{"name": "x", "tags": []}')) == [("x", ())]
 
 
 @pytest.mark.parametrize(

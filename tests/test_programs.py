@@ -4,7 +4,7 @@
 ``out/<predicate>.csv``; or it fails with a message that holds the text of ``error.txt``. With ``warnings.txt``, the
 warnings of checking and running it hold that text. Whatever else is in the folder (included rule files,
 sources of ``@bind``) lies beside the program when it runs. With ``command.txt`` the program is run as that command of
-kgreason, in the folder, and says what ``error.txt`` or ``warnings.txt`` holds; in ``diagnostic_*`` that is a whole text.
+kgreason, in the folder, and says what ``error.txt`` or ``warnings.txt`` holds; in ``diagnostic_*`` the whole text.
 
 The header of a table says ``name:type``. Lists, sets and values of type ``any`` are written as the language writes
 them; there ``_:n1`` is a labelled null, and the names of nulls do not matter. Programs with sources or with ``@post``

@@ -174,7 +174,9 @@ def _aggregated(rule: Written) -> frozenset[str]:
     aggregation = rule.first.aggregation
     if aggregation is None:
         return frozenset()
-    found = {*aggregation.group, *aggregation.contributors, *names(aggregation.argument)}
+    found = {*aggregation.group, *aggregation.contributors}
+    if aggregation.argument is not None:
+        found |= set(names(aggregation.argument))
     for step in reversed(rule.first.before):  # what was assigned last is computed from the values before
         if isinstance(step, Assign) and step.variable in found:
             found |= set(names(step.expression))

@@ -190,7 +190,7 @@ class Groups:
     def _finite(
         self, groups: npt.NDArray[np.int64], totals: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Totals of doubles; those that left the range of doubles on the way, where the order matters, found exactly."""
+        """Totals of doubles, found exactly where they left the range of doubles on the way."""
         lost = ~np.isfinite(totals)
         if self.small:
             lost |= self._underflown()[groups]

@@ -15,6 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
+from kgreason.analysis.checked import Assign
 from kgreason.engine.advice import CONTRIBUTIONS
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
@@ -117,6 +118,7 @@ class Fixpoint:
     def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
         most = max(rule.facts for rule in rules)
         growing = [rule for rule in rules if 2 * rule.facts >= most]
+        growing.sort(key=lambda rule: not rule.computes())  # a rule that only copies is not the reason
         rule = next((rule for rule in growing if rule.example()), growing[0])
         return EvaluationError(
             f"values still change after {self.limits.rounds} rounds{rule.example()}",
@@ -186,6 +188,11 @@ class _Rule(ABC):
             if relation is None or len(relation.rows(ir.Part.RECENT)):
                 for batch in pipeline.run():
                     yield pipeline, batch
+
+    def computes(self) -> bool:
+        """Whether the rule makes new values."""
+        rule = self.plan.rule
+        return rule.aggregation is not None or any(isinstance(step, Assign) for step in rule.before)
 
     def example(self) -> str:
         """A fact or group that changed in the last round, for messages."""

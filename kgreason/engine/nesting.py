@@ -43,6 +43,20 @@ class Nestings:
         self._reserve(int(codes.max()) + 1 if len(codes) else 0)
         self._of[codes] = numbers
 
+    def level(self, name: Name, arguments: Rows) -> Codes:
+        """How deep a name is nested in each row of arguments.
+
+        Examples
+        --------
+        >>> nestings = Nestings(Symbols())
+        >>> nestings.record(np.array([0]), nestings.around("#f", np.empty((1, 0), dtype=np.int64))[1])
+        >>> nestings.level("#f", np.array([[0, 0]])).tolist(), nestings.level("#g", np.array([[0, 0]])).tolist()
+        ([1], [0])
+        """
+        inside = self._look_up(arguments)
+        depths = np.array([dict(nesting).get(name, 0) for nesting in self._all], dtype=np.int64)
+        return depths[inside].max(axis=1, initial=0)
+
     def around(self, name: Name, arguments: Rows) -> tuple[Codes, Codes]:
         """How deep a name is nested in each row of arguments, and the number of the nesting of a null made of it."""
         if not arguments.shape[1]:

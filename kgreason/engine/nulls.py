@@ -162,7 +162,8 @@ class Nulls:
             open_ = self._known_or_plain(activations, batch)
             if not open_.all():
                 keep, codes = np.zeros(len(batch), dtype=np.bool_), np.full((len(batch), len(functions)), CUT)
-                keep[open_], codes[open_] = self._run(place, batch[open_], functions, rule)
+                if open_.any():
+                    keep[open_], codes[open_] = self._run(place, batch[open_], functions, rule)
                 return keep, codes
         numbers = activations.number(batch, functions)
         undecided = np.unique(numbers[activations.state[numbers] == OPEN])
@@ -185,8 +186,7 @@ class Nulls:
         known = activations.frontiers.known(batch)
         fresh = np.flatnonzero(~known)
         if len(fresh):
-            levels, _ = self._nestings.around(activations.name, batch[fresh][:, activations.nested])
-            known[fresh] = levels == 0
+            known[fresh] = self._nestings.level(activations.name, batch[fresh][:, activations.nested]) == 0
         return known
 
     def _complete(self, place: int, numbers: Codes, functions: Sequence[str]) -> None:

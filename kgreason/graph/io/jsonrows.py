@@ -52,8 +52,8 @@ def _rows(file: str, content: str, path: str | None) -> tuple[list[Any], list[in
         if not beyond and (not within or isinstance(within[0], (dict, list))):
             return within, lines
     rows, lines, _ = _values(decoder, content, start, starts, array=False)
-    if len(rows) == 1 and isinstance(rows[0], dict) and any(_is_table(v) for v in rows[0].values()):
-        names = [k for k, v in rows[0].items() if _is_table(v)]
+    names = _tables_in(rows[0]) if len(rows) == 1 and isinstance(rows[0], dict) else []
+    if names:
         raise DataError(
             file, "one object, not rows", hint=f"say which of its arrays holds them: path={names[0]}"
         )
@@ -64,8 +64,12 @@ def _refused(name: str) -> None:
     raise _NoNumber(name)
 
 
-def _is_table(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], (dict, list))
+def _tables_in(value: dict[str, Any]) -> list[str]:
+    """Keys of arrays of rows; arrays without any are such where there is nothing else."""
+    empty = all(v == [] for v in value.values())
+    return [
+        k for k, v in value.items() if empty or (isinstance(v, list) and v and isinstance(v[0], (dict, list)))
+    ]
 
 
 def _values(

@@ -82,8 +82,9 @@ def _outside(rows: Rows) -> tuple[DataError | None, int]:
 def _remedy(weights: Weights, *, memory: bool) -> str:
     """Advise to correct a few weights, as they are mistakes; and to scale only if most are on another scale."""
     odd = ~((weights >= 0) & (weights <= 1))
-    percentages = weights.min() >= 0 and weights.max() <= 100
-    if percentages and weights.max() >= 2 and 2 * odd.sum() > len(weights):
+    most = 2 * odd.sum() > len(weights)
+    percentages = weights.min() >= 0 and 2 <= weights.max() <= 100
+    if percentages and most:
         return "divide percentages by 100" if memory else "percent=true divides by 100"
     if weights.min() >= 0 and weights.max() < 2:
         return "shares are at most 1: correct these rows"
@@ -92,6 +93,8 @@ def _remedy(weights: Weights, *, memory: bool) -> str:
         if memory
         else "scale=abs (or scale=minmax) brings them to [0,1]"
     )
+    if most:
+        return other
     return f"shares lie between 0 and 1: correct these rows; if the weights are no shares, {other}"
 
 
