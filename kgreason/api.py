@@ -17,13 +17,15 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.arguments import (
     anonymizable,
     check_data,
+    check_goal,
+    check_limits,
     check_numbers,
     check_relations,
     check_rules,
     output_names,
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
-from kgreason.errors import AnonymizationError, ProgramError
+from kgreason.errors import ProgramError
 from kgreason.pairs import Pair, read_release
 from kgreason.progress import SILENT, Progress
 from kgreason.publication import (
@@ -38,7 +40,7 @@ from kgreason.publication import (
 from kgreason.results import Anonymization, Clock, Reasoned, Score
 
 if TYPE_CHECKING:
-    from kgreason.anonymizers.base import Anonymizer, Release
+    from kgreason.anonymizers.base import Release
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
     from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -120,6 +122,7 @@ def reason(
 
     program = load(rules)
     check_data(data)
+    check_limits(limits)
     goals = output_names(outputs)
     facts = load_facts(program, data or {}, progress)
     result = evaluate(program, facts, goals=goals, limits=limits or Limits(), progress=progress)
@@ -163,6 +166,8 @@ def explain(
 
     program = load(rules)
     check_data(data)
+    check_limits(limits)
+    check_goal(goal)
     facts = load_facts(program, data or {}, progress)
     progress.step("Explaining")
     lookup = sources(program, data or {})
@@ -240,6 +245,7 @@ def anonymize(
     AnonymizationError
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
+    from kgreason.anonymizers.choose import choose
     from kgreason.anonymizers.publish import publish
     from kgreason.assess.verify import check_parameters, count_attacked
 
@@ -247,7 +253,7 @@ def anonymize(
         folders.check()
     check_numbers(k=(k, 2), x=(x, 1), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1), seed=(seed, 0))
     clock, rng = Clock(), np.random.default_rng(seed)
-    algorithm = anonymizer(method, mode, k, x, trials, max_subgraphs)
+    algorithm = choose(method, mode, k, x, trials, max_subgraphs)
     written = load(rules)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
@@ -369,25 +375,6 @@ def read_graph(
 ) -> KnowledgeGraph:
     """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe."""
     return _graph(load(rules), data, progress)
-
-
-def anonymizer(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraphs: int) -> Anonymizer:
-    """Choose the algorithm by its name."""
-    from kgreason.anonymizers.kguard import Kguard
-    from kgreason.anonymizers.klone import Klone
-
-    if mode not in ("exact", "published"):
-        raise AnonymizationError(f"unknown mode {mode!r}", hint="this version has published")
-    if method == "klone":
-        return Klone(k, trials)
-    if method == "kguard" and mode == "exact":
-        raise AnonymizationError(
-            "KGUARD has no exact mode in this version",
-            hint="use --mode published, or --method klone for a guarantee that always holds",
-        )
-    if method == "kguard":
-        return Kguard(k, x, trials, max_subgraphs)
-    raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard or klone")
 
 
 def _graph(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine.limits import Limits
 from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
 
 if TYPE_CHECKING:
@@ -44,6 +45,35 @@ def check_data(data: object) -> None:
     for predicate in data or ():
         if not isinstance(predicate, str):
             raise CallError(f"data are a mapping from names of predicates, and {predicate!r} is none", hint)
+
+
+def check_goal(goal: object) -> None:
+    """Refuse what is no text of an atom.
+
+    Raises
+    ------
+    CallError
+        Naming the type.
+    """
+    if not isinstance(goal, str):
+        raise CallError(
+            f"a goal is a text, not of type {type(goal).__name__}", hint="for instance 'control(\"a\", X)'"
+        )
+
+
+def check_limits(limits: object) -> None:
+    """Refuse what are no limits.
+
+    Raises
+    ------
+    CallError
+        Naming the type.
+    """
+    if limits is not None and not isinstance(limits, Limits):
+        raise CallError(
+            f"limits are a kgreason.engine.limits.Limits, not of type {type(limits).__name__}",
+            hint="for instance Limits(rounds=100)",
+        )
 
 
 def output_names(outputs: object) -> tuple[str, ...] | None:

@@ -63,7 +63,7 @@ class Reasoned:
 
     def _known(self, predicate: str) -> None:
         if predicate not in self.facts.tables:
-            near = difflib.get_close_matches(predicate, self.predicates, 1)
+            near = difflib.get_close_matches(str(predicate), self.predicates, 1)
             means = f"did you mean {near[0]!r}? " if near else ""
             raise KeyError(
                 f"{predicate!r} is no output; {means}there are {', '.join(self.predicates) or 'none'}"

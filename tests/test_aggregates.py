@@ -284,6 +284,12 @@ def test_double_beside_integer():
             [(1, Null(4)), (2, True), (2, 1)],
             "a set holds booleans or numbers, not both in set, in the group G = 2",
         ),
+        (
+            "S = set(V)",
+            [(1, (1,)), (1, (1.0,))],
+            "a set cannot hold both [1.0] and [1], which differ only in the types of their elements in set,"
+            " in the group G = 1",
+        ),
     ],
 )
 def test_error(body, rows, message):

@@ -215,7 +215,7 @@ class Whole:
             if step.predicate == EQUAL and step.rule is None:
                 assert all(p.predicate == EQUAL for p in step.premises)
                 assert step.premises, "equal values need a reason"
-            elif step.rule is None and step.premises:
+            elif step.rule is None and step.premises:  # a union
                 sets = [set(v) for p in step.premises for v in p.values if isinstance(v, frozenset)]
                 assert any(set.union(*sets) == v for v in step.values), step
             elif step.rule is None:
@@ -240,17 +240,19 @@ class Whole:
         binding = self.body(rule, step.premises, dict(step.binding), step)
         if binding is None:
             return False
+        known = dict(step.binding)
+        for invention in rule.inventions:
+            binding[invention.variable] = known.get(invention.variable)
+        width = len(step.values)
+        if not unify(CheckedAtom("", rule.head.terms[:width], rule.head.span), step.values, binding):
+            return False
         for invention in rule.inventions:
             identified = [i for i in step.identified if i.variable == invention.variable]
-            shown = head_values(rule, step).get(invention.variable)
-            if shown is not None:
-                made = identified[0].made if identified else shown
-                assert isinstance(made, Null), (step, made)
-                source = (invention.function, *(self.root(binding[v]) for v in invention.frontier))
-                assert self.root(self.made.setdefault(source, made)) == self.root(made), source
-                binding[invention.variable] = shown
-        width = len(step.values)
-        return unify(CheckedAtom("", rule.head.terms[:width], rule.head.span), step.values, binding)
+            made = identified[0].made if identified else binding[invention.variable]
+            assert isinstance(made, Null), (step, made)
+            source = (invention.function, *(self.root(binding[v]) for v in invention.frontier))
+            assert self.root(self.made.setdefault(source, made)) == self.root(made), source
+        return True
 
     def group(self, rule: CheckedRule, step: Proof) -> dict[str, Any] | None:
         assert rule.aggregation is not None

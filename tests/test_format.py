@@ -123,7 +123,7 @@ def test_style(name: str) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
 def test_files_of_the_repository(file: Path) -> None:
-    text = file.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8", errors="replace")
     _, errors = read(text)
     if errors:
         with pytest.raises(ProgramError):

@@ -20,7 +20,7 @@ from tests.syntax import PIECES, PROGRAMS
 
 ROOT = Path(__file__).parent.parent
 REAL = [
-    f.read_text(encoding="utf-8")
+    f.read_text(encoding="utf-8", errors="replace")
     for folder in ("rules", "examples", "tests/programs")
     for f in sorted((ROOT / folder).rglob("*.vada"))
 ]

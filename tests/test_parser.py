@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import asdict
 from datetime import datetime
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.errors import ProgramError, render_all
+from kgreason.lang import clauses
 from kgreason.lang.ast import (
     Aggregate,
     Annotation,
@@ -398,6 +400,15 @@ ERRORS = {
     |                     ^
   note: expected `.`, `,` or an operator
   help: compare two values at a time: `X < Y, Y < Z`; write `==` inside of an expression""",
+    ),
+    "E001 plus": (
+        "p(+2.5).",
+        """\
+<text>:1:3: error[E001]: unexpected `+`
+  1 | p(+2.5).
+    |   ^
+  note: expected `(`, `)`, a predicate or a term
+  help: numbers have no sign `+`: leave it out""",
     ),
     "E001 capital": (
         "p(X) :- Q(X).",
@@ -836,3 +847,44 @@ def test_mutated_program_ends_in_diagnostics_at_worst(start: int, length: int, p
     render_all(found, text)
     if not found:
         assert parse(str(program)) == program
+
+
+LINES = [
+    'q("a", 1).',
+    "q(-2, 0.5, -0.0, 1.5e3, #T).",
+    "q(1). q(2).",
+    "q(1). % last",
+    "%% of q",
+    "q(1e5).",
+    "q(1.0e999).",
+    "q(99999999999999999999).",
+    'q("a""b").',
+    'q("a\\n", "${v}").',
+    'q("two',
+    'lines").',
+    "q(2024-01-15).",
+    "  q(1).",
+    "q(1) .",
+    "q(X) :- r(X).",
+    '@label("l").',
+    '@param("v", 3).',
+    "in(1).",
+    "not(1).",
+    "q(1,).",
+    "q(1).\r",
+    "",
+    'q(" % ").',
+    'q("',
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(LINES), max_size=8), st.sampled_from(["", "\n"]))
+def test_facts_alone_in_their_lines_are_read_as_by_the_parser(lines, end):
+    text = "\n".join(lines) + end
+    quick = read(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clauses, "plain_facts", lambda text, start, line, file: ([], start))
+        slow = read(text)
+    assert repr(asdict(quick[0])) == repr(asdict(slow[0]))  # with all spans
+    assert quick[1] == slow[1]

@@ -48,9 +48,11 @@ def check(
         warnings = counted(len(found.diagnostics) - errors, "warning")
         if found.diagnostics:
             print(found, end="\n\n")
-        fragment = f", fragment: {found.program.wardedness.fragment}" if found.program else ""
-        print(f"{file}: {counted(errors, 'error')}, {warnings}{fragment}")
-        if explain and found.program:
+        print(f"{file}: {counted(errors, 'error')}, {warnings}", end="")
+        if found.program and not explain:
+            print(f", fragment: {found.program.wardedness.fragment}", end="")
+        print()
+        if found.program and explain:
             print(explain_nulls(found.program))
         failed = failed or errors > 0
     return int(failed)
@@ -130,19 +132,21 @@ def reason(
     """Derive facts from rules and data."""
     from kgreason import api
     from kgreason.engine.limits import Limits
+    from kgreason.output.beforehand import check_outputs
     from kgreason.output.write import write_facts, write_targets
     from kgreason.terminal import print_facts, print_stats, progress
 
     if format is not None and out is None:
         raise typer.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
     limits = Limits(depth=depth, rounds=rounds)
-    program = load_rules(rules, functions)
+    program, read, written_as = load_rules(rules, functions), sources(data), format or "csv"
+    check_outputs(program, output or None, folder=out, format=written_as, read=read)
     with progress() as bar:
-        result = api.reason(program, sources(data), outputs=output or None, limits=limits, progress=bar)
+        result = api.reason(program, read, outputs=output or None, limits=limits, progress=bar)
         if out is None:
-            written = write_targets(program, result.facts)
+            written = write_targets(program, result.facts, read)
         else:
-            written = write_facts(out, result.facts, format or "csv", program)
+            written = write_facts(out, result.facts, written_as, program, read)
     warn(result.warnings, program)
     unwritten = [p for p in result.predicates if p not in dict(written)]
     if as_json:

@@ -55,7 +55,8 @@ class Nestings:
         """
         inside = self._look_up(arguments)
         depths = np.array([dict(nesting).get(name, 0) for nesting in self._all], dtype=np.int64)
-        return depths[inside].max(axis=1, initial=0)
+        levels: Codes = depths[inside].max(axis=1, initial=0)
+        return levels
 
     def around(self, name: Name, arguments: Rows) -> tuple[Codes, Codes]:
         """How deep a name is nested in each row of arguments, and the number of the nesting of a null made of it."""

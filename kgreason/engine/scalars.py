@@ -156,16 +156,22 @@ def member(value: Value, collection: Value) -> bool:
 
 
 def make_set(values: Sequence[Value]) -> frozenset[Value]:
-    """A set: integers become doubles beside doubles, booleans and numbers do not go together."""
+    """A set: integers become doubles beside doubles; booleans and numbers do not go together."""
     numbers = any(map(number, values))
     if numbers and any(isinstance(v, bool) for v in values):
         raise Refusal("a set holds booleans or numbers, not both")
     if numbers and any(isinstance(v, float) for v in values):
         values = to_doubles(values)
-    if any(isinstance(v, tuple | frozenset) for v in values):
-        shallow(values)
-        values = sorted(values, key=source)  # Python takes (1,) and (1.0,) for equal, and keeps the first
-    return frozenset({key(v): v for v in values}.values())
+    shallow(values)
+    distinct: dict[Value, Value] = {}
+    for value in {key(v): v for v in values}.values():
+        other = distinct.setdefault(value, value)
+        if other is not value:  # Python takes (1,), (1.0,) and (True,) for equal
+            a, b = sorted(map(source, (value, other)))
+            raise Refusal(
+                f"a set cannot hold both {a} and {b}, which differ only in the types of their elements"
+            )
+    return frozenset(distinct)
 
 
 def make_list(values: Sequence[Value]) -> tuple[Value, ...]:

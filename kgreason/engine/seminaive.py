@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.checked import CheckedAtom, CheckedProgram
 from kgreason.engine.constraints import deny, hidden, promptly, unify
 from kgreason.engine.expressions import code
 from kgreason.engine.fixpoint import Fixpoint, StratumStats, Watch
@@ -16,7 +16,7 @@ from kgreason.engine.frontiers import NESTING
 from kgreason.engine.limits import Limits
 from kgreason.engine.merges import Merges
 from kgreason.engine.nulls import Endless, Nulls
-from kgreason.engine.relation import KeyedRelation, Relation, Rows
+from kgreason.engine.relation import KeyedRelation, Relation, Rows, chunks
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, Table, converted
@@ -243,21 +243,36 @@ def _load(
                 relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
             except Refusal as refusal:
                 raise EvaluationError(f"{refusal.what}, in the data of {predicate}") from None
+    stated: dict[str, list[CheckedAtom]] = {}
     for fact in program.facts:
-        codes = [
-            code(term.value, kind, facts.symbols)
-            for term, kind in zip(fact.terms, kinds[fact.predicate], strict=True)
-            if isinstance(term, Constant)
-        ]
-        try:
-            relations[fact.predicate].insert(np.array([codes], dtype=np.int64).reshape(1, -1))
-        except Refusal as refusal:
-            raise EvaluationError(f"{refusal.what}, in the fact {fact}", span=fact.span) from None
+        stated.setdefault(fact.predicate, []).append(fact)
+    for predicate, atoms in stated.items():
+        _state(atoms, relations[predicate], kinds[predicate], facts.symbols)
     derived = program.heads
     for predicate, relation in relations.items():
         if predicate not in derived:
             relation.settle()
     return relations
+
+
+def _state(
+    stated: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kind], symbols: Symbols
+) -> None:
+    """Add the facts of one predicate that the program states."""
+    codes = [
+        [code(t.value, k, symbols) for t, k in zip(fact.terms, kinds, strict=True) if isinstance(t, Constant)]
+        for fact in stated
+    ]
+    rows = np.array(codes, dtype=np.int64).reshape(len(stated), -1)
+    if not isinstance(relation, KeyedRelation):
+        for piece in chunks(rows):
+            relation.insert(piece)
+        return
+    for i, fact in enumerate(stated):  # one by one, for the message
+        try:
+            relation.insert(rows[i : i + 1])
+        except Refusal as refusal:
+            raise EvaluationError(f"{refusal.what}, in the fact {fact}", span=fact.span) from None
 
 
 def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:

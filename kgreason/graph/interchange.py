@@ -81,13 +81,7 @@ def _from_frame(frame: Any, name: str) -> Raw:
     names = [str(c) for c in frame.columns]
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowTypeError,
-        pa.ArrowNotImplementedError,
-        UnicodeEncodeError,
-        OverflowError,
-    ):
+    except (ValueError, OverflowError, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         series = [frame.iloc[:, i] for i in range(len(names))]
         cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
         return _raw(name, names, [_array(name, c, n) for c, n in zip(cells, names, strict=True)])
@@ -149,10 +143,10 @@ def _array(name: str, values: Sequence[object], column: str | None = None) -> Co
         tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string)
         if any(test(found.type) for test in tests):
             return found
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        pass  # integers beside doubles, or values that `arrow_column` names
     except UnicodeEncodeError as error:
         raise DataError(name, f"{error.object!a} is no Unicode text", column=column) from None
+    except (pa.ArrowInvalid, TypeError, OverflowError):
+        pass  # integers beside doubles, or values that `arrow_column` names
     try:
         return arrow_column(values)
     except CastError as error:

@@ -10,10 +10,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kgreason.errors import Diagnostic, Span
+from kgreason.lang.plain import plain_facts
 from kgreason.resources import resource
 
 if TYPE_CHECKING:
     from lark import Lark, Token
+
+    from kgreason.lang.ast import Fact
 
 DEPTH = 100  # a tree deeper than this would exhaust the stack of the recursive walks over it
 
@@ -83,7 +86,7 @@ def span(first: Token, last: Token, file: str) -> Span:
     return Span(file, first.line or 1, first.column or 1, last.end_line or 1, last.end_column or 1)
 
 
-def clauses(text: str, file: str) -> Iterator[Clause]:
+def clauses(text: str, file: str) -> Iterator[Clause | list[Fact]]:
     """Cut a text at the ``.`` that ends each clause.
 
     Parameters
@@ -92,15 +95,28 @@ def clauses(text: str, file: str) -> Iterator[Clause]:
         Source of any content: characters outside the language end up in `Clause.problem`.
     file
         Name for spans.
+
+    Yields
+    ------
+    Clause or list of Fact
+        A clause for the parser, or lines of facts that need none.
     """
     cutter = _Cutter(file, text)
-    for token in lexer().lex(text):
+    thread = lexer().parse_interactive(text).lexer_thread
+    assert thread.state is not None
+    place = thread.state.line_ctr
+    for token in thread.lex(None):  # type: ignore[no-untyped-call]
         if token.type == "DOCUMENTATION":
             cutter.comment(token)
             continue
         cutter.add(token)
         if token.type == "END" or (token.type == "UNCLOSED" and token.rstrip().endswith(".")):
             yield cutter.clause()
+        if token.type == "END":
+            facts, end = plain_facts(text, place.char_pos, place.line, file)
+            if facts:
+                yield facts
+                place.feed(text[place.char_pos : end])  # the lexer goes on behind them
     if cutter.tokens:
         yield cutter.clause()
 

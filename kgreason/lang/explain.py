@@ -121,6 +121,8 @@ def _foreign(tokens: list[Token], position: int) -> str | None:
         return "a comment begins with `%` and ends with its line"
     if before is None:
         return None
+    if token.type == "PLUS" and before.type in _INFIX | _OPENING | {"COMMA", "ARROW"}:
+        return "numbers have no sign `+`: leave it out"
     if (before.type, token.type) == ("EQUAL", "LESS"):
         return "write `<=`"
     if (before.type, token.type) == ("EQUAL", "GREATER"):

@@ -84,15 +84,19 @@ def _read(text: str, file: str, given: Mapping[str, Constant]) -> tuple[Program,
     lark, builder = _parser()
     cut = list(clauses(text, file))
     builder.begin(file, text, {})
-    builder.parameters = define(cut, builder, given)  # they may be used above their definition
+    # parameters may be used above their definition
+    builder.parameters = define((c for c in cut if not isinstance(c, list)), builder, given)
     parsed: list[Clause] = []
     label: Annotation | None = None
     for clause in cut:
-        if len(builder.found) >= FINDINGS:
+        if isinstance(clause, list):
+            built: list[Clause] = [*clause]
+        elif len(builder.found) >= FINDINGS:
             builder.found.append(_too_many(clause, file))
             break
-        built = _parse_clause(clause, lark, builder)
-        if label is not None or clause.tokens[0].type == "ANNOTATION":
+        else:
+            built = _parse_clause(clause, lark, builder)
+        if label is not None or any(isinstance(c, Annotation) for c in built[:1]):
             built, label = _labelled(built, label, builder)
         parsed += built
     if label is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,8 +103,7 @@ def check_plan(
             raise no_graph(str(target.path), predicate)
         if target.format in _PACKAGES:
             extra(_PACKAGES[target.format], target.format, target.path)
-        if target.path.is_dir():
-            raise ReleaseError(f"{target.path} is a folder", hint="name a file in it")
+        _check_writable(target.path)
         place = Place(target.path.resolve(), _table(target, predicate))
         for name, source in sources:
             if place.meets(source):
@@ -111,6 +111,16 @@ def check_plan(
                     f"{target.path}: the output {predicate} is not written over the file that {name} is read from",
                     hint="write it to another place",
                 )
+
+
+def _check_writable(path: Path) -> None:
+    if path.is_dir():
+        raise ReleaseError(f"{path} is a folder", hint="name a file in it")
+    folder = next(p for p in path.absolute().parents if p.exists())
+    if not folder.is_dir():
+        raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
+    if not os.access(folder, os.W_OK):
+        raise ReleaseError(f"{path} cannot be made: {folder} is not open for writing")
 
 
 def no_graph(file: str, predicate: str) -> DataError:

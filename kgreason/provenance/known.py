@@ -73,6 +73,30 @@ class Known:
             found = found[(self.rows[found][:, list(columns)] == wanted).all(axis=1)]
         return found
 
+    def fitting(self, columns: tuple[int, ...], wanted: Codes) -> int:
+        """Number of facts that fit rows of values at the columns, roughly."""
+        if not columns:
+            return len(self) * len(wanted)
+        keys, _ = self._index(columns)
+        mixed = _mixed(wanted, tuple(range(len(columns))))
+        found = np.searchsorted(keys, mixed, side="right") - np.searchsorted(keys, mixed)
+        return int(found.sum())
+
+    def join(self, columns: tuple[int, ...], wanted: Codes) -> tuple[Ids, Ids]:
+        """Pairs of a row of values at the columns and of a fact that has them, by their numbers."""
+        if not columns:
+            which = np.repeat(np.arange(len(wanted)), len(self))
+            return which, np.tile(np.arange(len(self)), len(wanted))
+        keys, order = self._index(columns)
+        mixed = _mixed(wanted, tuple(range(len(columns))))
+        starts = np.searchsorted(keys, mixed)
+        counts = np.searchsorted(keys, mixed, side="right") - starts
+        which = np.repeat(np.arange(len(wanted)), counts)
+        inside = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        ids = order[np.repeat(starts, counts) + inside]
+        same = (self.rows[ids][:, list(columns)] == wanted[which]).all(axis=1)
+        return which[same], ids[same]
+
     def _index(self, columns: tuple[int, ...]) -> tuple[npt.NDArray[np.uint64], Ids]:
         index = self._indexes.get(columns)
         if index is None:

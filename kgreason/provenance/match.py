@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, Step
-from kgreason.engine.columns import code, coded
+from kgreason.engine.columns import Function, code, coded
 from kgreason.engine.expressions import Scope
 from kgreason.engine.symbols import Symbols, key
-from kgreason.engine.table import Facts, Kind, decode
+from kgreason.engine.table import Codes, Facts, Kind, decode
 from kgreason.lang.ast import Constant, Expression, Variable
 from kgreason.lang.values import Value
 from kgreason.plan.doubles import double_variables
 from kgreason.plan.kinds import infer
 from kgreason.plan.types import join
 from kgreason.provenance.known import Ids, tabled
-from kgreason.provenance.rules import Prepared, variables
+from kgreason.provenance.rules import MADE, Prepared, variables
 from kgreason.provenance.trace import Trace
 
 Binding = dict[str, int]
@@ -49,7 +49,7 @@ class Matcher:
         assigned = {s.variable for s in self.body.before if isinstance(s, Assign)}
         self.late = [a for a in self.body.negatives if assigned & set(a.variables)]
         self.early = [a for a in self.body.negatives if a not in self.late]
-        self._functions: dict[int, tuple[Scope, Kind, object]] = {}
+        self._functions: dict[int, tuple[Scope, Kind, Function]] = {}
 
     # --- the head -------------------------------------------------------------------------------------------
 
@@ -70,6 +70,11 @@ class Matcher:
             if own is None or binding.setdefault(term.name, own) != own:
                 return None
         return binding
+
+    def can_be(self, variable: Variable, value: Value) -> bool:
+        """Whether a variable can have a value at all."""
+        name = variable.name
+        return encode(value, self.kinds[name], self.symbols, name in self.doubles) is not None
 
     def unify(self, kinds: Sequence[Kind], row: Sequence[int]) -> Binding | None:
         """Values that the head gives to variables so that it becomes the fact; `None` if it cannot."""
@@ -104,8 +109,13 @@ class Matcher:
 
     # --- atoms ----------------------------------------------------------------------------------------------
 
-    def candidates(self, atom: CheckedAtom, binding: Binding, below: int | None) -> Ids:
-        """Facts that may stand for an atom: those of its bound values, of a height below `below`."""
+    def candidates(
+        self, atom: CheckedAtom, binding: Binding, below: int | None = None, *, final: bool = False
+    ) -> Ids:
+        """Facts that may stand for an atom: those of its bound values, of a height below `below`.
+
+        Within a recursion, values that it improved later are among them, unless only `final` ones are wanted.
+        """
         known = self.known[atom.predicate]
         columns, values = [], []
         for i, term in enumerate(atom.terms):
@@ -123,9 +133,14 @@ class Matcher:
         found = known.find(tuple(columns), values)
         if below is not None:
             found = found[: np.searchsorted(known.heights[found], below)]
-        if known.final is not None and not (self.rule.recursive and atom.predicate in self.rule.stratum):
+        if known.final is not None and (final or self.only_final(atom)):
             found = found[known.final[found]]
         return found
+
+    def only_final(self, atom: CheckedAtom) -> bool:
+        """Whether an atom sees the last ones of the values that a recursion improves, and no earlier ones."""
+        own = self.rule.recursive and atom.predicate in self.rule.stratum
+        return self.known[atom.predicate].final is not None and not own
 
     def extended(self, atom: CheckedAtom, number: int, binding: Binding) -> Binding | None:
         """The binding with the values of a fact; `None` if a variable would have two."""
@@ -148,34 +163,45 @@ class Matcher:
 
     # --- expressions ----------------------------------------------------------------------------------------
 
-    def compute(
-        self, expression: Expression, bindings: Sequence[Binding], target: Kind | None = None
-    ) -> list[int]:
-        """Codes of an expression under some bindings, in a column of kind `target` or of its own."""
-        entry = self._functions.get(id(expression))
-        if entry is None:
-            layout = variables(expression)
-            scope = Scope(layout, self.kinds, self.symbols, self.rule.rule)
-            entry = self._functions[id(expression)] = (scope, *scope.compile(expression))
-        scope, kind, function = entry
-        rows = np.array([[b[v] for v in scope.layout] for b in bindings], dtype=np.int64)
-        values = function(rows.reshape(len(bindings), len(scope.layout)))  # type: ignore[operator]
-        codes = coded(values, kind, target or kind, self.symbols)
-        return [int(c) for c in np.broadcast_to(codes, len(bindings)).tolist()]
+    def computed(
+        self, expression: Expression, columns: Mapping[str, Codes], size: int, target: Kind | None = None
+    ) -> Codes:
+        """Codes of an expression for columns of values, in a column of kind `target` or of its own."""
+        scope, kind, function = self._compiled(expression)
+        rows = np.empty((size, len(scope.layout)), dtype=np.int64)
+        for i, name in enumerate(scope.layout):
+            rows[:, i] = columns[name]
+        codes = coded(function(rows), kind, target or kind, self.symbols)
+        return np.array(np.broadcast_to(codes, size))
+
+    def value_of(self, expression: Expression, binding: Binding) -> Value:
+        """Value of an expression."""
+        return self.value(self.kind(expression), self._one(expression, binding))
 
     def kind(self, expression: Expression) -> Kind:
         """Kind of an expression."""
-        return Scope(variables(expression), self.kinds, self.symbols, self.rule.rule).compile(expression)[0]
+        return self._compiled(expression)[1]
+
+    def _compiled(self, expression: Expression) -> tuple[Scope, Kind, Function]:
+        found = self._functions.get(id(expression))
+        if found is None:
+            scope = Scope(variables(expression), self.kinds, self.symbols, self.rule.rule)
+            found = self._functions[id(expression)] = (scope, *scope.compile(expression))
+        return found
+
+    def _one(self, expression: Expression, binding: Binding, target: Kind | None = None) -> int:
+        columns = {name: np.array([binding[name]]) for name in self._compiled(expression)[0].layout}
+        return int(self.computed(expression, columns, 1, target)[0])
 
     def step(self, step: Step, binding: Binding) -> Binding | None:
         """The binding with an assignment carried out; `None` if a condition fails."""
         if isinstance(step, Assign):
-            value = self.compute(step.expression, [binding], self.kinds[step.variable])[0]
+            value = self._one(step.expression, binding, self.kinds[step.variable])
             known = binding.get(step.variable)
             if known is not None:
                 return binding if self.same(known, value, self.kinds[step.variable]) else None
             return {**binding, step.variable: value}
-        return binding if self.compute(step.expression, [binding])[0] else None
+        return binding if self._one(step.expression, binding) else None
 
     def same(self, a: int, b: int, kind: Kind) -> bool:
         """Whether two codes are the same value, up to the rounding of doubles."""
@@ -256,7 +282,7 @@ def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> 
 def matchers(found: Trace) -> dict[str, list[Matcher | Prepared]]:
     """A matcher for every rule that can match, by the predicate of its head; others stay as they are."""
     rules = [rule for ready in found.rules.values() for rule in ready]
-    able = {id(r): r for r in rules if all(len(found.known[a.predicate]) for a in r.body.positives)}
+    able = {id(r): r for r in rules if all(len(found.known[a.predicate]) for a in r.shown)}
     kinds = infer(_program(found, list(able.values())), _facts(found))
     result: dict[str, list[Matcher | Prepared]] = {}
     for predicate, ready in found.rules.items():
@@ -278,6 +304,6 @@ def _program(found: Trace, rules: Sequence[Prepared]) -> CheckedProgram:
 
 
 def _facts(found: Trace) -> Facts:
-    """The kinds of all predicates that have facts; the facts themselves are not needed for that."""
-    tables = {p: tabled(k.kinds, k.rows[:0]) for p, k in found.known.items() if len(k)}
+    """The kinds of all predicates that have facts, and of all logs; the facts themselves are not needed for that."""
+    tables = {p: tabled(k.kinds, k.rows[:0]) for p, k in found.known.items() if len(k) or p.startswith(MADE)}
     return Facts(tables, found.symbols)

@@ -65,13 +65,19 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Total:
-    """``variable = function(...)`` over contributions."""
+    """``variable = function(...)`` over contributions; of very many the greatest are told, and how many `others`."""
 
     variable: str
     function: str
     text: str
     value: Value
     contributions: tuple[Contribution, ...]
+    others: int = 0
+
+    @property
+    def size(self) -> int:
+        """Number of all contributions."""
+        return len(self.contributions) + self.others
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -238,6 +244,7 @@ def _step(proof: Proof, numbers: dict[int, int]) -> dict[str, Any]:
                 }
                 for c in total.contributions
             ],
+            "others": total.others,
         },
         "final": None if proof.final is None else plain(proof.final),
         "notes": list(proof.notes),

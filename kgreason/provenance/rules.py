@@ -7,7 +7,7 @@ again, it reads the log instead of inventing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step, Stratum
@@ -82,7 +82,7 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
             log([*variables(step.expression), step.variable], inner)
             before = tuple(s for s in before if s is not step)
         elif _makes(step):
-            read = _lifted(step, lambda names, assign: log(names, _early(inner, assign)), number)
+            read = _lifted(step, lambda names, assign: log(names, _early(inner, assign)))
             before = tuple(read if s is step else s for s in before)
     after = tuple(rule.after)
     total = rule.aggregation.variable if rule.aggregation else None
@@ -122,32 +122,29 @@ def _early(rule: CheckedRule, assign: Assign) -> CheckedRule:
     return replace(rule, before=(*steps, assign))
 
 
-def _lifted(step: Step, log: Callable[[Sequence[str], Assign], None], number: int) -> Step:
-    """A condition that reads the logs of its Skolem terms."""
+def _lifted(step: Step, log: Callable[[Sequence[str], Assign], None]) -> Step:
+    """A condition that reads the logs of its Skolem terms, from variables that are named like these."""
     assert not isinstance(step, Assign)
     terms = [e for e in walk(step.expression) if isinstance(e, Skolem)]
     outer = [t for t in terms if not any(t is not o and any(t is e for e in walk(o)) for o in terms)]
-    expression = step.expression
-    for i, term in enumerate(outer):
-        name = f"#s{number}:{step.span.line}:{step.span.column}:{i}"
-        log([*variables(term), name], Assign(name, term, step.span))
-        expression = _exchanged(expression, term, Variable(name))
-    return replace(step, expression=expression)
+    for term in outer:
+        log([*variables(term), str(term)], Assign(str(term), term, step.span))
+    return replace(step, expression=_exchanged(step.expression, {id(t): Variable(str(t)) for t in outer}))
 
 
-def _exchanged(node: Expression, old: Expression, new: Expression) -> Expression:
-    if node is old:
-        return new
+def _exchanged(node: Expression, new: Mapping[int, Expression]) -> Expression:
+    """An expression with others in the place of some of its parts, which are told by their identity."""
+    if id(node) in new:
+        return new[id(node)]
     match node:
         case Unary():
-            return replace(node, operand=_exchanged(node.operand, old, new))
+            return replace(node, operand=_exchanged(node.operand, new))
         case Binary():
-            left, right = _exchanged(node.left, old, new), _exchanged(node.right, old, new)
-            return replace(node, left=left, right=right)
+            return replace(node, left=_exchanged(node.left, new), right=_exchanged(node.right, new))
         case Call() | Skolem():
-            return replace(node, arguments=tuple(_exchanged(a, old, new) for a in node.arguments))
+            return replace(node, arguments=tuple(_exchanged(a, new) for a in node.arguments))
         case Collection():
-            return replace(node, elements=tuple(_exchanged(e, old, new) for e in node.elements))
+            return replace(node, elements=tuple(_exchanged(e, new) for e in node.elements))
     return node
 
 

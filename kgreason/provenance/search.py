@@ -5,38 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kgreason.analysis.checked import Aggregation, Assign, CheckedRule
+import numpy as np
+
+from kgreason.analysis.checked import Assign, CheckedRule
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Value
-from kgreason.plan.ir import plain
 from kgreason.provenance.equations import Equations, skolem
-from kgreason.provenance.match import Binding, Match, Matcher, Premise, encode, matchers
-from kgreason.provenance.proof import Bound, Contribution, Identified, Proof, Total
-from kgreason.provenance.totals import EXTREMES, better, total
+from kgreason.provenance.groups import Group, Part, agree, group_of, groups, named, written
+from kgreason.provenance.match import Binding, Matcher, Premise, encode, matchers
+from kgreason.provenance.proof import Contribution, Identified, Proof, Total
 from kgreason.provenance.trace import Trace
 from kgreason.provenance.words import atom_text, note, shown, step_text
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]
 """Where a given fact comes from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One contribution of a group: values of the contributor, its value, and the match that gives it."""
-
-    contributor: tuple[int, ...]
-    value: Value
-    match: Match
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group of an aggregate: its binding with the total and what follows from it, and its contributions."""
-
-    binding: Binding
-    total: Value
-    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +40,10 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """The union of what several rules, or several rounds of one, give."""
+    """The union of what several rules, or several rounds of one, give, and of given facts (by their rows)."""
 
     parts: tuple[Derivation, ...]
+    given: tuple[Codes, ...] = ()
 
     def below(self) -> Iterator[Premise]:
         """Facts that it rests on."""
@@ -99,7 +83,7 @@ class Search:
         """
         height = int(self.found.known[premise[0]].heights[premise[1]])
         if height == 0:
-            return None
+            return self._joint(premise, 0) if self._unites(premise[0]) and not self._stated(premise) else None
         found: Derivation | Joint | None = self._derive(premise, height) or self._derive(premise, height + 1)
         if found is None and self._unites(premise[0]):
             found = self._joint(premise, height) or self._joint(premise, height + 1)
@@ -109,14 +93,23 @@ class Search:
         keyed = self.found.program.keyed.get(predicate)
         return keyed is not None and keyed.keep == "union"
 
+    def _stated(self, premise: Premise) -> bool:
+        known, given = self.found.known[premise[0]], self.found.given[premise[0]]
+        return bool((given == known.rows[premise[1]]).all(axis=1).any())
+
     def _joint(self, premise: Premise, height: int) -> Joint | None:
-        """Contributions of all rules that give parts of a union, each with something that those before lack."""
+        """Given facts and contributions of all rules that give parts of a union, each with something new."""
         predicate, number = premise
         known, position = self.found.known[predicate], self.found.program.keyed[predicate].position
         wanted = self.values(premise)[position]
         assert isinstance(wanted, frozenset)
         row = known.rows[number].tolist()
-        missing, parts = wanted, list[Derivation]()
+        missing, parts, given = wanted, list[Derivation](), list[Codes]()
+        for fact in self.found.given[predicate]:
+            own = self.decoded(predicate, fact)[position]
+            if (np.delete(fact, position) == np.delete(row, position)).all() and own & missing:  # type: ignore[operator]
+                given.append(fact)
+                missing -= own  # type: ignore[operator]
         for matcher in self.matchers.get(predicate, ()):
             term = matcher.body.head.terms[position]
             if not isinstance(matcher, Matcher) or not isinstance(term, Variable):
@@ -126,11 +119,11 @@ class Search:
                 continue
             del head[term.name]
             for piece in self._pieces(matcher, head, height, missing):
-                given = self._given_by(piece, term.name)
-                if given <= wanted and given & missing and premise not in piece.below():
+                found = self._given_by(piece, term.name)
+                if found <= wanted and found & missing and premise not in piece.below():
                     parts.append(piece)
-                    missing -= given
-        return None if missing else Joint(tuple(parts))
+                    missing -= found
+        return None if missing else Joint(tuple(parts), tuple(given))
 
     def _pieces(
         self, matcher: Matcher, head: Binding, height: int, missing: frozenset[Value]
@@ -181,8 +174,7 @@ class Search:
         below = height if matcher.rule.recursive else None
         for group in groups(matcher, aggregation, head, below):
             done = matcher.steps(matcher.body.after, group.binding)
-            lower = all(part.match.height < height for part in group.parts)
-            if done is not None and lower and agree(matcher, head, done):
+            if done is not None and group.height < height and agree(matcher, head, done):
                 return Derivation(matcher, done, group=group)
         return None
 
@@ -193,17 +185,16 @@ class Search:
         values = self.values(premise)
         height = int(self.found.known[predicate].heights[number])
         if step is None:
-            return self._given(premise, values) if height == 0 else _untraced(predicate, values, height)
+            row = self.found.known[predicate].rows[number]
+            return self._given(predicate, row) if height == 0 else _untraced(predicate, values, height)
         height = max(height, 1 + max((self.proofs[p].height for p in step.below()), default=0))
         if isinstance(step, Joint):
             return self._union(premise, values, step, height)
         return self._applied(predicate, values, step, height, self._final(premise))
 
-    def _given(self, premise: Premise, values: tuple[Value, ...]) -> Proof:
-        predicate, number = premise
-        known = self.found.known[predicate]
-        row, run = known.rows[number], self.found.run
-        given, identified = self.equations.of_given(predicate, known.kinds, row, values, run)
+    def _given(self, predicate: str, row: Codes) -> Proof:
+        kinds, values = self.found.known[predicate].kinds, self.decoded(predicate, row)
+        given, identified = self.equations.of_given(predicate, kinds, row, values, self.found.run)
         height = 1 + max((p.height for i in identified for p in i.chain), default=-1)
         source = self.lookup(predicate, given)
         return Proof(predicate, values, source=source, height=height, identified=identified)
@@ -211,7 +202,7 @@ class Search:
     def _union(self, premise: Premise, values: tuple[Value, ...], joint: Joint, height: int) -> Proof:
         predicate = premise[0]
         position = self.found.program.keyed[predicate].position
-        premises = []
+        premises = [self._given(predicate, row) for row in joint.given]
         for part in joint.parts:
             term = part.matcher.body.head.terms[position]
             assert isinstance(term, Variable)
@@ -250,8 +241,18 @@ class Search:
 
     def values(self, premise: Premise) -> tuple[Value, ...]:
         """Python values of a fact."""
-        known = self.found.known[premise[0]]
-        return decoded_row(known.kinds, known.rows[premise[1]], self.found)
+        return self.decoded(premise[0], self.found.known[premise[0]].rows[premise[1]])
+
+    def decoded(self, predicate: str, row: Codes) -> tuple[Value, ...]:
+        """Python values of a row of a predicate."""
+        return decoded_row(self.found.known[predicate].kinds, row, self.found)
+
+    def code(self, predicate: str, position: int, value: Value | None) -> int | None:
+        """Code of a value at a position; `None` if it cannot stand there."""
+        if value is None:
+            return None
+        kind = self.found.known[predicate].kinds[position]
+        return encode(value, kind, self.found.symbols, (predicate, position) in self.found.doubles)
 
     def _total(self, step: Derivation) -> Total:
         matcher, group = step.matcher, step.group
@@ -259,24 +260,19 @@ class Search:
         assert aggregation is not None
         assert group is not None
         width = len(matcher.rule.shown)
-        contributions = [
+        contributions = tuple(
             Contribution(
-                tuple(
-                    (name, matcher.value(matcher.kinds[name], cell))
-                    for name, cell in zip(aggregation.contributors, part.contributor, strict=True)
-                    if shown(name) and name not in aggregation.group
-                ),
-                part.value,
-                tuple(self.proofs[p] for p in part.match.premises[:width]),
+                part.contributor, part.value, tuple(self.proofs[p] for p in part.match.premises[:width])
             )
             for part in group.parts
-        ]
+        )
         return Total(
             aggregation.variable,
             aggregation.function,
-            written(aggregation),
+            written(matcher.rule.rule),
             group.total,
-            tuple(contributions),
+            contributions,
+            group.size - len(contributions),
         )
 
     def _final(self, premise: Premise) -> Value | None:
@@ -335,85 +331,6 @@ def _upwards(steps: dict[Premise, Derivation | Joint | None]) -> Iterator[Premis
                 steps[premise], open_[premise] = None, iter(())
             else:
                 path.append(below)
-
-
-def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int | None) -> list[Group]:
-    """Groups that agree with a head, each with its total and its contributions; conditions on the total come later."""
-    start = {name: head[name] for name in aggregation.group if name in head}
-    found = list(matcher.matches(start, below))
-    name = plain(aggregation)
-    values: list[Value] = [1] * len(found)
-    if name != "count" and aggregation.argument is not None and found:
-        kind = matcher.kind(aggregation.argument)
-        codes = matcher.compute(aggregation.argument, [m.binding for m in found])
-        values = [matcher.value(kind, c) for c in codes]
-    sorted_out: dict[tuple[int, ...], dict[object, Part]] = {}
-    for match, value in sorted(zip(found, values, strict=True), key=lambda pair: pair[0].height):
-        group = tuple(match.binding[v] for v in aggregation.group)
-        contributor = tuple(match.binding[v] for v in aggregation.contributors)
-        one = (contributor, match.premises if name == "union" else ())  # a union takes all values of each
-        parts = sorted_out.setdefault(group, {})
-        old = parts.get(one)
-        if old is None or (name != "count" and better(name, value, old.value)):
-            parts[one] = Part(contributor, value, match)
-    return [
-        _group(matcher, aggregation, name, cells, list(parts.values())) for cells, parts in sorted_out.items()
-    ]
-
-
-def group_of(matcher: Matcher, aggregation: Aggregation, whole: Group, parts: list[Part]) -> Group:
-    """Some contributions of a group, with their own total."""
-    cells = tuple(whole.binding[name] for name in aggregation.group)
-    return _group(matcher, aggregation, plain(aggregation), cells, parts)
-
-
-def _group(
-    matcher: Matcher, aggregation: Aggregation, name: str, cells: tuple[int, ...], parts: list[Part]
-) -> Group:
-    value = total(name, [part.value for part in parts])
-    binding = dict(zip(aggregation.group, cells, strict=True))
-    cell = encode(value, matcher.kinds[aggregation.variable], matcher.symbols)
-    assert cell is not None
-    if name == "union" and aggregation.monotonic and matcher.rule.recursive:
-        parts = _largest(parts)
-    if name in EXTREMES and aggregation.monotonic and matcher.rule.recursive:
-        parts = [next(part for part in parts if part.value == value)]
-    return Group({**binding, aggregation.variable: cell}, value, tuple(sorted(parts, key=_weight)))
-
-
-def _largest(parts: Sequence[Part]) -> list[Part]:
-    """Contributions to a union without the smaller sets that a contributor had on the way to a larger one."""
-
-    def smaller(one: Part, other: Part) -> bool:
-        sets = isinstance(one.value, frozenset) and isinstance(other.value, frozenset)
-        return sets and one.contributor == other.contributor and one.value < other.value  # type: ignore[operator]
-
-    return [part for part in parts if not any(smaller(part, other) for other in parts)]
-
-
-def _weight(part: Part) -> tuple[float, str]:
-    value = part.value
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (-float(value) if number else 0.0, str(part.contributor))  # type: ignore[arg-type]
-
-
-def agree(matcher: Matcher, head: Binding, found: Binding) -> bool:
-    """Whether a binding gives the head its values, up to the rounding of doubles."""
-    return all(matcher.same(cell, found[n], matcher.kinds[n]) for n, cell in head.items() if n in found)
-
-
-def named(matcher: Matcher, binding: Binding) -> Bound:
-    """Variables that the rule names, with their values."""
-    names = [n for n in binding if shown(n)]
-    return tuple(zip(names, matcher.values(binding, names), strict=True))
-
-
-def written(aggregation: Aggregation) -> str:
-    """An aggregate as a rule writes it."""
-    inside = [str(aggregation.argument)] if aggregation.argument is not None else []
-    names = [name for name in aggregation.contributors if shown(name)]
-    inside += [f"<{', '.join(names)}>"] if names else []
-    return f"{aggregation.function}({', '.join(inside)})"
 
 
 def _plumbing(step: object) -> bool:

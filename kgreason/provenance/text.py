@@ -103,11 +103,8 @@ class _Tree:
         if isinstance(node, str):
             return node, ""
         if isinstance(node, Total):
-            many = len(node.contributions)
-            return (
-                f"{node.variable} = {source(node.value)}: {node.text} of {many} contribution{'s' * (many != 1)}",
-                "",
-            )
+            many = f"{node.size:,} contribution{'s' * (node.size != 1)}"
+            return f"{node.variable} = {source(node.value)}: {node.text} of {many}", ""
         if isinstance(node, Contribution):
             who = bound(node.contributor)
             return f"{who} gives {source(node.value)}" if who else source(node.value), ""
@@ -141,7 +138,7 @@ class _Tree:
             return list(node.chain)
         if isinstance(node, Total):
             shown: list[Node] = list(node.contributions[:CONTRIBUTIONS])
-            more = len(node.contributions) - len(shown)
+            more = node.size - len(shown)
             return [*shown, f"... and {more:,} more"] if more else shown
         if id(node) in self.seen or not (node.rule or any(True for _ in node.below)):
             return []

@@ -13,7 +13,7 @@ Of keyed predicates every value on the way to the last is kept, with the round i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class Trace:
     run: int = 0
     doubles: frozenset[tuple[str, int]] = frozenset()
     """Positions of kind ANY of which no number is an integer."""
+    given: Mapping[str, Codes] = field(default_factory=dict)
+    """Given facts of predicates that keep unions: a result may be the union of several."""
 
 
 class Runs:
@@ -85,7 +87,7 @@ class Runs:
         used = {a.predicate for r in scope.rules for a in (r.head, *r.positives, *r.negatives)}
         goals = sorted({predicate, *used, *(r.head.predicate for r in logging.rules)})
         goals = [g for g in goals if g in logging.arities or g in self.facts.tables]
-        merges = self.merges if inventive else None
+        merges = self.merges if inventive or scope.unifications else None
         self.result = evaluate(logging, self.facts, goals=goals, limits=limits, merges=merges).facts
         self.last = len(self.merges.relations)
         self.starts = [len(self.merges.links)] * (self.last + 1)
@@ -108,7 +110,9 @@ class Runs:
             for rule in rules:
                 by_head.setdefault(rule.rule.head.predicate, []).append(rule)
         rules_by_head = {p: tuple(r) for p, r in by_head.items()}
-        return Trace(program, levels.known, rules_by_head, self.result.symbols, run, self.doubles)
+        unions = [p for p, k in program.keyed.items() if k.keep == "union" and p in levels.known]
+        given = {p: levels.given(p) for p in unions}
+        return Trace(program, levels.known, rules_by_head, self.result.symbols, run, self.doubles, given)
 
     def violations(self) -> list[str]:
         """Notes on constraints that do not hold."""
@@ -247,7 +251,7 @@ class _Levels:
             heights = np.full(table.length, np.iinfo(np.int64).max)
             for found, height in rows.get(head, ()):
                 _lower(known, heights, found, height + 1)
-            given = self._given(head)
+            given = self.given(head)
             _lower(known, heights, given, np.zeros(len(given), dtype=np.int64))
             self._unions(head, known, heights, rows.get(head, ()))
             self.known[head] = Known(table.kinds, known.rows, heights)
@@ -266,7 +270,7 @@ class _Levels:
                 tops += found[(own == key).all(axis=1)].tolist()
             heights[number] = max(tops) + 1
 
-    def _given(self, predicate: str) -> Codes:
+    def given(self, predicate: str) -> Codes:
         """Given facts of a derived predicate, coded as its results."""
         kinds = self.result.tables[predicate].kinds
         parts = []
@@ -439,7 +443,7 @@ class _Levels:
         program: list[CheckedRule] = []
         last = 0
         for head in heads:
-            given = self._given(head)
+            given = self.given(head)
             kinds = self.result.tables[head].kinds
             if self.result.count(head):  # without given facts, too: its kinds must be those of the results
                 tables[head] = tabled(kinds, given)

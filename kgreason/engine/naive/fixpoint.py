@@ -16,14 +16,29 @@ from kgreason.lang.values import Value, source
 
 
 def evaluate(
+    program: CheckedProgram, facts: Mapping[str, Iterable[tuple[Value, ...]]], **bounds: Any
+) -> dict[str, set[Row]]:
+    """Derive all facts of a program, as `derive` does, as sets: Python takes ([1],) and ([1.0],) for one row.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).")
+    >>> sorted(evaluate(program, {"e": [(1, 2), (2, 3)]})["t"])
+    [(1, 2), (1, 3), (2, 3)]
+    """
+    return {predicate: set(rows) for predicate, rows in derive(program, facts, **bounds).items()}
+
+
+def derive(
     program: CheckedProgram,
     facts: Mapping[str, Iterable[tuple[Value, ...]]],
     *,
     rounds: int = 100_000,
     growth: float = 1e-12,
     depth: int = 3,
-) -> dict[str, set[Row]]:
-    """Derive all facts of a program.
+) -> dict[str, list[Row]]:
+    """Derive all facts of a program, each once.
 
     Parameters
     ----------
@@ -48,13 +63,6 @@ def evaluate(
         Where an expression has no value, on a negative contribution to a recursive ``msum`` (one below 1 to
         ``mprod``), where two constants would have to be equal, where a constraint is violated, and
         when `rounds` do not suffice.
-
-    Examples
-    --------
-    >>> from kgreason.analysis.check import load_text
-    >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).")
-    >>> sorted(evaluate(program, {"e": [(1, 2), (2, 3)]})["t"])
-    [(1, 2), (1, 3), (2, 3)]
     """
     rows = {p: [tuple(row) for row in table] for p, table in facts.items()}
     given = [(p, row) for p, table in rows.items() for row in table]
@@ -68,7 +76,7 @@ def evaluate(
         for predicate, row in given:
             _insert(database, predicate, tuple(map(nulls.canonical, row)))
         if _run(program, database, rounds):
-            return {p: set(table.values()) for p, table in database.relations.items()}
+            return {p: list(table.values()) for p, table in database.relations.items()}
 
 
 def _run(program: CheckedProgram, database: Database, rounds: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from kgreason.lang.values import Null, Value, identity, source
+from kgreason.lang.values import Null, Value, identity
 
 ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -177,7 +177,10 @@ def to_set(values: Iterable[Value]) -> frozenset[Value]:
     if any(isinstance(v, float) for v in found):
         found = [to_double(v) for v in found]
     deep(found)
-    return frozenset(sorted(found, key=source))  # of (1,) and (1.0,), equal in Python, the first stays
+    made = frozenset(found)
+    if len(made) < len(set(map(identity, found))):
+        raise Fault("a set of values that differ only in the types of what they hold")
+    return made
 
 
 def deep(values: Iterable[Value], level: int = 100) -> None:

@@ -15,6 +15,7 @@ from kgreason.graph.io.dates import dates, is_temporal
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import EXPECTED, CastError, Objects, Unfit, checked, is_text
 from kgreason.graph.io.values import text as text_of
+from kgreason.lang.values import Null
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
 PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
@@ -124,6 +125,8 @@ def infer(column: Column, decimal: str = ".") -> Kind:
 
     if isinstance(column, Objects):
         types = {type(v) for v in column}
+        if Null in types:
+            return Kind.ANY
         return Kind.SET if types == {frozenset} else Kind.LIST if types == {tuple} else Kind.STRING
     if not is_text(column):
         if pa.types.is_timestamp(column.type):

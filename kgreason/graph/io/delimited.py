@@ -15,6 +15,7 @@ from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block, whole_lines
 
 _SAMPLE = 200
+_FIELD = 1 << 24  # characters of a field; as many as Arrow takes
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
 
@@ -44,7 +45,8 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
             if header
             else "data: say useHeaders=true if it names columns"
         )
-        notes.append(f"{path}: the first line ({delimiter.join(first)[:60]}) was read as {read_as}")
+        shown = " ".join(delimiter.join(first).split())[:60]
+        notes.append(f"{path}: the first line ({shown}) was read as {read_as}")
 
     def line(row: int) -> int | None:
         records = _records(path, options, delimiter)
@@ -108,11 +110,18 @@ def _records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int
             reader = csv.reader(text, delimiter=delimiter, quotechar=options.quote)
         else:
             reader = csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+        csv.field_size_limit(max(_FIELD, csv.field_size_limit()))
         before = 0
-        for record in reader:
-            if record:
-                yield options.skip + before + 1, record
-            before = reader.line_num
+        try:
+            for record in reader:
+                if record:
+                    yield options.skip + before + 1, record
+                before = reader.line_num
+        except csv.Error as error:
+            hint = "is a quoted field left open? quote=none takes quotation marks as they are"
+            raise DataError(
+                str(path), f"not a CSV file: {error}", options.skip + before + 1, hint=hint
+            ) from error
 
 
 def _checked_start(path: Path, encoding: str) -> None:

@@ -13,7 +13,7 @@ from kgreason.graph.io.gml import read_gml
 from kgreason.graph.io.graphml import read_graphml
 from kgreason.graph.io.jsonrows import read_json
 from kgreason.graph.io.matrixmarket import read_mtx
-from kgreason.graph.io.options import Options, read_options
+from kgreason.graph.io.options import Options, check_applies, read_options
 from kgreason.graph.io.pajek import read_pajek
 from kgreason.graph.io.parquet import read_parquet
 from kgreason.graph.io.raw import Raw
@@ -54,6 +54,7 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """
     kind = source.kind()
     options = read_options(source.file, source.options) if options is None else options
+    check_applies(source.file, source.options, kind)
     if source.query is not None:
         if kind not in _QUERIES:
             raise DataError(

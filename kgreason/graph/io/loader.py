@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.select import Selected, Shape, select
 from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file, read_options
 from kgreason.graph.io.typed import interned, kinds, nullable, typed
+from kgreason.graph.io.values import Objects
 from kgreason.lang.values import Null
 from kgreason.progress import Progress
 
@@ -66,12 +67,13 @@ class Loader:
     def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
         self.program, self.progress = program, progress
         self.symbols = Symbols()
-        self._nulls = 0
         known = _known(program)
         for predicate in data:
             if predicate not in known:
                 raise _unknown(program, known, predicate)
-        self.data = {p: _listed(given, unary=known[p] == 1) for p, given in data.items()}
+        self.data = {p: _listed(p, given, unary=known[p] == 1) for p, given in data.items()}
+        tables = (s for sources in self.data.values() for s in sources if isinstance(s, Raw))
+        self._nulls = max((null.number for table in tables for null in _given_nulls(table)), default=0)
 
     def predicates(self) -> list[str]:
         """Predicates that have data."""
@@ -83,7 +85,7 @@ class Loader:
                 raise no_data(self.program, predicate)
         return [p for p in dict.fromkeys(given) if self.sources(p)]
 
-    def sources(self, predicate: str) -> list[tuple[object, Options, bool]]:
+    def sources(self, predicate: str) -> list[tuple[SourceSpec | Raw, Options, bool]]:
         """Sources of a predicate, each with its options and whether ``@mapping`` columns hold for it."""
         binds = [b for b in self.program.binds if b.predicate == predicate]
         if predicate not in self.data:
@@ -92,8 +94,10 @@ class Loader:
             return [(s, read_options(s.file, s.options), s.kind() in TABLES) for s in specs]
         return [self._replacing(source, binds) for source in self.data[predicate]]
 
-    def _replacing(self, source: object, binds: Sequence[Bind]) -> tuple[object, Options, bool]:
-        if not isinstance(source, SourceSpec):
+    def _replacing(
+        self, source: SourceSpec | Raw, binds: Sequence[Bind]
+    ) -> tuple[SourceSpec | Raw, Options, bool]:
+        if isinstance(source, Raw):
             return source, Options(), True
         format = source.kind()
         like = next((b for b in map(_bound, binds) if b.kind() == format), None)
@@ -109,7 +113,9 @@ class Loader:
         shape = self._shape(predicate, [(raw, options) for raw, options, _ in read])
         for raw, options, mapped in read:
             fit = _graph_shape(shape) if raw.graph else shape
-            fit = fit if mapped else replace(fit, columns=(None,) * fit.arity)
+            if not mapped:
+                self._tell_unmapped(fit, raw)
+                fit = replace(fit, columns=(None,) * fit.arity)
             table = select(raw, fit, options)
             self._tell(table, almost_numbers(table, fit))
             shape = replace(shape, kinds=_fractional(fit, options).kinds)
@@ -135,9 +141,9 @@ class Loader:
         self._nulls += count
         return interned([Null(n) for n in range(first, first + count)], self.symbols)
 
-    def _read(self, predicate: str, source: object, options: Options) -> Raw:
-        if not isinstance(source, SourceSpec):
-            return as_raw(source, f"<{predicate}>")
+    def _read(self, predicate: str, source: SourceSpec | Raw, options: Options) -> Raw:
+        if isinstance(source, Raw):
+            return source
         self.progress.step(f"Reading {_title(predicate, source)}")
         return read_table(source, options)
 
@@ -149,6 +155,13 @@ class Loader:
         if table.skipped:
             rows = "row" if table.skipped == 1 else "rows"
             self.progress.note(f"{table.raw.file}: {table.skipped} {rows} with an empty cell skipped")
+
+    def _tell_unmapped(self, shape: Shape, raw: Raw) -> None:
+        """Say that the names in ``@mapping`` do not count, unless other data stand in for the file they are of."""
+        if shape.predicate not in self.data and any(c not in (None, *raw.names) for c in shape.columns):
+            self.progress.note(
+                f"{raw.file}: no table, so @mapping names no columns of it: they are taken in their order"
+            )
 
     def _tell_isolated(self, predicate: str, rows: Rows) -> None:
         """Say how many vertices a file of edges declares in vain."""
@@ -261,25 +274,31 @@ def _unknown(program: CheckedProgram, known: Iterable[str], predicate: str) -> D
     )
 
 
-def _listed(given: object, *, unary: bool) -> list[object]:
-    """Sources of one predicate, files as `SourceSpec`."""
-    if isinstance(given, (str, Path, SourceSpec)):
-        return [_source(given)]
-    if not isinstance(given, (list, tuple)):
-        return [given]
-    if any(isinstance(g, str) for g in given) and unary:
-        return [given]
-    if given and all(
-        isinstance(g, (str, Path, SourceSpec)) or hasattr(g, "columns") or hasattr(g, "edges") for g in given
-    ):
-        return [_source(g) for g in given]
-    return [given]
+def _listed(predicate: str, given: object, *, unary: bool) -> list[SourceSpec | Raw]:
+    """Sources of one predicate: files, and tables in memory."""
+    values = unary and isinstance(given, (list, tuple)) and any(isinstance(g, str) for g in given)
+    if isinstance(given, (list, tuple)) and given and not values and all(map(_is_source, given)):
+        return [_source(predicate, g) for g in given]
+    return [_source(predicate, given)]
 
 
-def _source(given: object) -> object:
+def _is_source(given: object) -> bool:
+    """Whether something in a list is a source of its own, not a row."""
+    return isinstance(given, (str, Path, SourceSpec)) or hasattr(given, "columns") or hasattr(given, "edges")
+
+
+def _source(predicate: str, given: object) -> SourceSpec | Raw:
     if isinstance(given, str):
         return parse_file(given)
-    return SourceSpec(given) if isinstance(given, Path) else given
+    if isinstance(given, Path):
+        return SourceSpec(given)
+    return given if isinstance(given, SourceSpec) else as_raw(given, f"<{predicate}>")
+
+
+def _given_nulls(table: Raw) -> Iterator[Null]:
+    """Labelled nulls among the values of a table in memory."""
+    mixed = (column for column in table.columns if isinstance(column, Objects))
+    return (value for column in mixed for value in column if isinstance(value, Null))
 
 
 def _bound(bind: Bind) -> SourceSpec:

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from string import printable
 
 from kgreason.errors import DataError
 
@@ -43,6 +44,22 @@ _OPTIONS = {
     "recordseparator": ("\n", "\r\n", "\\n", "\\r\\n"),
     "quotemode": ("all", "minimal", "non_numeric", "none"),
 }
+_DELIMITED = ("csv", "tsv")
+_LINES = (*_DELIMITED, "edges", "konect")
+_APPLIES = {
+    "delimiter": _LINES,
+    "useheaders": _LINES,
+    "skip": _LINES,
+    "quote": _DELIMITED,
+    "recordseparator": _DELIMITED,
+    "quotemode": _DELIMITED,
+    "encoding": (*_LINES, "mtx", "gml", "net", "json"),
+    "diagonal": ("mtx",),
+    "table": ("sqlite", "duckdb", "gml", "graphml", "net"),
+    "path": ("json",),
+    **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
+}
+"""Formats that have an option; any other option is one of all formats."""
 _SPELLING = {
     "useheaders": "useHeaders",
     "header": "useHeaders",
@@ -186,6 +203,24 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
     )
 
 
+def check_applies(file: str, given: Mapping[str, str], format: str) -> None:
+    """Refuse options that a format does not have: nobody writes them to no effect.
+
+    Raises
+    ------
+    DataError
+        With the formats that have the option.
+    """
+    for name in normal(given):
+        formats = _APPLIES.get(name, FORMATS)
+        if format not in formats:
+            raise DataError(
+                file,
+                f"a {format} source has no option {_SPELLING.get(name, name)}",
+                hint=f"leave it out; it is one of {', '.join(formats)}",
+            )
+
+
 def normal(given: Mapping[str, str]) -> dict[str, str]:
     """Option names in lower case, values without quotes."""
     named = {}
@@ -288,9 +323,11 @@ def other_delimiter(text: str, used: str | None = None) -> str | None:
 
 def _encoding(file: str, name: str) -> str:
     try:
-        "".encode(name)
-    except LookupError:
+        plain = printable.encode(name)
+    except (LookupError, UnicodeError):
         raise DataError(file, f"unknown encoding {name!r}", hint="for instance utf-8 or latin-1") from None
+    if plain != printable.encode():
+        raise DataError(file, f"text in {name.upper()} is not read", hint="save the file as UTF-8")
     return name.lower()
 
 

@@ -15,7 +15,7 @@ def read_parquet(path: Path, _: Options) -> Raw:
     import pyarrow.parquet as pq
 
     if not path.is_file():
-        raise DataError(str(path), "there is no such file")
+        raise DataError(str(path), "is a folder" if path.is_dir() else "there is no such file")
     try:
         table = pq.read_table(path, columns=None)
     except pa.ArrowInvalid as error:

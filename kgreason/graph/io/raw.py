@@ -135,10 +135,11 @@ def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
     except UnicodeDecodeError as error:
         line = first_line + block.count(b"\n", 0, error.start)
         byte = f"0x{block[error.start]:02X}"
-        raise DataError(
-            file,
-            f"byte {byte} is not {encoding.upper()} text",
-            line,
-            hint="if the file is Latin-1, say encoding=latin-1",
-        ) from error
+        wide = first_line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff"))
+        hint = (
+            "it looks like UTF-16: save it as UTF-8"
+            if wide
+            else "if the file is Latin-1, say encoding=latin-1"
+        )
+        raise DataError(file, f"byte {byte} is not {encoding.upper()} text", line, hint=hint) from error
     return text.removeprefix("\ufeff") if first_line == 1 else text

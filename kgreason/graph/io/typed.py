@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.engine.symbols import Symbols
+from kgreason.engine.symbols import Symbols, whole
 from kgreason.engine.table import Codes, Kind, any_codes
 from kgreason.graph.io.cast import DECIMAL_COMMA, coded, infer, strings
 from kgreason.graph.io.lists import collections
@@ -25,7 +25,8 @@ Fresh = Callable[[int], Codes]
 def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
     """Kind of the values at each position over all its sources; `None` if no source has a value.
 
-    Integers meet doubles as doubles; anything that meets text, and truth values that meet numbers, are text.
+    Integers meet doubles as doubles; anything that meets text, and truth values that meet numbers, are text. What meets
+    labelled nulls stays as it is.
     """
     found = []
     for position in range(shape.arity):
@@ -59,6 +60,8 @@ def nullable(tables: Sequence[Selected], shape: Shape) -> frozenset[int]:
 def _joint(seen: set[Kind]) -> Kind | None:
     if len(seen) <= 1:
         return next(iter(seen), None)
+    if Kind.ANY in seen:
+        return Kind.ANY
     return Kind.DOUBLE if seen == {Kind.INT, Kind.DOUBLE} else Kind.STRING
 
 
@@ -107,9 +110,22 @@ def _coded(table: Selected, position: int, kind: Kind, shape: Shape, symbols: Sy
         return np.empty(0, dtype=np.int64)
     if kind in (Kind.LIST, Kind.SET):
         return interned(collections(column, kind), symbols)
+    if kind is Kind.ANY:
+        return _mixed(table, position, shape, symbols)
     last = position == shape.arity - 1
     share = (position in shape.percent or (table.percent and last)) and not (table.ones and last)
     return coded(column, kind, percent=share, decimal=table.decimal)
+
+
+def _mixed(table: Selected, position: int, shape: Shape, symbols: Symbols) -> Codes:
+    """Code a column beside which, in this source or another, labelled nulls were given."""
+    column, own = table.present(position), _seen(table, position)
+    if own is None or own is Kind.ANY:
+        return interned([whole(v) for v in column], symbols)
+    codes = (
+        strings([column], symbols)[0] if own is Kind.STRING else _coded(table, position, own, shape, symbols)
+    )
+    return any_codes(codes, own, symbols)
 
 
 def interned(values: Sequence[Any], symbols: Symbols) -> Codes:

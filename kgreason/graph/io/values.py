@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kgreason.engine.table import Kind
 from kgreason.graph.io.raw import Column
-from kgreason.lang.values import Value, source
+from kgreason.lang.values import Null, Value, source
 
 EXPECTED = {
     Kind.INT: "an integer",
@@ -39,7 +39,7 @@ class CastError(Exception):
 
 
 class Objects(Sequence[Any]):
-    """A column of lists and sets, with the methods of an Arrow array that loading needs."""
+    """A column of lists, sets or labelled nulls, with the methods of an Arrow array that loading needs."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         self.values = list(values)
@@ -109,7 +109,8 @@ def text(value: Value) -> str:
 def arrow_column(values: Sequence[object]) -> Column:
     """Make a column of Python values; `None` is a missing cell.
 
-    Integers meet doubles as doubles; values of any other two types but lists meet as text.
+    Integers meet doubles as doubles; values of any other two types but lists meet as text. Beside labelled nulls values
+    stay as they are.
 
     Raises
     ------
@@ -121,8 +122,10 @@ def arrow_column(values: Sequence[object]) -> Column:
     simple = _simple(values)
     if simple is not None:
         return simple
-    clean = [None if v is None else checked(v, row) for row, v in enumerate(values)]
+    clean = [v if v is None or isinstance(v, Null) else checked(v, row) for row, v in enumerate(values)]
     types = {type(v) for v in clean if v is not None}
+    if Null in types:
+        return Objects(clean)
     if not types:
         return pa.nulls(len(clean), pa.large_string())
     if types <= {tuple, frozenset}:
@@ -168,6 +171,8 @@ def checked(value: Any, row: int) -> Any:
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):
             return convert(value, row)
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]")  # of nanoseconds Python has no dates
     if isinstance(value, np.generic):
         return checked(value.item(), row)
     shown = "{...}" if isinstance(value, dict) else repr(value)[:60]
