@@ -167,7 +167,7 @@ def explain(
     program = load(rules)
     check_data(data)
     check_limits(limits)
-    check_goal(goal)
+    check_goal(goal, most)
     facts = load_facts(program, data or {}, progress)
     progress.step("Explaining")
     lookup = sources(program, data or {})

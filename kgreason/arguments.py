@@ -47,18 +47,20 @@ def check_data(data: object) -> None:
             raise CallError(f"data are a mapping from names of predicates, and {predicate!r} is none", hint)
 
 
-def check_goal(goal: object) -> None:
-    """Refuse what is no text of an atom.
+def check_goal(goal: object, most: object) -> None:
+    """Refuse what is no text of an atom, and what is no number of facts.
 
     Raises
     ------
     CallError
-        Naming the type.
+        Naming the type or the number.
     """
     if not isinstance(goal, str):
         raise CallError(
             f"a goal is a text, not of type {type(goal).__name__}", hint="for instance 'control(\"a\", X)'"
         )
+    if not isinstance(most, int) or most < 1:
+        raise CallError(f"most is a whole number of at least 1, not {most!r}")
 
 
 def check_limits(limits: object) -> None:
@@ -71,8 +73,8 @@ def check_limits(limits: object) -> None:
     """
     if limits is not None and not isinstance(limits, Limits):
         raise CallError(
-            f"limits are a kgreason.engine.limits.Limits, not of type {type(limits).__name__}",
-            hint="for instance Limits(rounds=100)",
+            f"limits are a kgreason.Limits, not of type {type(limits).__name__}",
+            hint="for instance kgreason.Limits(rounds=100)",
         )
 
 

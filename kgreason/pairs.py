@@ -106,7 +106,8 @@ def read_mapping(path: Path) -> dict[str, str]:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise ReleaseError(f"{path}: cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise ReleaseError(f"{path}: cannot be read: {why}") from error
     if not rows or rows[0] != ["original", "released"]:
         raise ReleaseError(f"{path}:1: the header must be original,released", hint="is this a mapping.csv?")
     pairs: dict[str, str] = {}

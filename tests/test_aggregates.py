@@ -300,6 +300,12 @@ def test_error(body, rows, message):
         message += (
             "\n  help: doubles reach further than integers of 64 bits: as_double(...) of the contribution"
         )
+    if message.startswith("a set"):
+        message += "\n  help: a list holds them side by side; as_string(...) makes them strings"
+    if "avg takes" in message:
+        message += "\n  help: as_string(V) makes a string, as_double(V) makes a double of one"
+    if "meets 1" in message:
+        message += "\n  help: as_string(...) makes a string, as_int(...) makes an integer of one"
     assert failure(rule, e=rows) == f"<text>:1:1: {message}"
 
 
@@ -316,6 +322,10 @@ def test_negative_contribution_beside_nulls():
 RANGES = [
     ("prod", (1e-200, 1e-200, 1e200), 1e-200),
     ("prod", (1e-200, 1e200, 1e-200), 1e-200),
+    ("sum", (1e308, 1e200, 3.0, -1e308, -1e200), 3.0),
+    ("sum", (1.0, 1e-300, 1e-300, 1e16), 1.0000000000000002e16),
+    ("avg", (1e300, 3.0, -1e300), 1.0),
+    ("prod", (3.0, -1e300, 3.0, -1.827248092588773), 1.6445232833298958e301),
     ("prod", (1e-160, 1e-160, 1e300), 1.0000000000000001e-20),
     ("prod", (0.0, 1e-300, 1e-300), 0.0),
     ("avg", (1e308, 1e308), 1e308),

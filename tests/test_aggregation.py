@@ -379,3 +379,26 @@ def test_the_rule_and_group_that_grow_are_named_behind_a_copy():
         evaluate(program, Facts.from_rows({"e": [("a", "a")], "b": [("a", 1)]}), limits=Limits(rounds=51))
     assert 'values still change after 51 rounds, for instance X = "a", S = ' in str(caught.value)
     assert "rule: c(X, S) :- " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "clash"),
+    [
+        ({"c": [(1,)], "w": [(1, 5)]}, ("_:n1, a labelled null, meets 5, an integer", "_:n1 and 5 do not")),
+        ({"w": [(1, 5)], "s": [(1, "a")]}, ('5, an integer, meets "a", a string', '5 and "a" do not')),
+    ],
+)
+def test_nulls_and_values_of_other_types_do_not_meet_numbers(rows, clash):
+    program = load_text(
+        "best(X,V) :- n(X,V). n(X,N) :- c(X). n(X,V) :- w(X,V). n(X,V) :- s(X,V).\n"
+        "best(Y,M) :- best(X,V), e(X,Y), M = mmax(V)."
+    )
+    for found, expected in zip(errors(program, e=[(1, 2)], **rows), clash, strict=True):
+        assert expected in found
+        assert "rule: best(X, V) :- n(X, V)." in found
+
+
+def test_a_factor_below_one_is_shown_even_if_computed():
+    program = load_text("t(X,V) :- w(X,V). t(Y,M) :- t(X,V), e(X,Y), M = mprod(V * 0.5,<X>).")
+    for message in errors(program, w=[(1, 0.5)], e=[(1, 2)]):
+        assert "contribution 0.25 to mprod in recursion" in message

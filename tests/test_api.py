@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -300,5 +301,45 @@ def test_tables_in_memory_that_do_not_fit(table: Any, message: str) -> None:
 def test_tables_in_memory_of_numbers_and_of_nothing() -> None:
     assert kgreason.reason("p(X) :- q(X).", {"q": [(1,), (2.5,)]}).rows("p") == [(1.0,), (2.5,)]
     assert kgreason.reason("p(X) :- q(X).", {"q": []}).rows("p") == []
-    with pytest.raises(kgreason.DataError, match=r"row 2: Null\(number=1\) is not a number, a string"):
-        kgreason.reason("p(X) :- q(X).", {"q": [("a",), (kgreason.Null(1),)]})
+    texts = [("7",), ("",)]
+    for table in (texts, {"a": ["7", ""]}, pd.DataFrame({"a": ["7", ""]})):
+        assert sorted(kgreason.reason("p(X) :- q(X).", {"q": table}).rows("p")) == sorted(texts)
+    assert kgreason.reason("p(X) :- q(X).", {"q": np.array(["2024-01-15"], "datetime64[ns]")}).rows("p") == [
+        (datetime(2024, 1, 15),)
+    ]
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    assert kgreason.reason("p(X, Y) :- q(X, Y).", {"q": twice}).rows("p") == [(1, 2)]
+
+
+def test_labelled_nulls_go_in_again(tmp_path: Path) -> None:
+    one, nine = kgreason.Null(1), kgreason.Null(9)
+    rows = [(one, "a"), (one, 2), (nine, 2.0), ("x", nine)]
+    given = {"q": rows, "w": [("x", "y"), ("7", "z")]}
+    found = kgreason.reason(
+        '@output("p"). @output("v"). p(X, Y) :- q(X, Y). v(X) :- w(X, Y), q(X, Z).', given
+    )
+    assert found.rows("p") == [(one, "a"), (one, 2), (nine, 2), ("x", nine)]
+    assert found.rows("v") == [("x",)]
+    with pytest.raises(kgreason.DataError, match="row 2: '_:n1' is not an integer"):
+        kgreason.reason('@mapping("q", 0, "column1", "int"). p(X) :- q(X).', {"q": [(1,), (one,)]})
+    again = kgreason.reason("p(X, Z) :- q(X, Y).", {"q": rows}).rows("p")
+    assert len({z for _, z in again}) == len(again) == 3
+    assert min(z.number for _, z in again if isinstance(z, kgreason.Null)) == 10
+    holes = tmp_path / "h.csv"
+    holes.write_text("a,b\nu,\n")
+    both = {"f": f"{holes}?missing=null", "q": [("u", nine)]}
+    assert kgreason.reason("p(X, Y) :- f(X, Y). p(X, Y) :- q(X, Y).", both).rows("p") == [
+        ("u", kgreason.Null(10)),
+        ("u", nine),
+    ]
+
+
+def test_explaining_wants_a_text_and_a_number() -> None:
+    wrong: list[dict[str, Any]] = [{"goal": 5}, {"goal": "q(1)", "most": 0}, {"goal": "q(1)", "limits": 5}]
+    said = ["a goal is a text, not of type int", "most is a whole number of at least 1, not 0"]
+    for given, words in zip(wrong, [*said, "limits are a kgreason.Limits, not of type int"], strict=True):
+        with pytest.raises(kgreason.KgreasonError, match=f"^{words}") as caught:
+            kgreason.explain("p(X) :- q(X). q(1).", **given)
+        assert isinstance(caught.value, TypeError)
+    with pytest.raises(KeyError, match="5 is no output; there are p"):
+        kgreason.reason("p(X) :- q(X). q(1).").rows(5)  # type: ignore[arg-type]

@@ -144,6 +144,8 @@ def test_no_file_of_helpers() -> None:
 
 def test_no_subpackage_hides_a_public_name() -> None:
     """Importing a subpackage sets it as an attribute of the package, over the function of that name."""
-    modules = {p.stem if p.stem != "__init__" else p.parent.name for p in FILES if p != PACKAGE / "__init__.py"}
+    modules = {
+        p.stem if p.stem != "__init__" else p.parent.name for p in FILES if p != PACKAGE / "__init__.py"
+    }
     top = {m for m in modules if (PACKAGE / m).is_dir() or (PACKAGE / f"{m}.py").is_file()}
     assert top.isdisjoint(kgreason.__all__)

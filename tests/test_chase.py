@@ -1,5 +1,6 @@
 """Existential rules, unification of nulls and constraints, against an oblivious chase."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -330,9 +331,11 @@ def test_rules_that_are_not_warded_grow_to_a_bound():
         p1(W) :- e(W, Z). p1(W), p1(N) :- f(Y, W), c(Z).
         e("a", "c"). e("b", "a"). f("b", "a"). f("b", "b"). f("a", "b"). c("a").
     """
-    result = derive(text, limits=Limits(cyclic=300))
-    assert [w.code for w in result.warnings] == ["W506"]
-    assert "those behind the first 300 are left out" in result.warnings[0].message
+    result = derive(text)
+    (warning,) = result.warnings
+    assert re.search(r"those behind the first 10\d\d are left out", warning.message)
+    assert "rule: p0(X, N, Z) :- " in warning.message
+    assert len(rows(result, "p0")) < 1200
 
 
 def test_a_constraint_waits_for_unification():
@@ -404,10 +407,10 @@ def test_cyclic_skolem_terms_stop_at_a_bound():
 
 def test_many_activations_under_harmful_joins_stop_at_a_bound():
     text = """
-        t(K, K, N) :- c(K). t(K, Y, N) :- t(K, X, Y). t(K, N, Y) :- t(K, X, Y).
+        t(K, K, N) :- c(K). t(K, Y, N) :- t(K, X, Y). t(K, N, X) :- t(K, X, Y).
         m(K, L) :- t(K, A, B), t(L, B, C), t(K, C, D).
     """
-    result = derive(text, limits=Limits(cyclic=2), c=[(1,), (2,)])
+    result = derive(text, limits=Limits(cyclic=0), c=[(1,), (2,)])
     assert {w.code for w in result.warnings} == {"W506"}
 
 

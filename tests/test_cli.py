@@ -481,7 +481,14 @@ def test_a_terminal_without_greek(ownership: Path, anywhere: Path) -> None:
     assert b"?-anonymity" in done.stdout
 
 
-@pytest.mark.parametrize("words", [["reason", "--out", "own.csv"], ["generate", "er", "--out", "."]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["reason", "--out", "own.csv"],
+        ["generate", "er", "--out", "."],
+        ["generate", "er", "--out", "own.csv/g.csv"],
+    ],
+)
 def test_unwritable_places_are_named(
     ownership: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
@@ -489,7 +496,7 @@ def test_unwritable_places_are_named(
     rules = ["--rules", "control.vada"] if words[0] == "reason" else []
     result = run(*words, *rules)
     assert result.exit_code == 2
-    assert result.output.startswith("error: ") or "\nerror: " in result.output
+    assert f"error: {words[-1].partition('/')[0]}" in result.output
     assert (ownership / "own.csv").read_text().startswith("owner")
 
 
@@ -604,6 +611,17 @@ def test_bad_usage_is_told_before_the_run(small: Path, arguments: list[str], mes
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.replace("│", " ").split())
     assert not (Path.cwd() / "out").exists()
+
+
+def test_outputs_never_replace_what_is_read(small: Path) -> None:
+    data, kept = small.parent / "p.csv", "a\n1\n"
+    data.write_text(kept)
+    result = run("reason", "--rules", small, "--data", f"q={data}", "--output", "p", "--out", small.parent)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the output p is not written over the file that q is read from" in result.stderr
+    bad = run("reason", "--rules", small, "--output", "n", "--out", small)  # told before n is tried in vain
+    assert f"{small}/n.csv cannot be made" in bad.stderr
+    assert data.read_text() == kept
 
 
 def test_formats_are_those_that_can_be_written() -> None:

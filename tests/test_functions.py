@@ -253,6 +253,8 @@ ERRORS = [
 
 
 REACH = "doubles reach further than integers of 64 bits: as_double(X)"
+CASTS = "as_string(...) makes a string, as_int(...) makes an integer of one"
+APART = "a list holds them side by side; as_string(...) makes them strings"
 KEEP = "an integer has 64 bits; leave the number a double"
 WHOLE = 'test the text first, as in rlike(X, "^[+-]?[0-9]+$")'
 DAY = 'test the text first, as in rlike(X, "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")'
@@ -269,7 +271,26 @@ HELP = {
     ERRORS[14][2]: 'test the text first, as in rlike(X, "^[+-]?[0-9]+([.][0-9]+)?$")',
     ERRORS[17][2]: DAY,
     ERRORS[18][2]: DAY,
+    ERRORS[21][2]: APART,
 }
+
+
+def test_sets_of_values_that_differ_only_in_types():
+    """Python takes (1,), (1.0,) and (True,) for equal: which one stayed would depend on the order."""
+    with pytest.raises(ProgramError) as caught:
+        load_text("q([1]). p(X) :- q(X), X in {[1], [1.0]}.")
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == (
+        "E122",
+        "the set `{[1], [1.0]}` holds values that differ only in the types of their elements",
+    )
+    rule = "r(S) :- e(X, Y), S = {[X], [Y]}."
+    assert failure(rule, e=[(1, 1.0)]) == (
+        "<text>:1:1: a set cannot hold both [1.0] and [1], which differ only in the types of their elements in"
+        f" {{[X], [Y]}}, with X = 1, Y = 1.0\n  rule: {rule}\n  help: {APART}"
+    )
+    with pytest.raises(EvaluationError):
+        naive.evaluate(load_text(rule), {"e": [(1, 1.0)]})
 
 
 @pytest.mark.parametrize(("expression", "values", "message"), ERRORS)
@@ -351,7 +372,11 @@ def test_null_by_identity(expression, expected):
 )  # fmt: skip
 def test_type_clash_beside_nulls(expression, values, message):
     rule = f"r(R) :- e(X), is_not_null(X), R = {expression}."
-    assert failure(rule, e=[values, (Null(1),)]) == f"<text>:1:1: type clash: {message}\n  rule: {rule}"
+    castable = ("X > 2", "X + 2", "to_lower(X)", "abs(X)", "contains(X, 1)")
+    helped = f"\n  help: {CASTS}" if expression in castable else ""
+    assert (
+        failure(rule, e=[values, (Null(1),)]) == f"<text>:1:1: type clash: {message}\n  rule: {rule}{helped}"
+    )
 
 
 def test_types_differ_beside_nulls():
@@ -498,7 +523,8 @@ def test_user_function_fails(result, message):
 
     functions.function(f)
     rule = "r(R) :- e(X), R = f(X)."
-    assert failure(rule, e=[(0,)]) == f"<text>:1:1: {message} in f(X), with X = 0\n  rule: {rule}"
+    helped = f"\n  help: {APART}" if "a set" in message else ""
+    assert failure(rule, e=[(0,)]) == f"<text>:1:1: {message} in f(X), with X = 0\n  rule: {rule}{helped}"
 
 
 @pytest.mark.usefixtures("users")

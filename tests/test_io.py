@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_file, load_text
-from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.checked import Bind, CheckedProgram
 from kgreason.api import reason
 from kgreason.engine.table import Facts, Kind
-from kgreason.errors import DataError
+from kgreason.errors import DataError, Span
 from kgreason.graph.distinct import first_rows
 from kgreason.graph.io.cast import numbers, plain
 from kgreason.graph.io.csv_writer import write_csv
@@ -962,3 +963,65 @@ def test_a_query_over_files_is_named_by_its_predicate(tmp_path: Path) -> None:
     (tmp_path / "a.vada").write_text('@qbind("e", "duckdb", "", "select * from \'e.csv\'"). q(X) :- e(X, Y).')
     load_facts(load_file(tmp_path / "a.vada"), {}, Titles())
     assert titles == ["Reading e by a query of files"]
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "words"),
+    [
+        (
+            "a.parquet",
+            {"delimiter": ";"},
+            "a parquet source has no option delimiter",
+        ),
+        ("a.json", {"useHeaders": "true"}, "a json source has no option useHeaders"),
+        ("a.csv", {"path": "rows"}, "a csv source has no option path"),
+        ("a.db", {"encoding": "latin-1"}, "a sqlite source has no option encoding"),
+        ("a.csv", {"table": "own"}, "a csv source has no option table"),
+    ],
+)
+def test_options_of_other_formats(tmp_path: Path, name: str, option: dict[str, str], words: str) -> None:
+    with pytest.raises(DataError, match=f"{words}\n  help: leave it out; it is one of "):
+        load_facts(load_text(OWN), {"own": SourceSpec(tmp_path / name, None, option)})
+
+
+def test_names_of_a_mapping_are_for_tables(write: Callable[..., Path]) -> None:
+    path = write("a.edges", "a b\n")
+    program = load_text('@mapping("e", 0, "who", "string"). p(X) :- e(X, Y).')
+    said = Notes()
+    bound = replace(program, binds=(Bind("e", "edges", {}, str(path), Span("f", 1, 1, 1, 2)),))
+    assert list(load_facts(bound, {}, said).rows("e")) == [("a", "b")]
+    assert said.said == [
+        f"{path}: no table, so @mapping names no columns of it: they are taken in their order"
+    ]
+    said = Notes()
+    load_facts(program, {"e": path}, said)
+    assert said.said == []
+
+
+def test_a_line_of_odd_names_is_said(write: Callable[..., Path]) -> None:
+    mapped = '@mapping("p", 0, "1st", "string"). q(X) :- p(X, Y).'
+    assert fails(mapped, "p", write("a.csv", "1st,2nd\n")) == (
+        "a.csv: there is no column '1st'\n"
+        "  help: the file has 2 unnamed columns; useHeaders=true takes the first line for their names"
+    )
+
+
+def test_fields_of_many_letters_and_open_quotes(write: Callable[..., Path]) -> None:
+    program = "q(X) :- p(X, Y)."
+    long = "x" * 200_000
+    assert rows(program, "p", write("a.csv", f"a,b\n1,{long}\n")) == [(1, long)]
+    path = write("b.csv", 'a,b\n1,"' + "x\n" * (1 << 23) + "y")
+    assert fails(program, "p", path).startswith("b.csv:2: not a CSV file: field larger than field limit")
+
+
+def test_text_of_two_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-16")
+    for source, words in (
+        (path, "byte 0xFF is not UTF-8 text"),
+        (f"{path}?encoding=utf-16", "text in UTF-16 is not"),
+    ):
+        with pytest.raises(DataError, match=words) as caught:
+            load_facts(load_text("q(X) :- p(X, Y)."), {"p": source})
+        assert "save " in str(caught.value)
+        assert "as UTF-8" in str(caught.value)

@@ -375,6 +375,11 @@ def test_outputs_are_checked_before_the_run(tmp_path: Path) -> None:
         "--format: facts cannot be written as 'xlsx'\n"
         "  help: one of csv, tsv, parquet, json, sqlite, duckdb, graphml, rdf"
     )
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "in" / "it"):
+        words = f"{folder}/q.csv cannot be made: {tmp_path}/file is a file\n  help: name another folder"
+        assert failed(lambda folder=folder: check_outputs(rules, ["q"], folder=folder)) == words
+    check_outputs(rules, ["q"], folder=tmp_path / "a" / "new" / "folder")
     (tmp_path / "q.csv").mkdir()
     assert failed(lambda: check_outputs(rules, ["q"], folder=tmp_path)).startswith(
         f"{tmp_path}/q.csv is a folder"

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from kgreason.analysis.affected import affected_positions, written
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Wardedness
 from kgreason.analysis.warded import endless
 from kgreason.analysis.wardreport import explain
+from kgreason.cli import app
 from kgreason.lang.ast import Constant, Variable
 
 # Example 3 of the Vadalog paper in spirit: companies, their unknown key persons, and who shares them.
@@ -271,3 +274,11 @@ def test_linear_programs_are_warded(text: str) -> None:
     if found.fragment == "none":
         assert not found.warded
     assert len(explain(program).rules) == text.count(":-")
+
+
+def test_the_fragment_is_said_once(tmp_path: Path) -> None:
+    file = tmp_path / "links.vada"
+    file.write_text(STRONG_LINKS, encoding="utf-8")
+    for arguments in ([str(file)], ["--explain", str(file)]):
+        result = CliRunner().invoke(app, ["check", *arguments])
+        assert result.stdout.count("fragment: piecewise linear") == 1

@@ -103,10 +103,16 @@ def _set(values: tuple[Value, ...], node: Collection, findings: Findings) -> fro
         values = tuple(float(v) if type(v) is int else v for v in values)
     result = frozenset(values)
     truths = any(isinstance(v, bool) for v in values) and any(type(v) in (int, float) for v in values)
-    if truths or len(result) < len(set(map(identity, values))):
+    alike = len(result) < len(set(map(identity, values)))
+    if truths or alike:
+        what = (
+            "mixes booleans and numbers"
+            if truths
+            else "holds values that differ only in the types of their elements"
+        )
         findings.add(
             "E122",
-            f"the set `{node}` mixes booleans and numbers",
+            f"the set `{node}` {what}",
             node.span,
             note="a set holds booleans or numbers, not both; integers become doubles beside doubles",
             hint="write a list: [...]",

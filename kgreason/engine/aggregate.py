@@ -96,7 +96,7 @@ class Groups:
         self.whole = self.stamps = self.changed = NOTHING
         self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
         self.now = self.n_changed = 0
-        self.small = False  # whether a product has factors below 1
+        self.unsure = np.empty(0, dtype=np.bool_)  # groups whose total could depend on the order
 
     def group(self, number: int) -> npt.NDArray[np.int64]:
         """Coded variables of a group."""
@@ -110,8 +110,6 @@ class Groups:
     def add(self, batch: Rows) -> int:
         """Take in contributions, a chunk at most; returns the number of changes, which `track` may use."""
         self._reserve(len(batch))
-        if self.name == "prod" and self.kind is Kind.DOUBLE and not self.small:
-            self.small = bool((np.abs(batch[:, -1].view(np.float64)) < 1).any())
         ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
         many, one = self.contributors, self.groups
         many.count, one.count, changes = kernels.contribute(
@@ -170,6 +168,8 @@ class Groups:
             touched = np.arange(start, stop)
             values = self.values[start:stop]
             self._tally(touched, values, values, np.ones_like(touched))
+        if self.kind is Kind.DOUBLE and self.name in EXACT:
+            self.unsure = self._unsure()
         return self.changes()
 
     def _totals(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -184,16 +184,16 @@ class Groups:
             return doubles(self._finite(groups, self.high[groups]))
         apart = np.abs(self.high[groups] - self.whole[groups]) > 2.0**62
         if apart.any():
-            raise Unfit(int(groups[np.argmax(apart)]), "integer overflow")
+            raise Unfit(int(groups[np.argmax(apart)]), Refusal("integer overflow"))
         return self.whole[groups]
 
     def _finite(
         self, groups: npt.NDArray[np.int64], totals: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Totals of doubles, found exactly where they left the range of doubles on the way."""
+        """Totals of doubles, found exactly where they left the range of doubles on the way or are unsure."""
         lost = ~np.isfinite(totals)
-        if self.small:
-            lost |= self._underflown()[groups]
+        if len(self.unsure):
+            lost |= self.unsure[groups]
         if not lost.any():
             return totals
         owner = self.owner[: self.contributors.count]
@@ -205,16 +205,26 @@ class Groups:
             try:
                 totals[i] = EXACT[self.name](values)
             except Refusal as refusal:
-                raise Unfit(int(groups[i]), refusal.what) from None
+                raise Unfit(int(groups[i]), refusal) from None
         return totals
 
-    def _underflown(self) -> npt.NDArray[np.bool_]:
-        """Of each group, whether some order of its factors could leave the range of normal doubles."""
-        count = self.contributors.count
-        _, exponents = np.frexp(self.values[:count].view(np.float64))
-        deep = np.bincount(self.owner[:count], np.maximum(-exponents, 0), minlength=self.groups.count)
-        high = np.bincount(self.owner[:count], np.maximum(exponents, 0), minlength=self.groups.count)
-        return np.asarray((deep > 900) | (high > 900))  # also the low part of the product must be normal
+    def _unsure(self) -> npt.NDArray[np.bool_]:
+        """Of each group, whether `high + low` is too rough to tell how the exact total rounds."""
+        owner, count = self.owner[: self.contributors.count], self.groups.count
+        values = self.values[: self.contributors.count].view(np.float64)
+        high, low = self.high[:count], self.low[:count]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.name == "prod":
+                _, exponents = np.frexp(values)
+                deep = np.bincount(owner, np.maximum(-exponents, 0), minlength=count)
+                far = np.bincount(owner, np.maximum(exponents, 0), minlength=count)
+                rough = (deep > 900) | (far > 900)  # in some order, `low` may be no normal double
+                scale = np.abs(high)
+            else:
+                rough = np.zeros(count, dtype=np.bool_)
+                scale = np.bincount(owner, np.abs(values), minlength=count)
+            error = np.bincount(owner, minlength=count) * scale * 2.0**-100
+            return np.asarray(rough | (high + (low + error) != high) | (high + (low - error) != high))
 
     def _medians(self) -> npt.NDArray[np.int64]:
         owner, values = self.owner[: self.contributors.count], self.values[: self.contributors.count]

@@ -20,7 +20,7 @@ from kgreason.engine.table import Codes, Kind, decode
 from kgreason.lang.values import Value
 from kgreason.plan.ir import plain
 from kgreason.plan.kinds import COLLECTING
-from kgreason.plan.types import COLLECTIONS, kind_of
+from kgreason.plan.types import COLLECTIONS, kind_of, remedy
 
 NUMERIC = frozenset({"sum", "prod", "avg", "median"})
 
@@ -28,10 +28,11 @@ NUMERIC = frozenset({"sum", "prod", "avg", "median"})
 class Unfit(Exception):
     """A group has no total: its number, and what is wrong with it."""
 
-    def __init__(self, group: int, what: str) -> None:
-        super().__init__(what)
+    def __init__(self, group: int, refusal: Refusal) -> None:
+        super().__init__(refusal.what)
         self.group = group
-        self.what = what
+        self.what = refusal.what
+        self.hint = refusal.hint
 
 
 def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[int, Refusal] | None:
@@ -49,7 +50,8 @@ def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[i
             return at, refusal
         if not number(value) if name in NUMERIC else kind_of(value) in COLLECTIONS:
             takes = "takes numbers" if name in NUMERIC else "compares values"
-            return at, Refusal(f"type clash: {aggregation.function} {takes}, not {described(value)}")
+            what = f"type clash: {aggregation.function} {takes}, not {described(value)}"
+            return at, Refusal(what, remedy(Kind.DOUBLE, kind_of(value)))
     return None
 
 
@@ -126,7 +128,7 @@ class Gathered:
             try:
                 totals.append(checked(TOTALS[self.name](list(self.held[group].values()))))
             except Refusal as refusal:
-                raise Unfit(group, refusal.what) from None
+                raise Unfit(group, refusal) from None
         coded = encoded(totals, self.result, self.symbols)
         return rows, np.ascontiguousarray(coded).view(np.int64)
 
@@ -146,7 +148,7 @@ class Gathered:
             self._put(group, at, value)
             return
         if self.name != "list" and not _comparable(old, value):
-            raise Unfit(group, f"type clash: {described(old)}, meets {described(value)}")
+            raise Unfit(group, _meeting(old, value))
         lower = rank(value) < rank(old)
         if lower if self.name == "min" else rank(old) < rank(value):
             held[at] = value
@@ -169,9 +171,16 @@ def _comparable(a: Value, b: Value) -> bool:
     return type(a) is type(b) or (number(a) and number(b))
 
 
+def _meeting(a: Value, b: Value) -> Refusal:
+    return Refusal(f"type clash: {described(a)}, meets {described(b)}", remedy(kind_of(a), kind_of(b)))
+
+
 def exact_sum(values: Sequence[float | int]) -> float:
     """Sum of finite numbers, rounded once."""
-    return _rounded(sum(map(Fraction, values)))
+    try:
+        return math.fsum(values)
+    except OverflowError:  # perhaps only on the way
+        return _rounded(sum(map(Fraction, values)))
 
 
 def exact_product(values: Sequence[float | int]) -> float:
@@ -181,11 +190,10 @@ def exact_product(values: Sequence[float | int]) -> float:
 
 def exact_mean(values: Sequence[float | int]) -> float:
     """Mean of finite numbers: that of their rounded sum, or of the exact one where that is no double."""
-    exact = sum(map(Fraction, values))
     try:
-        return float(exact) / len(values)
-    except OverflowError:
-        return float(exact / len(values))
+        return exact_sum(values) / len(values)
+    except Refusal:
+        return float(sum(map(Fraction, values)) / len(values))
 
 
 def exact_median(values: Sequence[float | int]) -> float:
@@ -209,7 +217,7 @@ def _whole(values: Sequence[Any]) -> bool:
 def _extreme(values: Sequence[Value], pick: Callable[..., Value]) -> Value:
     other = next((v for v in values if not _comparable(values[0], v)), None)
     if other is not None:
-        raise Refusal(f"type clash: {described(values[0])}, meets {described(other)}")
+        raise _meeting(values[0], other)
     return pick(values)
 
 

@@ -219,7 +219,9 @@ class Scope:
         """An error about one row."""
         names = tuple(dict.fromkeys(variables(whole)))
         nulls = [name for name in names if isinstance(self._value(row, name), Null)]
-        hint = refusal.hint.replace("...", nulls[0]) if refusal.hint and nulls else refusal.hint
+        hint = refusal.hint
+        if hint and nulls:
+            hint = hint.replace("is_not_null(...)", f"is_not_null({nulls[0]})")
         hint = hint or advice(refusal.what, whole)
         return self.error(f"{refusal.what} in {whole}", row, names, hint)
 

@@ -249,7 +249,7 @@ class _Aggregating(_Rule):
             groups, totals = self._totals()
         except Unfit as error:
             row = self.groups.group(error.group)
-            hint = CONTRIBUTIONS if error.what == "integer overflow" else None
+            hint = CONTRIBUTIONS if error.what == "integer overflow" else error.hint
             what = f"{error.what} in {self.aggregation.function}"
             if not len(row) and self.first:
                 what += f", whose first contribution is {self.first}"

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.scalars import Refusal, checked, compare, described, make_set, member, no_null
+from kgreason.engine.scalars import Refusal, checked, clash, compare, described, make_set, member, no_null
 from kgreason.engine.symbols import Symbols, form, tidy
 from kgreason.lang.definitions import told
 from kgreason.lang.functions import Signature
 from kgreason.lang.values import Null, Value, date_text, source
-from kgreason.plan.types import TYPES, kind_of
+from kgreason.plan.types import TYPES, kind_of, remedy
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -192,7 +192,7 @@ def _contains(whole: Value, part: Value) -> bool:
         return member(part, whole)
     if isinstance(whole, str) and isinstance(part, str):
         return part in whole
-    raise Refusal(f"type clash: contains does not apply to {described(whole)}, and {described(part)}")
+    raise clash("contains", whole, part)
 
 
 def _diff(later: datetime, earlier: datetime) -> int:
@@ -262,7 +262,8 @@ def _fits(name: str, given: Signature, arguments: Sequence[Value]) -> None:
         expected = given.parameter(i)
         if kind_of(value) not in TYPES[expected]:
             article = "an" if expected[0] in "aeiou" else "a"
-            raise Refusal(f"type clash: {name} takes {article} {expected}, not {described(value)}")
+            what = f"type clash: {name} takes {article} {expected}, not {described(value)}"
+            raise Refusal(what, remedy(TYPES[expected][0], kind_of(value)))
 
 
 def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: Symbols) -> Value:

@@ -23,9 +23,9 @@ class Limits:
         warded; what would go deeper is left out, with a warning. Warded rules have no bound: they end without
         losing answers.
     cyclic
-        Most activations that nest a null in one of the same rule, where rules are not warded or have harmful
-        joins: many atoms that join through nulls, over nulls that branch, can need very many. What would go
-        beyond is left out, with a warning.
+        Most activations that nest a null in one of the same rule, besides two for each that does not, where rules
+        are not warded or have harmful joins: many atoms that join through nulls, over nulls that branch, can
+        need very many. What would go beyond is left out, with a warning.
     restarts
         How often unified nulls may make the evaluation start again.
 
@@ -39,5 +39,5 @@ class Limits:
     growth: float = 1e-12
     patience: int = 1000
     depth: int = 3
-    cyclic: int = 10_000
+    cyclic: int = 1000
     restarts: int = 1000

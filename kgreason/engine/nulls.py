@@ -48,9 +48,6 @@ CUT = -1
 DEEP = 50
 """Most levels of cyclic nulls that a chase of warded rules may have when it is tried in full."""
 
-SOME = 1000
-"""As many cyclic activations as this, and twice as many as there are others, are tried."""
-
 
 class Endless(Exception):
     """A chase is not known to end by itself: it has to be cut off."""
@@ -179,7 +176,11 @@ class Nulls:
     def _full(self, name: int | str) -> bool:
         """Whether no cyclic activation of a rule or function can be made any more."""
         bound = not self.wardedness.warded or self.wardedness.harmful_joins > 0 or isinstance(name, str)
-        return bound and self.cyclic > self.limits.cyclic
+        return bound and self.cyclic > self._room()
+
+    def _room(self) -> int:
+        """How many cyclic activations are made at most; the more data, the more."""
+        return self.limits.cyclic + 2 * self.plain
 
     def _known_or_plain(self, activations: Activations, batch: Rows) -> npt.NDArray[np.bool_]:
         """Which frontiers were decided upon or are not cyclic; the others are not even to be remembered."""
@@ -235,7 +236,7 @@ class Nulls:
             return self._counted(activations.name, rule)
         if self.whole:
             self.cyclic += 1
-            if level > DEEP or self.cyclic > min(self.limits.cyclic, SOME + 2 * self.plain):
+            if level > DEEP or self.cyclic > self._room():
                 raise Endless
             return True
         here = self._pattern(place, number)
@@ -253,9 +254,10 @@ class Nulls:
     def _counted(self, name: int | str, rule: CheckedRule | None) -> bool:
         """Whether there is room for one more cyclic activation."""
         self.cyclic += 1
-        if self.cyclic > self.limits.cyclic:
-            self._warn(name, rule, f"those behind the first {self.limits.cyclic}", "Limits.cyclic in Python")
-        return self.cyclic <= self.limits.cyclic
+        if self.cyclic <= self._room():
+            return True
+        self._warn(name, rule, f"those behind the first {self._room()}", "Limits.cyclic in Python")
+        return False
 
     def _repeats(self, place: int, number: int, chosen: list[Pattern], need: int) -> bool:
         """Whether a chain of `need` ancestors is isomorphic to the `chosen` activations and to itself."""

@@ -10,12 +10,15 @@ from typing import Any
 
 from kgreason.engine.symbols import key, to_doubles
 from kgreason.lang.values import Null, Value, source
-from kgreason.plan.types import NAMES, kind_of
+from kgreason.plan.types import NAMES, kind_of, remedy
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 DEPTH = 100
 """How deep lists and sets can be nested."""
+
+
+MIXED = "a list holds them side by side; as_string(...) makes them strings"
 
 
 class Refusal(Exception):
@@ -54,6 +57,12 @@ def checked(value: Any) -> Any:
     return value
 
 
+def clash(name: str, a: Value, b: Value) -> Refusal:
+    """Two values that an operator or function does not bring together; a cast may."""
+    what = f"type clash: {name} does not apply to {described(a)}, and {described(b)}"
+    return Refusal(what, remedy(kind_of(a), kind_of(b)))
+
+
 def no_null(name: str, *values: Value) -> None:
     """Refuse labelled nulls."""
     for value in values:
@@ -68,7 +77,7 @@ def arithmetic(name: str, a: Any, b: Any) -> Value:
     no_null(name, a, b)
     joins = name == "+" and type(a) is type(b) and isinstance(a, str | tuple)
     if not joins and not (number(a) and number(b)):
-        raise Refusal(f"type clash: {name} does not apply to {described(a)}, and {described(b)}")
+        raise clash(name, a, b)
     if name in ("/", "%"):
         if b == 0:
             raise Refusal("division by zero")
@@ -101,10 +110,10 @@ def compare(name: str, a: Any, b: Any) -> bool:
     """Whether ``a name b`` for an order; nothing is known of a null, so it is not."""
     if isinstance(a, Null) or isinstance(b, Null):
         return False
-    one = type(a) is type(b) or (number(a) and number(b))
-    if not one or isinstance(a, tuple | frozenset):
-        why = "" if one else "type clash: "
-        raise Refusal(f"{why}{name} does not apply to {described(a)}, and {described(b)}")
+    if type(a) is not type(b) and not (number(a) and number(b)):
+        raise clash(name, a, b)
+    if isinstance(a, tuple | frozenset):
+        raise Refusal(f"{name} does not apply to {described(a)}, and {described(b)}")
     return ORDER[name](a, b)
 
 
@@ -159,7 +168,7 @@ def make_set(values: Sequence[Value]) -> frozenset[Value]:
     """A set: integers become doubles beside doubles; booleans and numbers do not go together."""
     numbers = any(map(number, values))
     if numbers and any(isinstance(v, bool) for v in values):
-        raise Refusal("a set holds booleans or numbers, not both")
+        raise Refusal("a set holds booleans or numbers, not both", MIXED)
     if numbers and any(isinstance(v, float) for v in values):
         values = to_doubles(values)
     shallow(values)
@@ -169,7 +178,8 @@ def make_set(values: Sequence[Value]) -> frozenset[Value]:
         if other is not value:  # Python takes (1,), (1.0,) and (True,) for equal
             a, b = sorted(map(source, (value, other)))
             raise Refusal(
-                f"a set cannot hold both {a} and {b}, which differ only in the types of their elements"
+                f"a set cannot hold both {a} and {b}, which differ only in the types of their elements",
+                MIXED,
             )
     return frozenset(distinct)
 

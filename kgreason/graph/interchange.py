@@ -72,7 +72,7 @@ def as_raw(obj: object, name: str) -> Raw:
 
 
 def _raw(name: str, names: Sequence[str], columns: Iterable[Column], *, named: bool = True) -> Raw:
-    return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named, memory=True)
+    return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named, memory=True, typed=True)
 
 
 def _from_frame(frame: Any, name: str) -> Raw:
@@ -121,7 +121,7 @@ def _check_types(name: str, values: Sequence[object], column: str | None) -> Non
     """Refuse values of different types: a file may mean text by them, a Python program did not."""
     types = set(map(type, values))
     families = {kind: family for kind in types if (family := _family(kind)) is not None}
-    if len(set(families.values())) < 2:
+    if len(set(families.values())) < 2 or Null in types:  # beside nulls the rules, too, mix types
         return
     first = next(family for v in values if (family := families.get(type(v))))
     row, value = next((i, v) for i, v in enumerate(values, 1) if families.get(type(v), first) != first)

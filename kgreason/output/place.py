@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kgreason.errors import ReleaseError
@@ -35,4 +35,5 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise ReleaseError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it has been renamed, or never was
+            temporary.unlink()

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgreason.analysis.expressions import walk
 from kgreason.engine.merges import Link, Made
 from kgreason.engine.symbols import key
 from kgreason.engine.table import Codes, Kind, Table, decode
 from kgreason.lang.ast import Collection, Constant, Expression, Skolem, Variable
 from kgreason.lang.values import Null, Value
 from kgreason.provenance.proof import EQUAL, Identified, Proof
-from kgreason.provenance.rules import walk
 from kgreason.provenance.trace import Runs, Trace
 
 if TYPE_CHECKING:

@@ -187,5 +187,6 @@ def written(rule: CheckedRule) -> str:
     names = [name for name in aggregation.contributors if shown(name)]
     every = {v for a in rule.positives for v in a.variables if shown(v)}
     told = not every <= set(names) and not set(names) & set(aggregation.group)
-    inside += [f"<{', '.join(names)}>"] if names and told else []
+    listed = ", ".join(names) if aggregation.function == "count" else f"<{', '.join(names)}>"
+    inside += [listed] if names and told else []
     return f"{aggregation.function}({', '.join(inside)})"

@@ -76,10 +76,15 @@ class Matcher:
         name = variable.name
         return encode(value, self.kinds[name], self.symbols, name in self.doubles) is not None
 
-    def unify(self, kinds: Sequence[Kind], row: Sequence[int]) -> Binding | None:
-        """Values that the head gives to variables so that it becomes the fact; `None` if it cannot."""
+    def unify(self, kinds: Sequence[Kind], row: Sequence[int], but: int | None = None) -> Binding | None:
+        """Values that the head gives to variables so that it becomes the fact; `None` if it cannot.
+
+        What stands at the position `but` may be another value.
+        """
         binding: Binding = {}
         for i, (term, kind, cell) in enumerate(zip(self.body.head.terms, kinds, row, strict=True)):
+            if i == but:
+                continue
             if isinstance(term, Constant):
                 if self.constant(term.value, kind, (self.body.head.predicate, i)) != cell:
                     return None

@@ -7,7 +7,7 @@ until they share a variable with what stands before them, or with the goal.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, Filter, Step
@@ -81,15 +81,23 @@ class _Item:
 
 
 class Obstacles:
-    """Looks for the obstacle of one rule; `kept` is the value that the result has in the place of what is wanted.
+    """Looks for the obstacle of one rule.
+
+    The result has the value `kept` in the place of what is wanted, and arguments are wanted that are `equal`.
 
     Among the matches that get equally far it is that of a comparison of numbers that lacks least, or of a missing fact
     whose values occur at most of its places.
     """
 
-    def __init__(self, matcher: Matcher, search: Search, kept: Value | None = None) -> None:
+    def __init__(
+        self,
+        matcher: Matcher,
+        search: Search,
+        kept: Value | None = None,
+        equal: Sequence[tuple[int, int]] = (),
+    ) -> None:
         self.matcher, self.search, self.kept = matcher, search, kept
-        self.items = _items(matcher)
+        self.items = [*_items(matcher), *_equalities(matcher, equal)]
         self.best = (-1, -math.inf)
         self.found = Obstacle("head", str(matcher.rule.rule.head), "it gives other values")
 
@@ -275,7 +283,7 @@ class Obstacles:
         if rank <= self.best:
             return
         self.best = rank
-        texts = tuple(met[i] for i in sorted(met) if met[i])
+        texts = tuple(dict.fromkeys(met[i] for i in sorted(met) if met[i]))
         near = min(rank[0] / max(len(self.items) + bool(self.matcher.body.aggregation), 1), 1.0)
         self.found = Obstacle(kind, unmet, words, named(self.matcher, binding), texts, near, missing)
 
@@ -293,6 +301,14 @@ def _items(matcher: Matcher) -> list[_Item]:
         (serving if isinstance(step, Assign) and not shown(step.variable) else items).append(item)
     items.sort(key=lambda item: (item.part.span.line, item.part.span.column))
     return [*items, *serving, *map(_Item, body.positives[len(matcher.rule.shown) :])]
+
+
+def _equalities(matcher: Matcher, equal: Sequence[tuple[int, int]]) -> Iterator[_Item]:
+    """What a goal asks of the head by one variable at two places."""
+    head = matcher.rule.rule.head
+    for one, other in equal:
+        condition = Binary("==", head.terms[one], head.terms[other])
+        yield _Item(Filter(condition, head.span), needs=frozenset(variables(condition)))
 
 
 def _gap(matcher: Matcher, part: CheckedAtom | Step, binding: Binding) -> float:

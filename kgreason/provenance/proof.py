@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kgreason.lang.values import Value, source
+from kgreason.lang.values import Value, plain, source
 
 FORMAT = 1
 """Version of the JSON layout."""
@@ -364,16 +364,3 @@ def bound(binding: Bound) -> str:
     'X = "a", W = 0.5'
     """
     return ", ".join(f"{name} = {source(value)}" for name, value in binding)
-
-
-def plain(value: Value) -> Any:
-    """A value as JSON has it; what JSON lacks (dates, nulls, sets) as the language writes it.
-
-    Examples
-    --------
-    >>> plain((1, "a")), plain(frozenset({2}))
-    ([1, 'a'], '{2}')
-    """
-    if isinstance(value, tuple):
-        return [plain(v) for v in value]
-    return value if isinstance(value, bool | int | float | str) else source(value)

@@ -7,11 +7,13 @@ again, it reads the log instead of inventing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step, Stratum
-from kgreason.lang.ast import Aggregate, Binary, Call, Collection, Expression, Skolem, Unary, Variable
+from kgreason.analysis.expressions import rewrite, walk
+from kgreason.analysis.expressions import variables as within
+from kgreason.lang.ast import Expression, Skolem, Variable
 
 MADE = "#made:"
 
@@ -129,42 +131,11 @@ def _lifted(step: Step, log: Callable[[Sequence[str], Assign], None]) -> Step:
     outer = [t for t in terms if not any(t is not o and any(t is e for e in walk(o)) for o in terms)]
     for term in outer:
         log([*variables(term), str(term)], Assign(str(term), term, step.span))
-    return replace(step, expression=_exchanged(step.expression, {id(t): Variable(str(t)) for t in outer}))
 
+    def read(node: Expression) -> Expression:
+        return Variable(str(node)) if isinstance(node, Skolem) else node
 
-def _exchanged(node: Expression, new: Mapping[int, Expression]) -> Expression:
-    """An expression with others in the place of some of its parts, which are told by their identity."""
-    if id(node) in new:
-        return new[id(node)]
-    match node:
-        case Unary():
-            return replace(node, operand=_exchanged(node.operand, new))
-        case Binary():
-            return replace(node, left=_exchanged(node.left, new), right=_exchanged(node.right, new))
-        case Call() | Skolem():
-            return replace(node, arguments=tuple(_exchanged(a, new) for a in node.arguments))
-        case Collection():
-            return replace(node, elements=tuple(_exchanged(e, new) for e in node.elements))
-    return node
-
-
-def walk(expression: Expression) -> Iterator[Expression]:
-    """An expression and all its parts."""
-    waiting: list[Expression] = [expression]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        match node:
-            case Unary():
-                waiting.append(node.operand)
-            case Binary():
-                waiting += (node.right, node.left)
-            case Call() | Skolem():
-                waiting += reversed(node.arguments)
-            case Collection():
-                waiting += reversed(node.elements)
-            case Aggregate():
-                waiting += () if node.argument is None else (node.argument,)
+    return replace(step, expression=rewrite(step.expression, read))
 
 
 def variables(expression: Expression) -> tuple[str, ...]:
@@ -176,4 +147,4 @@ def variables(expression: Expression) -> tuple[str, ...]:
     >>> variables(Binary("+", Variable("X"), Binary("*", Variable("Y"), Variable("X"))))
     ('X', 'Y')
     """
-    return tuple(dict.fromkeys(e.name for e in walk(expression) if isinstance(e, Variable)))
+    return tuple(dict.fromkeys(variable.name for variable in within(expression)))

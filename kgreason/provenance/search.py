@@ -111,15 +111,12 @@ class Search:
                 given.append(fact)
                 missing -= own  # type: ignore[operator]
         for matcher in self.matchers.get(predicate, ()):
-            term = matcher.body.head.terms[position]
-            if not isinstance(matcher, Matcher) or not isinstance(term, Variable):
-                continue
-            head = matcher.unify(known.kinds, row)
+            head = matcher.unify(known.kinds, row, position) if isinstance(matcher, Matcher) else None
             if head is None:
                 continue
-            del head[term.name]
+            assert isinstance(matcher, Matcher)
             for piece in self._pieces(matcher, head, height, missing):
-                found = self._given_by(piece, term.name)
+                found = self._given_by(piece, position)
                 if found <= wanted and found & missing and premise not in piece.below():
                     parts.append(piece)
                     missing -= found
@@ -147,8 +144,13 @@ class Search:
                 if done is not None:
                     yield Derivation(matcher, done, group=group)
 
-    def _given_by(self, part: Derivation, variable: str) -> frozenset[Value]:
-        value = part.matcher.value(part.matcher.kinds[variable], part.binding[variable])
+    def _given_by(self, part: Derivation, position: int) -> frozenset[Value]:
+        """The part of a union that a rule gives."""
+        term, matcher = part.matcher.body.head.terms[position], part.matcher
+        if isinstance(term, Constant):
+            value = term.value
+        else:
+            value = matcher.value(matcher.kinds[term.name], part.binding[term.name])
         return value if isinstance(value, frozenset) else frozenset({value})
 
     def _derive(self, premise: Premise, height: int) -> Derivation | None:
@@ -204,9 +206,7 @@ class Search:
         position = self.found.program.keyed[predicate].position
         premises = [self._given(predicate, row) for row in joint.given]
         for part in joint.parts:
-            term = part.matcher.body.head.terms[position]
-            assert isinstance(term, Variable)
-            own = (*values[:position], self._given_by(part, term.name), *values[position + 1 :])
+            own = (*values[:position], self._given_by(part, position), *values[position + 1 :])
             level = 1 + max((self.proofs[p].height for p in part.below()), default=0)
             premises.append(self._applied(predicate, own, part, level, None))
         height = max([height, *(1 + p.height for p in premises)])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from kgreason.engine.symbols import key
-from kgreason.lang.ast import Atom, Constant
+from kgreason.lang.ast import Atom, Constant, Variable
 from kgreason.lang.values import Value, source
 from kgreason.provenance.match import Matcher
 from kgreason.provenance.obstacle import Obstacles
@@ -30,6 +30,9 @@ DEEPER = 3
 Wanted = tuple[str, tuple["Value | None", ...]]
 """A predicate and its arguments, `None` for any value."""
 
+Equal = Sequence[tuple[int, int]]
+"""Pairs of places that are to hold one value."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Told:
@@ -46,7 +49,7 @@ def why_not(
     """Look at every rule whose head is of the predicate."""
     wanted = (goal.predicate, tuple(values))
     kept = _kept(wanted, search)
-    told = _told(wanted, search, kept)
+    told = _told(wanted, search, kept, _repeated(goal))
     reasons = tuple(_deepened(one, search, DEEPER, {wanted}) for one in told)
     words = (
         _note(goal, search.found, bool(told))
@@ -56,8 +59,17 @@ def why_not(
     return WhyNot(text, reasons, _near(goal, cells, search.found), words)
 
 
-def _told(wanted: Wanted, search: Search, kept: Value | None = None) -> list[_Told]:
-    return [_reason(rule, wanted, search, kept) for rule in search.matchers.get(wanted[0], ())]
+def _told(wanted: Wanted, search: Search, kept: Value | None, equal: Equal = ()) -> list[_Told]:
+    return [_reason(rule, wanted, search, kept, equal) for rule in search.matchers.get(wanted[0], ())]
+
+
+def _repeated(goal: Atom) -> Equal:
+    """Places of a goal where a variable stands once more, each with the first such place."""
+    first: dict[str, int] = {}
+    places = [
+        (first.setdefault(t.name, i), i) for i, t in enumerate(goal.arguments) if isinstance(t, Variable)
+    ]
+    return [(one, other) for one, other in places if one != other]
 
 
 def _deepened(told: _Told, search: Search, levels: int, seen: set[Wanted]) -> Reason:
@@ -71,7 +83,9 @@ def _deepened(told: _Told, search: Search, levels: int, seen: set[Wanted]) -> Re
     return replace(told.reason, deeper=_deepened(best, search, levels - 1, seen | {told.missing}))
 
 
-def _reason(rule: Matcher | Prepared, wanted: Wanted, search: Search, kept: Value | None) -> _Told:
+def _reason(
+    rule: Matcher | Prepared, wanted: Wanted, search: Search, kept: Value | None, equal: Equal
+) -> _Told:
     prepared = rule.rule if isinstance(rule, Matcher) else rule
     misfit = _misfit(rule, wanted[1])
     if misfit:
@@ -82,7 +96,7 @@ def _reason(rule: Matcher | Prepared, wanted: Wanted, search: Search, kept: Valu
         return _Told(Reason(note(rule.rule), "atom", str(atom), words), 0.0)
     aim = rule.aim(wanted[1])
     assert aim is not None
-    found = Obstacles(rule, search, kept).look(aim)
+    found = Obstacles(rule, search, kept, equal).look(aim)
     told = Reason(note(prepared.rule), found.kind, found.unmet, found.words, found.binding, found.met)
     return _Told(told, found.near, found.missing)
 

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Step
-from kgreason.lang.ast import (
-    Aggregate,
-    Binary,
-    Call,
-    Collection,
-    Constant,
-    Expression,
-    Skolem,
-    Unary,
-    Unsupported,
-    Variable,
-)
+from kgreason.analysis.expressions import rewrite
+from kgreason.lang.ast import Constant, Expression, Variable
 from kgreason.lang.values import Value, source
 from kgreason.provenance.proof import RuleNote
 
@@ -38,22 +27,15 @@ def substituted(node: Expression, values: Mapping[str, Value]) -> Expression:
 
     Examples
     --------
+    >>> from kgreason.lang.ast import Binary
     >>> str(substituted(Binary(">", Variable("V"), Constant(0.5)), {"V": 0.65}))
     '0.65 > 0.5'
     """
-    match node:
-        case Variable():
-            return Constant(values[node.name]) if node.name in values else node
-        case Unary():
-            return replace(node, operand=substituted(node.operand, values))
-        case Binary():
-            return replace(node, left=substituted(node.left, values), right=substituted(node.right, values))
-        case Call() | Skolem():
-            return replace(node, arguments=tuple(substituted(a, values) for a in node.arguments))
-        case Collection():
-            return replace(node, elements=tuple(substituted(e, values) for e in node.elements))
-        case Aggregate() | Constant() | Unsupported():
-            return node
+
+    def value(part: Expression) -> Expression:
+        return Constant(values[part.name]) if isinstance(part, Variable) and part.name in values else part
+
+    return rewrite(node, value)
 
 
 def atom_text(atom: CheckedAtom, values: Mapping[str, Value]) -> str:

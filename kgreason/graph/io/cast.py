@@ -150,7 +150,8 @@ def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = "
         If a value does not fit.
     """
     if isinstance(column, Objects):
-        raise CastError(0, text_of(column[0]), EXPECTED[kind])
+        row = next((i for i, value in enumerate(column) if isinstance(value, Null)), 0)
+        raise CastError(row, text_of(column[row]), EXPECTED[kind])
     if kind is Kind.DATE:
         return dates(column)
     if not is_text(column) and is_temporal(column):

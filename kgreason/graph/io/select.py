@@ -249,6 +249,8 @@ def _others(raw: Raw, name: str) -> str:
     names = f"the columns {', '.join(known[:20])}" if named else f"{len(known)} unnamed columns"
     if raw.memory:
         return f"{means}the table has {names}; df.rename(columns={{...}}) names them as @mapping does"
+    if not (named or raw.typed or raw.graph):
+        return f"{means}the file has {names}; useHeaders=true takes the first line for their names"
     return f"{means}the file has {names}; columns=a,b takes others"
 
 

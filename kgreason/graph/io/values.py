@@ -122,7 +122,9 @@ def arrow_column(values: Sequence[object]) -> Column:
     simple = _simple(values)
     if simple is not None:
         return simple
-    clean = [v if v is None or isinstance(v, Null) else checked(v, row) for row, v in enumerate(values)]
+    clean: list[Any] = [
+        v if v is None or isinstance(v, Null) else checked(v, row) for row, v in enumerate(values)
+    ]
     types = {type(v) for v in clean if v is not None}
     if Null in types:
         return Objects(clean)

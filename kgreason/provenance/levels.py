@@ -1,0 +1,369 @@
+"""The height of every fact: the least number of rules on a path of a proof from it down to given facts.
+
+The height of a given fact is 0; that of a derived one is one more than the greatest height of its premises,
+in the derivation where that is least. Negated atoms and conditions do not count. An aggregate outside recursion
+is taken of all its contributions, so all of them count; one in recursion of those that are known by then.
+
+Heights are found by the engine itself, a stratum at a time. It evaluates a recursive stratum in rounds, and
+in round h it derives what has height h, provided that facts of lower strata come to light in the round of
+their own height: a clock, a predicate that gets one more fact in each round, holds them back until then.
+Of keyed predicates every value on the way to the last is kept, with the round in which it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
+from kgreason.engine.limits import Limits
+from kgreason.engine.seminaive import evaluate
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Facts, Kind, Table, converted
+from kgreason.lang.ast import NOWHERE, Constant, Variable
+from kgreason.lang.values import Value
+from kgreason.provenance.known import Heights, Known, matrix, tabled
+from kgreason.provenance.rules import Prepared
+from kgreason.provenance.watch import Watch
+
+CLOCK, NEXT = "#clock", "#next"
+NOTHING: Heights = np.empty(0, dtype=np.int64)
+
+
+class Levels:
+    """Heights, stratum by stratum."""
+
+    def __init__(
+        self,
+        program: CheckedProgram,
+        facts: Facts,
+        result: Facts,
+        limits: Limits,
+        doubles: frozenset[tuple[str, int]],
+    ) -> None:
+        self.program, self.facts, self.result, self.limits = program, facts, result, limits
+        self.doubles = doubles
+        self.symbols = result.symbols
+        self.known: dict[str, Known] = {}
+        derived = program.heads
+        for predicate, table in result.tables.items():
+            if predicate not in derived:
+                zeros = np.zeros(table.length, dtype=np.int64)
+                self.known[predicate] = Known(table.kinds, matrix(table), zeros)
+
+    def stratum(self, stratum: Stratum, rules: Sequence[Prepared]) -> None:
+        """Find the heights of all facts of a stratum, all lower ones being known."""
+        if not any(self.result.count(r.rule.head.predicate) for r in rules):
+            for rule in rules:
+                table = self.result.tables[rule.rule.head.predicate]
+                self.known[rule.rule.head.predicate] = Known(table.kinds, matrix(table), NOTHING)
+            return
+        base = [rule for rule in rules if not rule.recursive]
+        heads = sorted({rule.rule.head.predicate for rule in rules})
+        rows = self._based(base)
+        if stratum.recursive:
+            self._recursive(stratum, rules, heads, rows)
+            return
+        for head in heads:
+            table = self.result.tables[head]
+            known = Known(table.kinds, matrix(table), np.zeros(table.length, dtype=np.int64))
+            heights = np.full(table.length, np.iinfo(np.int64).max)
+            for found, height in rows.get(head, ()):
+                _lower(known, heights, found, height + 1)
+            given = self.given(head)
+            _lower(known, heights, given, np.zeros(len(given), dtype=np.int64))
+            self._unions(head, known, heights, rows.get(head, ()))
+            self.known[head] = Known(table.kinds, known.rows, heights)
+
+    def _unions(
+        self, head: str, known: Known, heights: Heights, based: Sequence[tuple[Codes, Heights]]
+    ) -> None:
+        """Heights of unions of what several rules give, for no rule gives them alone: one above all their parts."""
+        open_ = np.flatnonzero(heights == np.iinfo(np.int64).max)
+        keyed = self.program.keyed.get(head)
+        for number in open_.tolist():
+            key = np.delete(known.rows[number], keyed.position) if keyed else known.rows[number]
+            tops = [0]
+            for rows, found in based:
+                own = np.delete(rows, keyed.position, axis=1) if keyed else rows
+                tops += found[(own == key).all(axis=1)].tolist()
+            heights[number] = max(tops) + 1
+
+    def given(self, predicate: str) -> Codes:
+        """Given facts of a derived predicate, coded as its results."""
+        kinds = self.result.tables[predicate].kinds
+        parts = []
+        table = self.facts.tables.get(predicate)
+        if table is not None and table.length:
+            own = self.facts.symbols
+            columns = [
+                converted(c, k, t, own) for c, k, t in zip(table.columns, table.kinds, kinds, strict=True)
+            ]
+            parts.append(matrix(Table(kinds, tuple(columns), table.length)))
+        stated = [f for f in self.program.facts if f.predicate == predicate]
+        if stated:
+            rows = [
+                [
+                    encode(t.value, k, self.symbols)
+                    for t, k in zip(f.terms, kinds, strict=True)
+                    if isinstance(t, Constant)
+                ]
+                for f in stated
+            ]
+            parts.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(kinds)))
+        for i, kind in enumerate(kinds):
+            if kind is Kind.ANY and (predicate, i) in self.doubles:
+                for part in parts:
+                    part[:, i] = self.symbols.doubled(part[:, i])
+        if not parts:
+            return np.empty((0, len(kinds)), dtype=np.int64)
+        given = np.concatenate(parts)  # data and rule file may give the same fact
+        return np.unique(given, axis=0) if len(kinds) else given[:1]
+
+    # --- rules outside recursion ----------------------------------------------------------------------------
+
+    def _based(self, rules: Sequence[Prepared]) -> dict[str, list[tuple[Codes, Heights]]]:
+        """Heads of rules, each with the greatest height of the premises of one derivation."""
+        rules = [rule for rule in rules if self._fires(rule)]
+        tops = self._run([self._tops(i, rule) for i, rule in enumerate(rules) if rule.body.aggregation])
+        extra: dict[str, Table] = {}
+        heads: list[CheckedRule] = []
+        for i, rule in enumerate(rules):
+            heads.append(self._heads(i, rule))
+            if rule.body.aggregation is not None:
+                extra[f"#top:{i}"] = _greatest(tops[f"#each:{i}"], len(rule.body.aggregation.group))
+        found = self._run(heads, extra, {f"#height:{i}": r.rule.head.predicate for i, r in enumerate(rules)})
+        result: dict[str, list[tuple[Codes, Heights]]] = {}
+        for i, rule in enumerate(rules):
+            table = found[f"#height:{i}"]
+            rows = matrix(table)
+            arity = len(rule.rule.head.terms)
+            own = rows[:, arity:]
+            heights = own.max(axis=1) if own.shape[1] else np.zeros(len(rows), dtype=np.int64)
+            result.setdefault(rule.rule.head.predicate, []).append((rows[:, :arity], heights))
+        return result
+
+    def _fires(self, rule: Prepared) -> bool:
+        return all(len(self.known[a.predicate]) for a in rule.body.positives if a.predicate in self.known)
+
+    def _heighten(self, atoms: Sequence[CheckedAtom]) -> tuple[list[CheckedAtom], list[Variable]]:
+        """Atoms that read heights too where there are any, and the variables that hold them."""
+        result, heights = [], list[Variable]()
+        for i, atom in enumerate(atoms):
+            if self.known[atom.predicate].raised:
+                heights.append(Variable(f"#H{i}"))
+                terms = (*atom.terms, heights[-1])
+                result.append(CheckedAtom(_at(atom.predicate), terms, atom.span))
+            else:
+                result.append(atom)
+        return result, heights
+
+    def _tops(self, number: int, rule: Prepared) -> CheckedRule:
+        """The rule that gives the heights in all contributions of each group."""
+        body = rule.body
+        assert body.aggregation is not None
+        positives, heights = self._heighten(body.positives)
+        terms = (*map(Variable, body.aggregation.group), *heights)
+        head = CheckedAtom(f"#each:{number}", terms, body.head.span)
+        return replace(body, head=head, positives=tuple(positives), aggregation=None, after=())
+
+    def _heads(self, number: int, rule: Prepared) -> CheckedRule:
+        """The rule with the heights of its premises in its head."""
+        body = rule.body
+        if body.aggregation is None:
+            positives, heights = self._heighten(body.positives)
+            head = CheckedAtom(f"#height:{number}", (*body.head.terms, *heights), body.head.span)
+            return replace(body, head=head, positives=tuple(positives))
+        top = Variable("#H")
+        group = body.aggregation.group
+        tops = CheckedAtom(f"#top:{number}", (*map(Variable, group), top), body.head.span)
+        return replace(
+            body,
+            head=CheckedAtom(f"#height:{number}", (*body.head.terms, top), body.head.span),
+            positives=(*body.positives, tops),
+            aggregation=replace(body.aggregation, group=(*group, top.name)),
+        )
+
+    def _run(
+        self,
+        rules: Sequence[CheckedRule],
+        extra: Mapping[str, Table] | None = None,
+        like: Mapping[str, str] | None = None,
+    ) -> Mapping[str, Table]:
+        """Evaluate rules that read known facts only; a head `like` a predicate has its kinds."""
+        if not rules:
+            return {}
+        tables = dict(extra or {})
+        for rule in rules:
+            for atom in (*rule.positives, *rule.negatives):
+                if atom.predicate not in tables:
+                    tables[atom.predicate] = self._table(atom.predicate)
+            if like:
+                kinds = self.result.tables[like[rule.head.predicate]].kinds
+                kinds = (*kinds, *[Kind.INT] * (len(rule.head.terms) - len(kinds)))
+                if self.result.tables[like[rule.head.predicate]].length:
+                    tables[rule.head.predicate] = tabled(kinds, np.empty((0, len(kinds)), dtype=np.int64))
+        strata = tuple(Stratum(frozenset({r.head.predicate}), (r,), recursive=False) for r in rules)
+        return self._evaluate(strata, tables, [r.head.predicate for r in rules]).tables
+
+    def _table(self, predicate: str) -> Table:
+        """Facts of a lower stratum, with their heights where the name asks for them."""
+        if predicate.startswith("#at:"):
+            known = self.known[predicate[4:]]
+            ids = known.finals()
+            rows = np.column_stack([known.rows[ids], known.heights[ids]])
+            return tabled((*known.kinds, Kind.INT), rows)
+        known = self.known[predicate.removeprefix("#final:")]
+        return tabled(known.kinds, known.rows if known.final is None else known.rows[known.final])
+
+    def _evaluate(
+        self,
+        strata: tuple[Stratum, ...],
+        tables: Mapping[str, Table],
+        goals: Sequence[str],
+        watch: Watch | None = None,
+        **changes: object,
+    ) -> Facts:
+        arities = {p: t.arity for p, t in tables.items()}
+        for stratum in strata:
+            arities.update(
+                {p: self.program.arities[p] for p in stratum.predicates & self.program.arities.keys()}
+            )
+            for rule in stratum.rules:
+                for atom in (rule.head, *rule.positives, *rule.negatives):
+                    arities[atom.predicate] = len(atom.terms)
+        program = replace(
+            self.program,
+            facts=(),
+            strata=strata,
+            arities=arities,
+            unifications=(),
+            denials=(),
+            **{"keyed": {}, **changes},  # type: ignore[arg-type]
+        )
+        filled = {p: t for p, t in tables.items() if t.length or p in goals}
+        return evaluate(
+            program, Facts(filled, self.symbols), goals=goals, limits=self.limits, watch=watch
+        ).facts
+
+    # --- recursion ------------------------------------------------------------------------------------------
+
+    def _recursive(
+        self,
+        stratum: Stratum,
+        rules: Sequence[Prepared],
+        heads: Sequence[str],
+        based: Mapping[str, list[tuple[Codes, Heights]]],
+    ) -> None:
+        span = NOWHERE
+        # all of them: facts of a predicate without a rule would be settled before the first round
+        recursive = [rule for rule in rules if rule.recursive]
+        tables: dict[str, Table] = {}
+        program: list[CheckedRule] = []
+        last = 0
+        for head in heads:
+            given = self.given(head)
+            kinds = self.result.tables[head].kinds
+            if self.result.count(head):  # without given facts, too: its kinds must be those of the results
+                tables[head] = tabled(kinds, given)
+            if based.get(head):
+                rows = np.concatenate([np.column_stack([r, h]) for r, h in based[head]])
+                tables[_at(head)] = tabled((*kinds, Kind.INT), rows)
+                program.append(_reveal(head, len(kinds)))
+                last = max(last, int(rows[:, -1].max(initial=0)))
+        lower = {a.predicate for r in recursive for a in r.body.positives} - stratum.predicates
+        revealed = sorted(p for p in lower if self.known[p].raised)
+        for predicate in lower:
+            known = self.known[predicate]
+            ids = known.finals()
+            low = ids[known.heights[ids] == 0]
+            tables[predicate] = tabled(known.kinds, known.rows[low])
+            if predicate in revealed:
+                high = ids[known.heights[ids] > 0]
+                rows = np.column_stack([known.rows[high], known.heights[high] - 1])
+                tables[_at(predicate)] = tabled((*known.kinds, Kind.INT), rows)
+                program.append(_reveal(predicate, len(known.kinds)))
+                last = max(last, int(rows[:, -1].max(initial=0)))
+        for rule in recursive:
+            negatives = tuple(replace(a, predicate=f"#final:{a.predicate}") for a in rule.body.negatives)
+            tables.update({a.predicate: self._table(a.predicate) for a in negatives})
+            program.append(replace(rule.body, negatives=negatives))
+        one, two = Variable("L"), Variable("M")
+        program.append(
+            replace(
+                _reveal(CLOCK, 1),
+                head=CheckedAtom(CLOCK, (two,), span),
+                positives=(CheckedAtom(CLOCK, (one,), span), CheckedAtom(NEXT, (one, two), span)),
+            )
+        )
+        tables[CLOCK] = tabled((Kind.INT,), np.zeros((1, 1), dtype=np.int64))
+        steps = np.arange(last + 1)
+        tables[NEXT] = tabled((Kind.INT, Kind.INT), np.column_stack([steps, steps + 1]))
+        watch = Watch(heads)
+        predicates = frozenset((*stratum.predicates, *revealed, CLOCK))
+        self._evaluate(
+            (Stratum(predicates, tuple(program), recursive=True),),
+            tables,
+            list(heads),
+            watch,
+            keyed={p: k for p, k in self.program.keyed.items() if p in heads},
+        )
+        for head in heads:
+            self._take(head, watch)
+
+    def _take(self, head: str, watch: Watch) -> None:
+        """Keep what a recursion derived, and which of it is a result."""
+        table = self.result.tables[head]
+        rows, heights = watch.found(head, table.arity)
+        if head not in self.program.keyed:
+            self.known[head] = Known(table.kinds, rows, heights)
+            return
+        result = Known(table.kinds, matrix(table), np.zeros(table.length, dtype=np.int64))
+        at = result.places(rows)
+        there = np.zeros(table.length, dtype=np.bool_)
+        there[at[at >= 0]] = True
+        missing = np.flatnonzero(~there)  # a last improvement too small to be told on
+        rows = np.concatenate([rows, result.rows[missing]])
+        heights = np.concatenate([heights, np.full(len(missing), watch.rounds)])
+        self.known[head] = Known(table.kinds, rows, heights, np.concatenate([at, missing]) >= 0)
+
+
+def _at(predicate: str) -> str:
+    return f"#at:{predicate}"
+
+
+def _reveal(predicate: str, arity: int) -> CheckedRule:
+    """Build ``p(X) :- #at:p(X, L), #clock(L)``."""
+    terms = tuple(Variable(f"X{i}") for i in range(arity))
+    level = Variable("L")
+    head = CheckedAtom(predicate, terms, NOWHERE)
+    positives = (CheckedAtom(_at(predicate), (*terms, level), NOWHERE), CheckedAtom(CLOCK, (level,), NOWHERE))
+    return CheckedRule(head, positives, (), (), None, (), str(head), NOWHERE)
+
+
+def _lower(known: Known, heights: Heights, rows: Codes, found: Heights) -> None:
+    """Put heights to facts where they are lower; rows that are no results (worse values) are passed over."""
+    at = known.places(rows)
+    there = at >= 0
+    np.minimum.at(heights, at[there], found[there])
+
+
+def _greatest(table: Table, width: int) -> Table:
+    """For each value of the first columns, the greatest of the others."""
+    rows = matrix(table)
+    heights = rows[:, width:].max(axis=1, initial=0)
+    order = np.lexsort((heights, *rows[:, :width].T[::-1])) if len(rows) else np.empty(0, dtype=np.int64)
+    rows, heights = rows[order, :width], heights[order]
+    if len(rows):
+        last = np.append((rows[1:] != rows[:-1]).any(axis=1), True)
+        rows, heights = rows[last], heights[last]
+    return tabled((*table.kinds[:width], Kind.INT), np.column_stack([rows, heights]))
+
+
+def encode(value: Value, kind: Kind, symbols: Symbols) -> int:
+    """Code of a value in a column of a kind that holds it."""
+    from kgreason.engine.columns import code
+
+    return code(value, kind, symbols)
