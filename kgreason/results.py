@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class Reasoned:
 
     def _known(self, predicate: str) -> None:
         if predicate not in self.facts.tables:
-            near = difflib.get_close_matches(str(predicate), self.predicates, 1)
-            means = f"did you mean {near[0]!r}? " if near else ""
+            near = suggest(str(predicate), self.predicates)
+            means = f"did you mean {near!r}? " if near else ""
             raise KeyError(
                 f"{predicate!r} is no output; {means}there are {', '.join(self.predicates) or 'none'}"
             )

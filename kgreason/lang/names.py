@@ -46,7 +46,7 @@ LATER_SOURCES = _words("postgresql excel neo4j mysql mariadb oracle sqlserver mo
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
-    """Nearest known word, if one is near.
+    """Nearest known word, if one is near; a single letter is near to none.
 
     Examples
     --------
@@ -55,5 +55,6 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(word, sorted(set(known) - {word}), n=1, cutoff=0.65)
+    others = sorted(set(known) - {word}) if len(word) > 1 else []
+    near = get_close_matches(word, others, n=1, cutoff=0.65)
     return near[0] if near else None

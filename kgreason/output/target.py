@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from kgreason.analysis.checked import Bind
 from kgreason.errors import DataError
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.source import SourceSpec, parse_file
+from kgreason.lang.names import suggest
 
 FORMATS = {
     "csv": "csv",
@@ -112,8 +112,8 @@ def _target(spec: SourceSpec) -> Target:
     known = {name.lower(): name for name in _OPTIONS.get(format, ())}
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, list(known), 1)
-            means = f"did you mean {known[near[0]]}? " if near else ""
+            near = suggest(name, known)
+            means = f"did you mean {known[near]}? " if near else ""
             there = f"there are {', '.join(known.values())}" if known else "it has none"
             raise DataError(spec.file, f"unknown option {name!r} of a {format} output", hint=means + there)
     return Target(spec.path, format, options, options.get("table"))

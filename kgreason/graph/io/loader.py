@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from kgreason.graph.io.select import Selected, Shape, select
 from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file, read_options
 from kgreason.graph.io.typed import interned, kinds, nullable, typed
 from kgreason.graph.io.values import Objects
+from kgreason.lang.names import suggest
 from kgreason.lang.values import Null
 from kgreason.progress import Progress
 
@@ -267,8 +267,8 @@ def _columns(raw: Raw, options: Options) -> int:
 
 
 def _unknown(program: CheckedProgram, known: Iterable[str], predicate: str) -> DataError:
-    near = difflib.get_close_matches(predicate, list(known), 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"they know {', '.join(known)}"
+    near = suggest(predicate, known)
+    hint = f"did you mean {near!r}?" if near else f"they know {', '.join(known)}"
     return DataError(
         program.file, f"the rules know no predicate {predicate!r}, but data are given for it", hint=hint
     )

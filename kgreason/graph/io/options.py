@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from string import printable
 
 from kgreason.errors import DataError
+from kgreason.lang.names import suggest
 
 FORMATS = (
     *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net"),
@@ -235,8 +235,8 @@ def normal(given: Mapping[str, str]) -> dict[str, str]:
 def _known(file: str, name: str, value: str) -> None:
     if name not in _OPTIONS:
         names = [_SPELLING.get(n, n) for n in _OPTIONS]
-        near = difflib.get_close_matches(name, [n.lower() for n in names], 1)
-        means = f"did you mean {_SPELLING.get(near[0], near[0])}? " if near else ""
+        near = suggest(name, map(str.lower, names))
+        means = f"did you mean {_SPELLING.get(near, near)}? " if near else ""
         raise DataError(file, f"unknown option {name!r}", hint=f"{means}there are {', '.join(names)}")
     allowed = _OPTIONS[name]
     if allowed is not None and value not in allowed:

@@ -7,7 +7,6 @@ World Wide Web Consortium: RDF 1.1 Concepts and Abstract Syntax, 2014.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -20,6 +19,7 @@ from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes
 from kgreason.graph.io.sql import extra
 from kgreason.graph.io.values import CastError, arrow_column
+from kgreason.lang.names import suggest
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -107,8 +107,8 @@ def _wanted(triple: Any, options: Options, names: _Names) -> bool:
 
 
 def _no_predicate(file: str, predicate: str, known: list[str]) -> DataError:
-    near = difflib.get_close_matches(predicate, known, 1)
-    means = f"did you mean {near[0]!r}? " if near else ""
+    near = suggest(predicate, known)
+    means = f"did you mean {near!r}? " if near else ""
     return DataError(
         file,
         f"no triple has the predicate {predicate!r}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from kgreason.graph.io.cast import infer, missing, plain
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import CastError, Unfit, is_text
+from kgreason.lang.names import suggest
 
 _WEIGHT = re.compile("share|weight|percent|stake|amount|value|ratio", re.I)
 _SHOWN = 1000  # rows that a guess looks at
@@ -243,8 +243,8 @@ def _position(raw: Raw, name: str) -> int:
 
 def _others(raw: Raw, name: str) -> str:
     known = [*raw.names, *raw.extra]
-    near = difflib.get_close_matches(name, known, 1)
-    means = f"did you mean {near[0]!r}? " if near else ""
+    near = suggest(name, known)
+    means = f"did you mean {near!r}? " if near else ""
     named = raw.named or raw.extra
     names = f"the columns {', '.join(known[:20])}" if named else f"{len(known)} unnamed columns"
     if raw.memory:

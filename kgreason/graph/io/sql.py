@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 from kgreason.errors import DataError
+from kgreason.lang.names import suggest
 
 ONLY_READS = "it does not read rows and nothing else; write one SELECT"
 
@@ -55,8 +55,8 @@ def only(file: Path, tables: Sequence[str]) -> str:
 
 def no_table(file: Path, table: str, tables: Sequence[str]) -> DataError:
     """Build the error for a table that is not there."""
-    near = difflib.get_close_matches(table, tables, 1)
-    means = f"did you mean {near[0]!r}? " if near else ""
+    near = suggest(table, tables)
+    means = f"did you mean {near!r}? " if near else ""
     return DataError(
         str(file),
         f"there is no table {table!r}",
