@@ -723,6 +723,7 @@ WHY_NOT = [
     ("p(X) :- q(X, W), W > 2, r(X).", {"q": [(1, 2)], "r": [(5,)]}, "p(1)", ["2 > 2 does not hold"]),
     ("p(X) :- r(X), not s(X), q(X).", {"q": [(5,)], "r": [(1,)], "s": [(1,)]}, "p(1)", ["s(1) holds"]),
     (CLOSURE, {"e": [(1, 2)]}, "t(A, A)", ["1 == 2 does not hold", "there is no e(2,Z)"]),
+    ("p(X, Y) :- q(X, Y).", {"q": [(1, "a")]}, "p(A, A)", ["it never gives one value as arguments 1 and 2"]),
     ("p(X) :- r(X), q(X).", {"q": [(5,)], "r": [(6,)]}, "p(1)", ["there is no r(1)"]),
     ("p(X) :- r(Y), q(X, Y).", {"q": [(1, 5)], "r": [(6,)]}, "p(1)", ["there is no r(5)"]),
 ]

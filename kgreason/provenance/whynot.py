@@ -13,6 +13,7 @@ from itertools import combinations
 from kgreason.engine.symbols import key
 from kgreason.lang.ast import Atom, Constant, Variable
 from kgreason.lang.values import Value, source
+from kgreason.plan.types import join
 from kgreason.provenance.match import Matcher
 from kgreason.provenance.obstacle import Obstacles
 from kgreason.provenance.proof import Reason, WhyNot, fact_text
@@ -87,7 +88,7 @@ def _reason(
     rule: Matcher | Prepared, wanted: Wanted, search: Search, kept: Value | None, equal: Equal
 ) -> _Told:
     prepared = rule.rule if isinstance(rule, Matcher) else rule
-    misfit = _misfit(rule, wanted[1])
+    head, misfit = prepared.rule.head, _misfit(rule, wanted[1])
     if misfit:
         return _Told(Reason(note(prepared.rule), "head", "", misfit), -1.0)
     if isinstance(rule, Prepared):
@@ -96,6 +97,11 @@ def _reason(
         return _Told(Reason(note(rule.rule), "atom", str(atom), words), 0.0)
     aim = rule.aim(wanted[1])
     assert aim is not None
+    for one, other in equal:
+        kinds = [rule.kind(head.terms[i]) for i in (one, other)]
+        if join(*kinds) is None:
+            words = f"it never gives one value as arguments {one + 1} and {other + 1}"
+            return _Told(Reason(note(prepared.rule), "head", "", words), -1.0)
     found = Obstacles(rule, search, kept, equal).look(aim)
     told = Reason(note(prepared.rule), found.kind, found.unmet, found.words, found.binding, found.met)
     return _Told(told, found.near, found.missing)
