@@ -222,7 +222,7 @@ class Whole:
                 assert any(self.became(row, step) for p, row in given_facts if p == step.predicate), step
             else:
                 hidden = {u.predicate for u in self.program.unifications}
-                rules = [r for r in self.program.rules if r.text == step.rule.text]
+                rules = [r for r in self.program.rules if r.number == step.rule.number]
                 heads = hidden if step.predicate == EQUAL else {step.predicate}
                 assert any(self.fits(r, step) for r in rules if r.head.predicate in heads), (
                     step,

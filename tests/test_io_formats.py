@@ -110,6 +110,10 @@ def test_rows_inside_a_json_object(write: Write) -> None:
         ("[[1, 2]\n,[3, 4]", "a.json:2: no JSON: expected a comma or a bracket"),
         ("[[1, 2],\n[3, NaN]]", "a.json: NaN is no value of JSON"),
         ("[" * 100_000, "a.json: nested too deeply"),
+        (
+            "[" * 104 + "]" * 104,
+            "a.json:1: column 'column1': [...] is not a list or set nested 100 deep at most",
+        ),
         ("[[1, 2],\n[3, 4, 5]]", "a.json:2: [3, 4, 5] where the first row has 2 values"),
         ('{"a": 1, "b": 2}\n[1, 2]', "a.json:2: [1, 2] where the first row is an object"),
         (

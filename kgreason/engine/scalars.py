@@ -9,13 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from kgreason.engine.symbols import key, to_doubles
-from kgreason.lang.values import Null, Value, source
+from kgreason.lang.values import DEPTH, Null, Value, source
 from kgreason.plan.types import NAMES, kind_of, remedy
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-
-DEPTH = 100
-"""How deep lists and sets can be nested."""
 
 
 MIXED = "a list holds them side by side; as_string(...) makes them strings"

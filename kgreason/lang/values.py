@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import TypeAlias
 
+DEPTH = 100
+"""How deep lists and sets can be nested."""
+
 
 @dataclass(frozen=True, slots=True)
 class Null:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kgreason.engine.table import Kind
 from kgreason.graph.io.raw import Column
-from kgreason.lang.values import Null, Value, source
+from kgreason.lang.values import DEPTH, Null, Value, source
 
 EXPECTED = {
     Kind.INT: "an integer",
@@ -162,8 +162,10 @@ def _simple(values: Sequence[object]) -> Column | None:
         return None
 
 
-def checked(value: Any, row: int) -> Any:
+def checked(value: Any, row: int, level: int = 0) -> Any:
     """Turn a value of Python, Arrow, SQL or JSON into one of the language; `None` inside a list stays.
+
+    `level` is the number of lists and sets around it.
 
     Raises
     ------
@@ -173,6 +175,11 @@ def checked(value: Any, row: int) -> Any:
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):
             return convert(value, row)
+    if isinstance(value, list | tuple | set | frozenset):
+        if level == DEPTH:
+            raise CastError(row, "[...]", f"a list or set nested {DEPTH} deep at most")
+        elements = (None if v is None else checked(v, row, level + 1) for v in value)
+        return frozenset(elements) if isinstance(value, set | frozenset) else tuple(elements)
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]")  # of nanoseconds Python has no dates
     if isinstance(value, np.generic):
@@ -206,10 +213,6 @@ def _decimal(value: Decimal, row: int) -> int | float:
     return _integer(int(value), row) if exact else _double(float(value), row)
 
 
-def _list(value: Sequence[Any], row: int) -> tuple[Any, ...]:
-    return tuple(None if v is None else checked(v, row) for v in value)
-
-
 _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any, int], Any]], ...] = (
     (bool, lambda value, _: value),
     (int, _integer),
@@ -217,8 +220,6 @@ _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any, int], Any]], .
     (str, lambda value, _: str(value)),
     (date, _date),
     (Decimal, _decimal),
-    ((list, tuple), _list),
-    ((set, frozenset), lambda value, row: frozenset(_list(list(value), row))),
 )
 
 
