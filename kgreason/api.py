@@ -100,7 +100,7 @@ def reason(
     Parameters
     ----------
     outputs
-        Predicates to derive; default: those annotated with ``@output``.
+        Predicates to derive; default: those annotated with ``@output``. Files that they do not need are not opened.
     limits
         Bounds on rounds and on the growth of values.
 
@@ -124,7 +124,7 @@ def reason(
     check_data(data)
     check_limits(limits)
     goals = output_names(outputs)
-    facts = load_facts(program, data or {}, progress)
+    facts = load_facts(program, data or {}, progress, goals)
     result = evaluate(program, facts, goals=goals, limits=limits or Limits(), progress=progress)
     return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
 

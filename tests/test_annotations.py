@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kgreason
 from kgreason.analysis.check import check_file, examine_file, load_file, load_text
 from kgreason.errors import Diagnostic, ProgramError
 
@@ -245,6 +246,47 @@ def test_include_of_a_module_and_of_the_library(tmp_path: Path) -> None:
     program = load_file(main)
     assert "control" in program.heads
     assert list(program.sources)[1:] == [str(tmp_path / "other.vada"), "rules/control.vada"]
+
+
+def rows(main: Path) -> set[tuple[object, ...]]:
+    return set(kgreason.reason(main).rows("p"))
+
+
+def test_a_file_sets_the_parameters_of_those_it_includes(tmp_path: Path) -> None:
+    low = '@param("q", 2). n(1). n(2). n(3). p(X, "${q}") :- n(X), X >= ${q}.'
+    whole = write(tmp_path / "one", main='@include("low"). @param("q", 3).', low=low)
+    assert rows(whole) == {(3, "3")}
+    through = write(
+        tmp_path / "two",
+        main='@include("mid"). @include("low"). @param("r", 0).',
+        mid='@include("low"). @param("q", "${s}"). @param("s", 3). @param("r", 1).',
+        low=low.replace("${q}", "${q}", 1).replace('"${q}"', '"${r}"').replace(">= ${q}", ">= 3 - ${r}"),
+    )
+    assert rows(through) == {(3, "0")}
+
+
+def test_files_of_which_none_includes_the_other_agree_on_parameters(tmp_path: Path) -> None:
+    main = write(
+        tmp_path,
+        main='@include("a").\n@include("b").\nr(X) :- p(X), q(X).',
+        a='@param("k", 1).\np(${k}).',
+        b='@param("k", 2).\nq(${k}).',
+    )
+    (clash,) = found(main)
+    assert clash.code == "E305"
+    assert clash.hint == "keep one of them, or set it in the file that includes both"
+    main.write_text('@param("k", 3).\n' + main.read_text())
+    assert not found(main)
+    main.write_text('@param("k", 4).\n' + main.read_text())
+    (own,) = found(main)
+    assert (own.code, own.hint, own.span and own.span.line) == ("E305", "keep one of them", 2)
+
+
+def test_a_parameter_of_the_library_can_be_set(tmp_path: Path) -> None:
+    main = write(tmp_path, main='@include("control").\n@param("majority", 0.75).')
+    shares = {"own": [("A", "B", 0.6), ("B", "C", 0.8)]}
+    controlled = kgreason.reason(main, shares, outputs="control").rows("control")
+    assert {(x, y) for x, y in controlled if x != y} == {("B", "C")}
 
 
 def test_an_own_file_hides_one_of_the_library(tmp_path: Path) -> None:

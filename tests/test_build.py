@@ -229,6 +229,32 @@ acc(X,Z,W) :- acc(X,Y,A), own(Y,Z,V), W = msum(A*V,<Y>).""",
   help: let the rules derive their contributions into one predicate, and aggregate that once, \
 as rules/integrated_ownership.vada does""",
     ),
+    "W513 facts": (
+        'u("a",0.1). u("b",0). w("a","x",0.2). u(X,S) :- w(X,Y,W), S=msum(W,<Y>).',
+        """\
+<text>:1:1: warning[W513]: what facts contribute to `u` is not added up
+  1 | u("a",0.1). u("b",0). w("a","x",0.2). u(X,S) :- w(X,Y,W), S=msum(W,<Y>).
+    | ^^^^^^^^^^
+  <text>:1:61: the aggregate
+  1 | u("a",0.1). u("b",0). w("a","x",0.2). u(X,S) :- w(X,Y,W), S=msum(W,<Y>).
+    |                                                             ^^^^^^^^^^^
+  note: each rule aggregates the matches of its own body; of two values for one group the greater counts
+  help: let the rules derive their contributions into one predicate, and aggregate that once, \
+as rules/integrated_ownership.vada does""",
+    ),
+    "W513 plain": (
+        "b(1,2). c(1,3). u(X,W) :- b(X,W). u(X,S) :- c(X,Y), S=mcount(Y).",
+        """\
+<text>:1:17: warning[W513]: what rules without an aggregate contribute to `u` is not counted together
+  1 | b(1,2). c(1,3). u(X,W) :- b(X,W). u(X,S) :- c(X,Y), S=mcount(Y).
+    |                 ^^^^^^
+  <text>:1:55: the aggregate
+  1 | b(1,2). c(1,3). u(X,W) :- b(X,W). u(X,S) :- c(X,Y), S=mcount(Y).
+    |                                                       ^^^^^^^^^
+  note: each rule aggregates the matches of its own body; of two values for one group the greater counts
+  help: let the rules derive their contributions into one predicate, and aggregate that once, \
+as rules/integrated_ownership.vada does""",
+    ),
     "W513 stratified": (
         "a(1,2). t(X,N) :- a(X,Y), N = count(Y). t(X,N) :- a(Y,X), M = count(Y), N = M * 2. t(X,0) :- a(X,_).",
         """\
@@ -243,10 +269,10 @@ as rules/integrated_ownership.vada does""",
 as rules/integrated_ownership.vada does""",
     ),
     "W508": (
-        "e(1,2). n(X,1) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), D < 3, C = mcount(Y).",
+        "e(1,2). n(X,0) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), D < 3, C = mcount(Y).",
         """\
 <text>:1:53: warning[W508]: a greater value in the recursion can undo `D < 3`
-  1 | e(1,2). n(X,1) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), D < 3, C = mcount(Y).
+  1 | e(1,2). n(X,0) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), D < 3, C = mcount(Y).
     |                                                     ^^^^^
   note: an aggregate in recursion improves step by step; what a condition let through on the way stays, \
 so that the result depends on the order of evaluation
@@ -287,7 +313,7 @@ def test_warning(name: str) -> None:
         "e(1). m(X,Y) :- e(X). X = Y :- m(Z,X), m(Z,Y), not e(Y).",
         "e(1). m(X,Y) :- e(X). n(X) :- m(X,_), not m(_,X). X = Y :- m(Z,X), m(Z,Y).",
         "e(1,2). n(X,C) :- e(X,_), C = mcount(X). m(X) :- n(X,C), C < 3.",  # not in recursion
-        "e(1,2). n(X,1) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), D > 0, C = mcount(Y), C >= 1, 0 < C.",
+        "e(1,2). n(X,0) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), D > 0, C = mcount(Y), C >= 1, 0 < C.",
         "e(1,2,3). d(X,D) :- e(X,_,D). d(X,D) :- d(Y,A), e(Y,X,W), A < 9, D = mmin(A + W), !(D > 9).",
         "e(1,2). s(X,{1}) :- e(X,_). s(X,S) :- e(Y,X), s(Y,T), 1 in T, S = munion(T).",
         "#F :- own(X,_,_), N = mcount(X), N > 9. own(1,2,0.5).",
@@ -299,6 +325,12 @@ def test_warning(name: str) -> None:
         "a(1,2). t(X) :- a(X,Y), N = count(Y), N > 1. t(X) :- a(Y,X), N = count(Y), N > 1.",
         "a(1,2). t(X,N) :- a(X,Y), N = mmax(Y). t(X,N) :- a(Y,X), N = mmax(Y).",
         "a(1,2). t(X,N), t(Y,N) :- a(X,Y), N = count(Z), a(Y,Z).",
+        # facts and plain rules beside an aggregate
+        "a(1,2). t(3,4). t(1,0). t(X,X) :- a(X,_). t(X,N) :- a(X,Y), N = mmax(Y).",
+        "a(1,2). t(3,{4}). t(X,{1}) :- a(X,_). t(X,N) :- a(X,Y), N = munion(Y).",
+        "a(1,2). t(3,4). t(X,X) :- a(X,_). t(X,N) :- a(X,Y), N = count(Y).",  # all of them stay
+        "a(1,2). t(X,0) :- a(X,_). t(X,N) :- a(X,Y), N = mcount(Y).",
+        "a(1,2). t(3,3,1). t(X,X,1) :- a(X,_). t(X,Y,N) :- a(X,Y), X != Y, N = mcount(Y).",
     ],
 )
 def test_no_warning(text: str) -> None:
@@ -324,7 +356,7 @@ def test_no_warning(text: str) -> None:
     ],
 )
 def test_which_conditions_a_greater_value_undoes(condition: str, undone: bool) -> None:
-    text = f"e(1,2). n(X,1) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), C = mcount(Y), {condition}."
+    text = f"e(1,2). n(X,0) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), C = mcount(Y), {condition}."
     if "D <" in condition:  # visible before the aggregation only
         text = "e(1,2). n(X,1) :- e(X,_). n(X,C) :- e(Y,X), n(Y,D), n(Y,E), D - E < 3, C = mcount(Y)."
     assert ("W508" in warned(text)) == undone

@@ -12,6 +12,7 @@ from kgreason.analysis.check import load_text
 from kgreason.engine.constraints import promptly
 from kgreason.engine.frontiers import Frontiers
 from kgreason.engine.limits import Limits
+from kgreason.engine.naive.fixpoint import derive as derive_naive
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, ProgramError
@@ -179,6 +180,125 @@ def test_unification_agrees_with_the_oblivious_chase(text, given_rows):
     again = Oblivious(program, {**given_rows, **{p: [r for q, r in found if q == p] for p in "pqr"}})
     again.run(1)  # its first round carries out all rules once, and the dependencies on what is there
     assert homomorphism([f for f in again.facts if f[0] in "pqr"], found)
+
+
+# --- doubles that nulls become --------------------------------------------------------------
+
+UNKNOWN = ["p0", "p1", "p2", "p3"]
+amounts = st.dictionaries(st.integers(0, 3), st.sampled_from([1, 3, 4]), max_size=3)
+equated = st.lists(
+    st.tuples(st.sampled_from(UNKNOWN), st.sampled_from([*UNKNOWN, "whole", "half", "half"])),
+    min_size=1,
+    max_size=6,
+    unique=True,
+)
+
+
+def amounts_of_equated(edges, whole, half):
+    """What the null of each predicate and key becomes, `None` where it would be two numbers, and its type."""
+    together = {p: {p} for p in UNKNOWN}
+    for _ in UNKNOWN:
+        for a, b in edges:
+            if b in together:
+                together[a] = together[b] = together[a] | together[b]
+    expected = {}
+    for p, others in together.items():
+        given = [given for given in (whole, half) for a, b in edges if b == given["name"] and a in others]
+        exact = float if half in given else int
+        for x in range(4):
+            values = {source[x] for source in given if x in source}
+            if len(values) > 1:
+                return None
+            expected |= {(p, x): exact(v) for v in values}
+    return expected
+
+
+@quick
+@given(equated, amounts, amounts)
+def test_nulls_that_become_doubles_divide_as_doubles(edges, whole, half):
+    rules = [f"Y = Z :- {a}(X, Y), {b}(X, Z)." for a, b in edges]
+    for p in UNKNOWN:
+        rules.append(f"{p}(X, N), also_{p}(N, X) :- c(X).")
+        rules.append(f"half_{p}(X, V) :- {p}(X, Z), is_not_null(Z), V = Z / 2.")
+        rules.append(f"list_{p}(X, [Z]) :- also_{p}(Z, X), is_not_null(Z).")
+    program = load_text(" ".join([*rules, 'whole(9, 9). half(9, 9.0). c(0). @output("c").']))
+    program = replace(program, outputs=tuple(sorted(h for h in program.heads if not h.startswith("#"))))
+    given_rows = {
+        "c": [(x,) for x in range(4)],
+        "whole": list(whole.items()),
+        "half": [(x, float(v)) for x, v in half.items()],
+    }
+    given_rows = {p: table for p, table in given_rows.items() if table}
+    expected = amounts_of_equated(edges, {"name": "whole", **whole}, {"name": "half", **half})
+    if expected is None:
+        for run in (
+            lambda: evaluate(program, Facts.from_rows(given_rows)),
+            lambda: derive_naive(program, given_rows),
+        ):
+            with pytest.raises(EvaluationError, match=r"one value|equal"):
+                run()
+        return
+    result = evaluate(program, Facts.from_rows(given_rows))
+    naive = derive_naive(program, given_rows)
+    for p in UNKNOWN:
+        values = [(x, value) for (q, x), value in expected.items() if q == p]
+        halves = [(x, v / 2 if isinstance(v, float) else v // 2) for x, v in values]
+        for found in (result.facts.rows, naive.__getitem__):
+            known = [row for row in found(p) if not isinstance(row[1], Null)]
+            swapped = [(x, v) for v, x in found(f"also_{p}") if not isinstance(v, Null)]
+            assert sorted(map(repr, known)) == sorted(map(repr, values))
+            assert sorted(map(repr, swapped)) == sorted(map(repr, values))
+            assert sorted(map(repr, found(f"half_{p}"))) == sorted(map(repr, halves))
+            assert sorted(map(repr, found(f"list_{p}"))) == sorted(repr((x, (v,))) for x, v in values)
+
+
+@pytest.mark.parametrize("run", ["engine", "naive"])
+def test_nulls_inside_of_collections_become_doubles_too(run):
+    text = """
+        Y = Z :- p(X, Y), w(X, Z).
+        half(X, V) :- p(X, Z), is_not_null(Z), V = Z / 2.
+        same(X) :- l(X, L), p(X, Z), L == [Z, 1].
+        @output("p"). @output("l"). @output("half"). @output("same").
+    """
+    given_rows = {
+        "p": [(1, N(1)), (2, 5)],
+        "w": [(1, 3.0)],
+        "l": [(1, (N(1), 1))],
+        "s": [(frozenset({N(1), 4}),)],
+    }
+    program = load_text(text + 'sets(S) :- s(S). @output("sets").')
+    if run == "engine":
+        found = evaluate(program, Facts.from_rows(given_rows)).facts.rows
+    else:
+        found = derive_naive(program, given_rows).__getitem__
+    assert sorted(map(repr, found("p"))) == ["(1, 3.0)", "(2, 5.0)"]
+    assert sorted(map(repr, found("half"))) == ["(1, 1.5)", "(2, 2.5)"]
+    assert list(map(repr, found("l"))) == ["(1, (3.0, 1))"]
+    assert [sorted(map(repr, s)) for (s,) in found("sets")] == [["3.0", "4.0"]]
+    assert list(found("same")) == [(1,)]
+
+
+def test_an_integer_that_no_null_stands_beside_stays_one():
+    text = "Y = Z :- a(X, Y), w(X, Z). half(X, V) :- a(X, Z), V = Z / 2."
+    assert rows(derive(text, a=[(1, 3)], w=[(1, 3.0)]), "half") == [(1, 1)]
+    for number in (5, "3", True):
+        with pytest.raises(EvaluationError, match="cannot be one value"):
+            derive(
+                text.partition("half")[0] + 'r(X) :- a(X, _). @output("r").', a=[(1, number)], w=[(1, 3.0)]
+            )
+
+
+def test_a_null_in_a_set_cannot_become_what_the_set_cannot_hold():
+    text = "Y = Z :- p(X, Y), w(X, Z). q(S) :- s(S)."
+    with pytest.raises(EvaluationError) as caught:
+        derive(text, p=[(1, N(1))], w=[(1, True)], s=[(frozenset({N(1), 1}),)])
+    assert str(caught.value) == (
+        "a set holds booleans or numbers, not both, in {_:n1, 1} with _:n1 = #T\n"
+        "  help: values cannot become equal (X = Y :- ...) that no set holds side by side"
+    )
+    program = load_text(text)
+    with pytest.raises(EvaluationError, match="booleans and numbers in one set"):
+        derive_naive(program, {"p": [(1, N(1))], "w": [(1, True)], "s": [(frozenset({N(1), 1}),)]})
 
 
 # --- worked cases -------------------------------------------------------------------------
@@ -403,6 +523,27 @@ def test_cyclic_skolem_terms_stop_at_a_bound():
     result = derive("p(#f(X)) :- p(X). p(X) :- c(X).", limits=Limits(depth=5), c=[(1,)])
     assert len(rows(result, "p")) == 6
     assert [w.code for w in result.warnings] == ["W506"]
+
+
+def test_what_ends_by_itself_is_carried_out_whatever_the_rules_are():
+    text = "l(#cons(N, L), N1) :- l(L, N), N < 40, N1 = N + 1. n(N) :- l(_, N). l(0, 0)."
+    result = derive(text)
+    assert len(rows(result, "n")) == 41
+    assert not result.warnings
+    text = "p(X, N) :- c(X). q(Y) :- p(_, Y). p(Y, N), s(Z, N) :- p(X, Y), p(X, Z), q(Z), X == 1."
+    result = derive(text, c=[(1,)])
+    assert not result.warnings
+    assert len(rows(result, "p")) == 2
+
+
+def test_what_is_said_of_nulls_that_were_left_out():
+    text = "p(#f(X)) :- p(X). p(X) :- c(X). last(X) :- c(X), not p(#f(X)). many(N) :- p(X), N = count(X)."
+    (warning,) = derive(text, c=[(1,)]).warnings
+    assert warning.message.startswith(
+        "#f(...) makes nulls from its own nulls; those nested more than 3 deep are left out, so results can be "
+        "missing, and what rules negate or aggregate over nulls is not certain"
+    )
+    assert warning.hint == "bound the recursion by a condition or raise the bound (--depth)"
 
 
 def test_many_activations_under_harmful_joins_stop_at_a_bound():

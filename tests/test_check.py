@@ -269,7 +269,7 @@ from a positive atom of the body or an assignment
   1 | q(1). r(1,2). p(X) :- q(X), !r(X,_).
     |                              ^^^^^^
   note: `!` negates conditions, and a predicate cannot stand inside of an expression
-  help: negation of atoms is `not`: `not r(X, _)`""",
+  help: negation of atoms is `not`: `not r(X, _)`; a function of your own needs --functions FILE.py""",
     ),
     "E101 in": (
         "q([1,2]). p(X) :- q(L), X in L.",
@@ -501,8 +501,7 @@ of its rules, and either always the greatest value or always the least
         """\
 <text>:1:21: error[E203]: temporal operator: `[-] r(X)` is not supported by this version
   1 | q(1). p(X) :- q(X), [-] r(X).
-    |                     ^^^^^^^^
-  note: terms are variables, numbers, strings, booleans, dates, lists, sets and Skolem terms""",
+    |                     ^^^^^^^^""",
     ),
     "E205": (
         "q(1). <-> p(X) :- q(X).",
@@ -561,6 +560,7 @@ of its rules, and either always the greatest value or always the least
   <text>:1:1: the first one
   1 | @param("a",1). @param("a",2). q(1).
     | ^^^^^^^^^^^^^
+  note: a file sets the parameters of the files that it includes; otherwise a parameter has one value
   help: keep one of them""",
     ),
     "E307": (
@@ -647,6 +647,48 @@ def test_hints(text: str, hint: str) -> None:
 def test_atoms_that_are_meant_as_functions(text: str, hint: str) -> None:
     (warning,) = load_text(text).warnings
     assert (warning.code, warning.hint) == ("W501", hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("p(X) :- a(X), X > ${q}, X + ${q} < 3, X in ${q}, Y = sqrt(${q}), X < Y. a(1).", ["E306"]),
+        ('@param("l", [1,2]). p(X) :- a(X), X in ${l}. a(1).', ["E013"]),
+        ('@param("a", ${b}). @param("b", ${a}). p(X) :- a(X), X > ${a}. a(1).', ["E015"]),
+        ('p(X) :- a(X), X > "${q}". a(1).', ["E306"]),
+        (
+            '@include("contrl"). @output("control"). @derived("control"). @incoming_sum("own", 1). '
+            "big(X) :- control(X,Y), X != Y.",
+            ["E321"],
+        ),
+    ],
+)
+def test_one_error_brings_no_others(text: str, expected: list[str]) -> None:
+    with pytest.raises(ProgramError) as caught:
+        load_text(text)
+    assert list(dict.fromkeys(d.code for d in caught.value.diagnostics)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            '@bind("p", "duckdb", "out", "res.duckdb", "p").',
+            '@bind("predicate", "duckdb", "file.db", "table")',
+        ),
+        (
+            '@bind("p", "sqlite columns=a").',
+            '@bind("predicate", "sqlite", "file.db", "table")',
+        ),
+        ('@bind("p", "tsv").', '@bind("predicate", "csv useHeaders=true", "folder", "file.csv")'),
+    ],
+)
+def test_form_of_a_bind(text: str, hint: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        load_text(text + " q(X) :- p(X).")
+    assert [(d.code, d.hint) for d in caught.value.diagnostics if d.code == "E302"] == [
+        ("E302", f"write {hint}")
+    ]
 
 
 def test_good_clauses_are_checked_beside_syntax_errors() -> None:

@@ -637,3 +637,13 @@ def test_empty_files_are_empty_relations(tmp_path: Path) -> None:
         result = run("reason", "--rules", rules, "--data", f"q={file}")
         assert (result.exit_code, result.stdout) == (0, "")
         assert result.stderr.endswith(f"{file}: no rows\np: 0 facts\n")
+
+
+def test_data_of_a_predicate_that_the_rules_do_not_declare(tmp_path: Path) -> None:
+    (tmp_path / "r.vada").write_text('@output("p"). p(X) :- lo(X), other(X).')
+    (tmp_path / "lo.csv").write_text("x\n1\n")
+    for more in (("reason",), ("explain", "p(1)")):
+        command, *goal = more
+        result = run(command, "--rules", tmp_path / "r.vada", "--data", f"lo={tmp_path / 'lo.csv'}", *goal)
+        assert "`lo`" not in result.stderr
+        assert "warning[W501]: `other` has no facts" in result.stderr

@@ -1,4 +1,5 @@
 import math
+import re
 from datetime import datetime
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason import reason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import Aggregation, Keyed
 from kgreason.engine import kernels, naive
@@ -16,7 +18,7 @@ from kgreason.engine.relation import CHUNK, KeyedRelation, Relation
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, doubles
-from kgreason.errors import EvaluationError, ProgramError
+from kgreason.errors import DataError, EvaluationError, ProgramError
 from kgreason.lang.ast import NOWHERE
 from kgreason.lang.functions import function
 from kgreason.lang.values import Null
@@ -551,3 +553,55 @@ def test_a_mean_of_nothing_is_still_a_double():
     text = "p(A) :- nothing(X), A = avg(X). p(X) :- e(X). q(Y) :- p(X), Y = X / 2."
     program = load_text(text)
     assert set(evaluate(program, Facts.from_rows({"e": [(1,)]})).facts.rows("q")) == {(0.5,)}
+
+
+LAZY = """
+@bind("own", "csv", "", "own.csv").
+@bind("extra", "csv", "", "extra.csv").
+@bind("stake", "csv useHeaders=false", "", "stake.csv").
+p(X, V) :- own(X, W), V = W / 2.
+q(X) :- own(X, _), extra(X, _).
+r(X) :- own(X, W), stake(W).
+#F :- p(X, V), V > 100.
+"""
+
+
+def test_files_that_no_goal_needs_are_not_opened(tmp_path):
+    (tmp_path / "own.csv").write_text("a,3\nb,5\n")
+    (tmp_path / "stake.csv").write_text("0.5\n")
+    rules = tmp_path / "lazy.vada"
+    rules.write_text(LAZY)
+    halves = [("a", 1.5), ("b", 2.5)]  # since r compares own with doubles, whatever is asked for
+    assert sorted(reason(rules, outputs="p").rows("p")) == halves
+    with pytest.raises(DataError, match=r"extra\.csv"):
+        reason(rules, outputs=["p", "q"])
+    (tmp_path / "extra.csv").write_text("a,1\n")
+    assert sorted(reason(rules, outputs=["p", "q"]).rows("p")) == halves
+    (tmp_path / "stake.csv").unlink()
+    with pytest.raises(DataError, match=r"stake\.csv"):
+        reason(rules, outputs="p")
+    (tmp_path / "own.csv").write_text("a,3.0\nb,5.0\n")  # doubles already
+    assert sorted(reason(rules, outputs="p").rows("p")) == halves
+
+
+@pytest.mark.parametrize(
+    ("rule", "grown"),
+    [
+        ("n(Y) :- n(X), Y = X + [1]. n([1]).", "n([1, 1, 1, 1"),
+        ("n(Y) :- n(X), Y = [X, X]. n([1]).", "n([[[["),
+        ('n(Y) :- n(X), Y = X + "abc". n("a").', 'n("abcabc'),
+        ('n(Y) :- n(X), Y = concat(X, X). n("a").', 'n("aaaa'),
+        ("n(S) :- n(X), S = munion({X}). n({1}).", "S = {{{"),
+    ],
+)
+def test_values_that_grow_in_length_are_stopped(rule: str, grown: str) -> None:
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(load_text(rule), Facts.from_rows({}), limits=Limits(length=100))
+    text = str(caught.value)
+    assert re.match(r"<text>:1:1: values still grow after \d+ rounds, for instance ", text)
+    assert grown in text
+    assert (
+        "help: bound the values that grow in the recursion, or allow longer ones (in Python Limits(length=N))"
+        in text
+    )
+    assert len(text) < 500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -810,6 +811,63 @@ def test_why_not_names_the_witness_of_a_negation() -> None:
     assert reason.unmet == "not behind(_, Y)"
 
 
+LATER = [
+    ("p(X) :- X + 1 > 2, e(X, 0).", "p(_:n9)", "there is no e(_:n9,0)"),
+    ("p(T) :- day(T) > 27, e(T, 5).", "p(_:n9)", "there is no e(_:n9,5)"),
+    ("p(X) :- e(X, Y), 10 / Y > 2, f(Y).", "p(5)", "there is no f(0)"),
+    ("p(V) :- f(Y), 10 / V > 2, V = Y * 2.", "p(0)", "V = 7 * 2: that is 14, and the goal has 0"),
+    ("p(X, S) :- X + 1 > 2, e(X, 0), S = sum(X).", "p(_:n9,1)", "there is no e(_:n9,0)"),
+]
+
+
+@pytest.mark.parametrize(("rule", "goal", "words"), LATER)
+def test_why_not_leaves_what_cannot_be_carried_out_for_later(rule: str, goal: str, words: str) -> None:
+    day = datetime(2024, 1, 28)
+    rows: Rows = {"e": [(day, 5), (Null(9), 1)] if "day" in rule else [(5, 0), (Null(9), 1)], "f": [(7,)]}
+    assert missing(rule + " g(X) :- f(X).", rows, goal).reasons[0].words == words
+
+
+SPOUSES = """
+e(I, E) :- r(I, _).
+E = F :- r(I, N), r(J, N), e(I, E), e(J, F).
+@label("told"). E = F :- e(I, E), told(I, F).
+E = F :- other(I, E), other(J, F), r(I, N), r(J, N).
+other(I, E) :- r(I, _).
+same(I, J) :- e(I, E), e(J, E), I < J.
+"""
+
+
+def test_why_not_tells_what_made_no_two_nulls_one() -> None:
+    rows: Rows = {"r": [(1, "a"), (2, "b"), (3, "b"), (4, "c")], "told": [(4, "x")]}
+    found = missing(SPOUSES, rows, "same(1,2)")
+    assert found.as_text() == APART
+    assert "no equality-generating dependency" not in json.dumps(found.as_dict())
+    assert missing(SPOUSES, rows, 'other(1,"x")').reasons[0].words == (
+        'what it makes of these values is _:n5, not "x", and no equality-generating dependency can make them one'
+    )
+    reason = missing(SPOUSES, rows, 'e(2,"x")').reasons[0]
+    words = 'what it makes of these values is _:n2, not "x", and rule 2 and "told" do not make them one'
+    assert (reason.words, reason.deeper and reason.deeper.words) == (words, 'there is no r(4,"b")')
+    text = "e(I, [#f(I)]) :- r(I)."
+    found = missing(text, {"r": [(1,), (2,)]}, "e(1, [_:n2])")
+    assert found.reasons[0].words == "what it makes of these values is _:n1, not _:n2"
+
+
+APART = """\
+same(1,2) does not hold.
+└─ rule 6 (<text>:7): same(I, J) :- e(I, E), e(J, E), I < J.
+   ├─ holds: e(1,_:n1)
+   └─ fails: there is no e(2,_:n1)
+      └─ rule 1 (<text>:2): e(I, E) :- r(I, _).
+         ├─ holds: r(2,"b")
+         └─ fails: what it makes of these values is _:n2, not _:n1, and rule 2 does not make them one
+            └─ rule 2 (<text>:3): E = F :- r(I, N), r(J, N), e(I, E), e(J, F).
+               ├─ holds: e(2,_:n2)
+               ├─ holds: e(1,_:n1)
+               ├─ holds: r(2,"b")
+               └─ fails: there is no r(1,"b")"""
+
+
 def test_why_not_tells_the_nearest_number() -> None:
     rows: Rows = {"q": [(1, 3), (1, 8), (1, 5)]}
     assert missing("p(X) :- q(X, W), W > 9.", rows, "p(1)").reasons[0].words == "8 > 9 does not hold"
@@ -920,6 +978,37 @@ def test_variables_that_look_like_names_are_noted() -> None:
     assert asked(CLOSURE, rows, "t(H1, X)").notes == (
         'H1 is a variable here, which fits any value; write "H1" for the name',
     )
+    assert asked(CLOSURE, rows, "t(A, B)").notes == (
+        'B is a variable here, which fits any value; write "B" for the name',
+    )
+    assert not asked(CLOSURE, rows, "t(B, H1)").notes
+
+
+def test_nulls_within_lists_of_the_data() -> None:
+    rows: Rows = {"e": [((Null(3), 1),)]}
+    assert asked("p(X) :- e(X).", rows, "p([_:n3, 1])").holds
+    with pytest.raises(ProgramError, match="_:n4 occurs nowhere"):
+        asked("p(X) :- e(X).", rows, "p([_:n4, 1])")
+
+
+MIXED = "pairs(X, Y) :- e(X, F), e(Y, F). e(X, N) :- c(X)."
+NUMBER = """\
+<goal>:1:7: error[E524]: argument 1 of pairs is an integer, and "1" is not
+  1 | pairs("1",2)
+    |       ^^^
+  note: an argument of a predicate has one type
+  help: write 1"""
+
+
+def test_types_of_columns_that_hold_nulls() -> None:
+    with pytest.raises(ProgramError) as error:
+        asked(MIXED, {"c": [(1,), (2,)], "e": [(Null(9), Null(4))]}, 'pairs("1",2)')
+    assert str(error.value) == NUMBER
+    rows: Rows = {"c": [("a",), ("b",)], "e": [(Null(9), Null(4))]}
+    assert asked(MIXED, rows, 'pairs(1,"b")').notes == (
+        'argument 1 of pairs is a string wherever it is no null, and 1 is not; write "1"',
+    )
+    assert not asked(MIXED, rows, 'pairs("a","b")').notes
 
 
 def test_goals_with_nulls() -> None:
@@ -958,6 +1047,13 @@ BAD = [
     ("control(1, X)", "E524", "argument 1 of control is a string, and 1 is not", 'write "1"'),
     ("control(X, Y) :- own(X, Y, W)", "E521", "this is not one atom", None),
     ("control(1 + 2, X)", "E521", "1 + 2 is an expression", "write the value, or a variable"),
+    ("control(X, P-Ben)", "E521", "P - Ben is an expression", 'write "P-Ben" for a name'),
+    (
+        "control(X, Ben AG)",
+        "E001",
+        "unexpected `AG`",
+        'a name with signs or blanks in it needs quotes, as in control("a","b & c")',
+    ),
 ]
 
 

@@ -258,6 +258,7 @@ APART = "a list holds them side by side; as_string(...) makes them strings"
 KEEP = "an integer has 64 bits; leave the number a double"
 WHOLE = 'test the text first, as in rlike(X, "^[+-]?[0-9]+$")'
 DAY = 'test the text first, as in rlike(X, "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")'
+NO_DAY = "it is written as a date, but no calendar has that day; mend it in the data"
 HELP = {
     ERRORS[0][2]: "test the divisor first, as in if(Y == 0, ..., X / Y)",
     ERRORS[1][2]: REACH,
@@ -269,7 +270,7 @@ HELP = {
     ERRORS[12][2]: KEEP,
     ERRORS[13][2]: KEEP,
     ERRORS[14][2]: 'test the text first, as in rlike(X, "^[+-]?[0-9]+([.][0-9]+)?$")',
-    ERRORS[17][2]: DAY,
+    ERRORS[17][2]: NO_DAY,
     ERRORS[18][2]: DAY,
     ERRORS[21][2]: APART,
 }
@@ -502,14 +503,17 @@ def nested(levels):
     [
         (lambda x: 1 // x, "f fails with ZeroDivisionError: integer division or modulo by zero"),
         (lambda x: "a", 'f gives "a", a string, but promises an int'),
-        (lambda x: [x], "f gives [0], which is no value of the rule language"),
+        (lambda x: [x], "f gives [0], a list, but promises an int"),
+        (lambda x: {x: 1}, "f gives {0: 1}, which is no value of the rule language"),
+        (lambda x: [{}], "f gives [{}], which is no value of the rule language"),
         (lambda x: None, "f gives None, which is no value of the rule language"),
         (lambda x: 2**64, "integer overflow"),
         (lambda x: sys.exit(3), "f fails with SystemExit: 3"),
         (lambda x: {}["a"], "f fails with KeyError: 'a'"),
         (lambda x: endless(x), "f fails with RecursionError: maximum recursion depth exceeded"),
         (lambda x: silent(), "f fails with Silent"),
-        (lambda x: [10**9000], "f gives a list, which is no value of the rule language"),
+        (lambda x: {1: 10**9000}, "f gives a dict, which is no value of the rule language"),
+        (lambda x: [10**9000], "integer overflow"),
         (lambda x: (math.nan,), "not a number"),
         (lambda x: (1, (2**70,)), "integer overflow"),
         (lambda x: frozenset({True, 2}), "a set holds booleans or numbers, not both"),
@@ -537,6 +541,25 @@ def test_user_function_makes_no_nulls_and_no_large_doubles():
         "  help: rules alone make nulls: leave a variable of the head unbound, or write #f(...)"
     )
     assert "double overflow in g(X), with X = 0" in failure("r(R) :- e(X), R = g(X).", e=[(0,)])
+
+
+@pytest.mark.usefixtures("users")
+def test_user_function_gives_python_lists_and_sets():
+    functions.function(name="f")(_annotated(lambda x: [x, [x]], list))
+    functions.function(name="g")(_annotated(lambda x: {x, 0.5}, set[float]))
+    functions.function(name="h")(_annotated(lambda x: (x, {x}), tuple))
+    program = load_text("r(F,G,H) :- e(X), F = f(X), G = g(X), H = h(X). e(1).")
+    expected = [((1, (1,)), frozenset({1.0, 0.5}), (1, frozenset({1})))]
+    assert rows(program) == expected
+    assert [*naive.evaluate(program, {})["r"]] == expected
+
+
+def test_user_function_takes_no_python_list():
+    def f(x: list) -> int:
+        return len(x)
+
+    with pytest.raises(TypeError, match="the parameter 'x' needs a type: .*tuple"):
+        functions.function(f)
 
 
 def _annotated(call, result):

@@ -79,7 +79,7 @@ MAPPED = load_text('@edge("own"). @mapping("own",0,"who","string"). control(X,Y)
             "  help: choose them, for instance df[['by', 'of', 'share']]",
         ),
         (OWN, [("a", "b", 0.5, 1)], "help: give rows of 3 values"),
-        (OWN, FRAME[["by"]], "help: the predicate needs more columns"),
+        (OWN, FRAME[["by"]], "help: own takes one column for each of its 3 arguments"),
         (
             OWN,
             FRAME.assign(share="0,5"),

@@ -281,6 +281,45 @@ def test_header_in_doubt_is_said(write: Callable[..., Path]) -> None:
     assert any("useHeaders=false" in note for note in notes.said)
 
 
+@pytest.mark.parametrize(
+    ("first", "data", "told"),
+    [
+        ("A,B,", True, True),
+        ("A,B,n/a", True, True),
+        ("A,B,-", True, True),
+        ("A,B,NULL", True, True),
+        ("A,B,\\N", True, True),
+        ("A,B,?", True, True),
+        ("A,B,w", False, True),
+        ("a,b,w", False, False),
+        ("a,,w", False, True),
+    ],
+)
+def test_first_row_without_a_number(write: Callable[..., Path], first: str, data: bool, told: bool) -> None:
+    """A row is not lost because it lacks its number; a name above numbers is one, with a note if it is in doubt."""
+    path, notes = write("a.csv", f"{first}\nB,C,0.7\n,C,0.7\n"), Notes()
+    read = load_facts(load_text(FREE), {"p": [SourceSpec(path, None, {"missing": "keep"})]}, notes)
+    assert read.count("p") == 2 + data
+    advice = (
+        "data: say useHeaders=true if it names columns"
+        if data
+        else "names: say useHeaders=false if it is data"
+    )
+    note = f"{path}: the first line ({first}) was read as {advice}"
+    assert [n for n in notes.said if "first line" in n] == [note] * told
+
+
+def test_numbered_rows_have_names(write: Callable[..., Path]) -> None:
+    assert rows(EDGE, "e", write("a.csv", ",name\n0,Anna\n1,Bob\n")) == [("0", "Anna"), ("1", "Bob")]
+
+
+def test_empty_cell_in_the_first_line(write: Callable[..., Path]) -> None:
+    assert fails(OWN, "own", write("a.csv", "A,B,\nB,C,0.7\n")) == (
+        "a.csv:1: column 'column3': the cell is empty (1 such row)\n"
+        "  help: if the first line holds names, say useHeaders=true; missing=skip leaves such rows out and counts them"
+    )
+
+
 def test_columns_by_name_and_number(write: Callable[..., Path]) -> None:
     path = write("a.csv", "7188,1,10,1407470400\n430,1,-5,1376539200\n")
     assert rows(OWN, "own", path, columns="2,1,3") == [("1", "7188", 10.0), ("1", "430", -5.0)]
@@ -661,6 +700,10 @@ def test_a_diagonal_left_out_is_counted(tmp_path: Path) -> None:
     graph = load_graph(load_text(OWN), {"own": [file]}, notes)
     assert graph.m == 2
     assert f"{file}: 2 entries of the diagonal left out; diagonal=keep keeps them" in notes.said
+    assert f"{file}: 1 undirected edge read both ways" in notes.said
+    file.write_text("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 0.5\n2 1 0.5\n")
+    load_graph(load_text(OWN), {"own": [file]}, notes)
+    assert f"{file}: 1 entry of the diagonal left out; diagonal=keep keeps them" in notes.said
 
 
 def test_tables_in_memory() -> None:
@@ -858,6 +901,22 @@ def told(write: Callable[..., Path], content: str, **options: str) -> list[str]:
     path, notes = write("a.csv", content), Notes()
     load_facts(load_text(FREE), {"p": [SourceSpec(path, None, options)]}, notes)
     return [note.replace(str(path), path.name) for note in notes.said]
+
+
+def test_a_name_among_numbers_is_no_missing_value(write: Callable[..., Path]) -> None:
+    assert told(write, "id,b,c\n1,x,y\nA7,x,y\n3,x,y\n") == [
+        "a.csv: column 'id' is text because of 'A7' in line 3; "
+        '@mapping("p", 0, "id", "double") makes that an error'
+    ]
+
+
+def test_decimal_commas_are_told(write: Callable[..., Path]) -> None:
+    content = "o;c;s\nA;B;1\nB;C;0,6\n"
+    assert told(write, content, delimiter=";") == [
+        "a.csv: column 's' is text, as '0,6' is; if the comma is the decimal point, say decimal=, "
+        "(in @bind: decimal=',')"
+    ]
+    assert told(write, content, delimiter=";", decimal=",") == []
 
 
 def test_few_texts_among_numbers_are_told(write: Callable[..., Path]) -> None:

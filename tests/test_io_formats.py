@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgreason.analysis.check import load_text
+from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped, Query
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, Span
 from kgreason.graph.io.load import load_facts
 from kgreason.graph.io.source import SourceSpec
 from kgreason.lang.values import Null, Value
+from kgreason.output.annotated import examine_whole
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyoxigraph")
@@ -97,8 +98,10 @@ def test_rows_inside_a_json_object(write: Write) -> None:
     )
     one = write("b.json", '{"rows": [[1, 2]]}')
     assert fails(lambda: rows(one)) == (
-        "b.json: one object, not rows\n  help: say which of its arrays holds them: path=rows"
+        "b.json: one object, not rows\n"
+        "  help: say which of its arrays holds them: path=rows; if it is a row itself, put [ ] around it"
     )
+    assert "path=data.rows;" in fails(lambda: rows(path))
     assert "path=a" in fails(lambda: rows(write("c.json", '{"a": []}')))
     assert rows(write("d.json", '{"name": "x", "tags": []}')) == [("x", ())]
 
@@ -111,7 +114,7 @@ def test_rows_inside_a_json_object(write: Write) -> None:
         ("[[1, 2],\n[3, NaN]]", "a.json: NaN is no value of JSON"),
         ("[" * 100_000, "a.json: nested too deeply"),
         (
-            "[" * 104 + "]" * 104,
+            "[[" + "[" * 101 + "]" * 101 + ", 1]]",
             "a.json:1: column 'column1': [...] is not a list or set nested 100 deep at most",
         ),
         ("[[1, 2],\n[3, 4, 5]]", "a.json:2: [3, 4, 5] where the first row has 2 values"),
@@ -215,7 +218,7 @@ READS = "fails: it does not read rows and nothing else; write one SELECT"
         (
             "sqlite",
             "SELECT owner,\n  shar FROM own",
-            "register.db: the query `SELECT owner, shar FROM own` fails: no such column: shar\n"
+            "rules.vada:1:1: the query `SELECT owner, shar FROM own` fails: no such column: shar\n"
             "  help: the tables are holes, large, own",
         ),
         ("sqlite", "DELETE FROM own", "fails: attempt to write a readonly database"),
@@ -385,6 +388,51 @@ def test_values_of_python() -> None:
         "<p>: row 1: 9223372036854775808 is not an integer of 64 bits\n  help: map the column as string or double"
     )
     assert "is not a number, a string" in fails(lambda: load_facts(PAIR, {"p": [("a", b"x")]}))
+
+
+def test_one_object_a_line_is_a_row(write: Write) -> None:
+    assert rows(write("a.jsonl", '{"c1": [], "c2": [[1]]}\n')) == [((), ((1,),))]
+
+
+def test_options_and_queries_are_checked_unopened(write: Write) -> None:
+    path = write(
+        "a.vada",
+        """@bind("t", "csv delimter=;", "", "nope.csv").
+@bind("u", "csv useHeaders=yes", "", "nope.csv").
+@qbind("v", "sqlite", "no.db", "/* rows */ DELETE FROM x").
+@qbind("w", "duckdb", "", "DELETE FROM x").
+@qbind("x", "sqlite", "no.db", "SELECT a FRM b").
+@qbind("y", "sqlite", "no.db", "WITH a AS (SELECT 1) SELECT * FROM a, x").
+@qbind("z", "duckdb", "", "FROM 'nope.csv'").
+p(X) :- t(X), u(X), v(X), w(X), x(X), y(X), z(X).
+@bind("p", "csv delimiter=ab", "", "out.csv").
+@output("p").
+""",
+    )
+    found = examine_whole(path)
+    assert found.program is None
+    reads = "it does not read rows and nothing else; write one SELECT"
+    assert [(d.code, d.span and d.span.line, d.message) for d in found.diagnostics] == [
+        ("E302", 1, "unknown option 'delimter'"),
+        ("E302", 2, "option useHeaders cannot be 'yes'"),
+        ("E302", 3, f"the query `/* rows */ DELETE FROM x` fails: {reads}"),
+        ("E302", 4, f"the query `DELETE FROM x` fails: {reads}"),
+        ("E302", 5, 'the query `SELECT a FRM b` fails: near "b": syntax error'),
+        ("E302", 9, "delimiter 'ab' is not one character"),
+    ]
+    assert str(found).startswith(
+        f"""{path}:1:1: error[E302]: unknown option 'delimter'
+  1 | @bind("t", "csv delimter=;", "", "nope.csv").
+    | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  help: did you mean delimiter? there are format,"""
+    )
+
+
+def test_option_errors_name_the_bind(write: Write) -> None:
+    rules = write("a.vada", 'q(X) :- p(X).\n@bind("p", "csv useHeaders=yes", "", "nope.csv").\n')
+    assert fails(lambda: load_facts(load_file(rules), {})) == (
+        "a.vada:2:1: option useHeaders cannot be 'yes'\n  help: one of true, false, auto"
+    )
 
 
 # options of other systems

@@ -21,8 +21,10 @@ from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError, ReleaseError, Span
+from kgreason.graph.interchange import facts_to_arrow
 from kgreason.graph.io.load import load_facts
 from kgreason.graph.io.source import SourceSpec
+from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value, identity
 from kgreason.output.beforehand import check_outputs
 from kgreason.output.names import column_names
@@ -140,6 +142,18 @@ def test_nulls_are_written_by_their_labels(tmp_path: Path, name: str) -> None:
     options = {"predicate": "p", "base": "urn:kgreason:"} if name == "p.nt" else {}
     found = read(written(tmp_path, rows, name), 2, **options)
     assert sorted(found) == [("a", "_:n1"), ("b", "x"), ("c", "_:n12")]  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.parquet", "p.json", "p.sqlite", "p.duckdb"])
+@pytest.mark.parametrize(
+    "value", [(Null(1), "x"), frozenset({Null(1)}), (Null(1), 2), ((Null(1),),)], ids=str
+)
+def test_nulls_within_lists_are_written_by_their_labels(tmp_path: Path, name: str, value: Value) -> None:
+    ((_, found),) = read(written(tmp_path, [("a", value)], name), 2)
+    assert "_:n1" in str(found)
+    facts = Facts.from_rows({"p": [(value,)]})
+    kept = {(Null(1), "x"): ["_:n1", "x"], frozenset({Null(1)}): ["_:n1"]}  # of one type, so lists
+    assert facts_to_arrow(facts, "p")["c1"].to_pylist() == [kept.get(value, text(value))]  # type: ignore[call-overload]
 
 
 # forms
@@ -293,7 +307,7 @@ def test_missing_packages(
             action()
         assert str(caught.value) == (
             f"{tmp_path / name}: {extra} files need the package {package}, which is not installed\n"
-            f"  help: pip install 'kgreason[{extra}]'"
+            f"  help: pip install '.[{extra}]' in a checkout of kgreason"
         )
 
 

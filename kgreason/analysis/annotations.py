@@ -118,7 +118,9 @@ def _parameter(clause: Annotation, seen: dict[str, Annotation], findings: Findin
             "E305",
             f"the parameter {name!r} has two values",
             clause.span,
-            hint="keep one of them",
+            note="a file sets the parameters of the files that it includes; otherwise a parameter has one value",
+            hint="keep one of them"
+            + (", or set it in the file that includes both" if first.span.file != clause.span.file else ""),
             related=((first.span, "the first one"),),
         )
 

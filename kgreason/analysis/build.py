@@ -108,6 +108,7 @@ def build(program: Program, defined: frozenset[str], findings: Findings) -> Buil
     parts = components(edges, (a.predicate for w in written for a in w.head))
     report_unstratified(parts, edges, findings)
     strata, keyed = _strata(drafts, parts, findings)
+    check_split(drafts, facts, keyed, findings)
     rules = {rule.head.predicate: rule for stratum in strata for rule in stratum.rules}
     found = {k: [d.heads[0].predicate for d in drafts if d.written.kind == k] for k in _HIDDEN}
     built = Built(
@@ -199,7 +200,6 @@ def _strata(
         for head in rule.heads:
             rules[number[head.predicate]].append(_checked(rule, head, aggregation))
     check_undone(drafts, number, keyed, findings)
-    check_split(drafts, keyed, findings)
     return tuple(_stratum(part, members) for part, members in zip(parts, rules, strict=True)), keyed
 
 

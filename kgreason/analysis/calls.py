@@ -59,7 +59,8 @@ def no_predicate(node: Expression, findings: Findings) -> bool:
         call.span,
         note="`!` negates conditions, and a predicate cannot stand inside of an expression",
         hint=(f"did you mean `{closest}`? " if closest else "")
-        + f"negation of atoms is `not`: `not {_named(call)}`",
+        + f"negation of atoms is `not`: `not {_named(call)}`"
+        + ("" if closest else "; a function of your own needs --functions FILE.py"),
     )
     return False
 
@@ -67,6 +68,14 @@ def no_predicate(node: Expression, findings: Findings) -> bool:
 def _named(call: Call) -> str:
     arguments = ("_" if isinstance(a, Variable) and a.anonymous else str(a) for a in call.arguments)
     return f"{call.function}({', '.join(arguments)})"
+
+
+def _as_aggregate(call: Call) -> str:
+    """Write a call with its last arguments as contributors, if they are variables."""
+    value, *others = call.arguments or (Variable("X"),)
+    told = [str(a) for a in others if isinstance(a, Variable) and not a.anonymous]
+    fine = told and len(told) == len(others)
+    return f"{call.function}({value}, <{', '.join(told) if fine else 'C'}>)"
 
 
 def shown(name: str, found: Signature) -> str:
@@ -187,7 +196,7 @@ def _unknown(call: Call, findings: Findings) -> None:
             "E112",
             f"`{name}` takes one expression and its contributors",
             call.span,
-            hint=f"write `{name}(X, <C>)`",
+            hint=f"write `{_as_aggregate(call)}`",
         )
     else:
         words = frozenset(BUILT_IN) if library else known() | AGGREGATES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,15 +56,20 @@ class Examined:
         return self.program
 
 
-def load_file(path: str | Path) -> CheckedProgram:
+def load_file(path: str | Path, given: Iterable[str] = ()) -> CheckedProgram:
     """Read, parse and check a rule file and those that it includes.
+
+    Parameters
+    ----------
+    given
+        Predicates whose facts come with the call.
 
     Raises
     ------
     ProgramError
         With all its diagnostics; also if the file cannot be read.
     """
-    return examine_file(path).checked()
+    return examine_file(path, given).checked()
 
 
 def load_text(text: str, file: str = "<text>") -> CheckedProgram:
@@ -89,21 +94,21 @@ def check_file(path: str | Path) -> tuple[Diagnostic, ...]:
     return examine_file(path).diagnostics
 
 
-def examine_file(path: str | Path) -> Examined:
+def examine_file(path: str | Path, given: Iterable[str] = ()) -> Examined:
     """Read and check a rule file; all that is wrong with it comes back, nothing is raised."""
     text, unreadable = read_text(path)
     if unreadable:
         return Examined(None, (unreadable,), {})
-    return _examine(text, str(path), Path(path).parent, Path(path))
+    return _examine(text, str(path), Path(path).parent, Path(path), given)
 
 
-def _examine(text: str, file: str, folder: Path, path: Path | None) -> Examined:
+def _examine(text: str, file: str, folder: Path, path: Path | None, given: Iterable[str] = ()) -> Examined:
     findings = Findings()
     source = read_program(text, file, folder, path, findings)
     findings.files = tuple(source.texts)
     annotations = (c for c in source.program.clauses if isinstance(c, Annotation))
     notes = read_annotations(annotations, source.folders, findings)
-    defined = _defined(source.program, notes)
+    defined = _defined(source.program, notes).union(given)
     program = read_conditions(source.program, defined)
     arities = _arities(program, findings)
     built = build(program, defined, findings)

@@ -130,7 +130,9 @@ def supported(node: Expression, findings: Findings) -> bool:
                     "E203",
                     f"{part.feature}: `{_short(part.text)}` is not supported by this version",
                     part.span,
-                    note="terms are variables, numbers, strings, booleans, dates, lists, sets and Skolem terms",
+                    note=None
+                    if part.feature == "temporal operator"
+                    else "terms are variables, numbers, strings, booleans, dates, lists, sets and Skolem terms",
                 )
                 fine = False
             case Call():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import Annotation, Constant
+from kgreason.lang.names import DATABASES
 
 FORMS = {
     "input": '@input("predicate")',
@@ -51,4 +52,13 @@ def _fits(argument: Constant, wanted: type | tuple[type, ...]) -> bool:
 def wrong(clause: Annotation, culprit: Constant | None, message: str, findings: Findings) -> None:
     """Report an annotation whose arguments are not what they should be."""
     span = culprit.span if culprit else clause.span
-    findings.add("E302", message, span, hint=f"write {FORMS[clause.name]}")
+    findings.add("E302", message, span, hint=f"write {_form(clause)}")
+
+
+def _form(clause: Annotation) -> str:
+    """How an annotation is written; of databases, which name a file and a table, not as of files."""
+    if clause.name == "bind" and len(clause.arguments) > 1:
+        source = str(clause.arguments[1].value).split(" ")[0]
+        if source in DATABASES:
+            return f'@bind("predicate", "{source}", "file.db", "table")'
+    return FORMS[clause.name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class Source:
     texts
         Of the files, by name, in the order in which they are first included.
     whole
-        Whether every clause could be parsed.
+        Whether every file could be read, and every clause be parsed as far as its predicates go.
     """
 
     program: Program
@@ -90,6 +90,7 @@ class _Reader:
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
+        self.whole = True  # as long as every include could be carried out
         self.files: dict[Path, _File] = {}
 
     def add(self, path: Path, name: str, folder: Path, text: str, chain: list[tuple[Path, Span]]) -> None:
@@ -101,7 +102,9 @@ class _Reader:
         for clause in file.program.clauses:
             if isinstance(clause, Annotation) and clause.name == "include":
                 included = self._include(clause, path, chain)
-                if included is not None:
+                if included is None:
+                    self.whole = False
+                else:
                     file.included[clause.span] = included
 
     def _include(self, clause: Annotation, path: Path, chain: list[tuple[Path, Span]]) -> Path | None:
@@ -174,19 +177,43 @@ class _Reader:
             program,
             {f.name: f.folder for f in self.files.values()},
             {f.name: f.text for f in self.files.values()},
-            not any(f.syntax for f in self.files.values()),
+            self.whole and all(f.program.whole for f in self.files.values()),
         )
 
     def _share_parameters(self) -> None:
-        """Parse again the files that may use a parameter of another one."""
-        parameters: dict[str, Constant] = {}
-        for file in self.files.values():
-            for clause in file.program.clauses:
-                if isinstance(clause, Annotation) and clause.name == "param" and len(clause.arguments) == 2:
-                    parameters.setdefault(str(clause.arguments[0].value), clause.arguments[1])
-        if parameters:
-            for file in self.files.values():
-                file.program, file.syntax = read(file.text, file.name, parameters)
+        """Parse again the files that may use a parameter of another one; a file sets those of what it includes."""
+        defined = {path: _definitions(file.program) for path, file in self.files.items()}
+        outer = {path: self._outer(path, defined) for path in self.files}
+        shared: dict[str, Constant] = {}
+        for _ in range(1 + sum(map(len, defined.values()))):  # one may take its value from the next one
+            before, shared = shared, self._values(outer)
+            if shared == before:
+                break
+            for path, file in self.files.items():
+                file.program, file.syntax = read(file.text, file.name, shared, outer[path])
+        for path, file in self.files.items():
+            kept = tuple(c for c in file.program.clauses if _parameter(c) not in outer[path])
+            file.program = replace(file.program, clauses=kept)
+
+    def _values(self, outer: Mapping[Path, Container[str]]) -> dict[str, Constant]:
+        """Values of all parameters, but for those that are made of unknown ones."""
+        found: dict[str, Constant] = {}
+        for path, file in self.files.items():
+            unknown = {d.span for d in file.syntax if d.code == "E306"}
+            for name, clause in _definitions(file.program).items():
+                value = clause.arguments[1]
+                if name not in outer[path] and value.span not in unknown:
+                    found.setdefault(name, value)
+        return found
+
+    def _outer(self, path: Path, defined: Mapping[Path, Iterable[str]]) -> frozenset[str]:
+        """Names of the parameters that files define which include this one, directly or through others."""
+        above: set[Path] = set()
+        new = {path}
+        while new:
+            new = {p for p, file in self.files.items() if new & {*file.included.values()}} - above
+            above |= new
+        return frozenset(name for p in above for name in defined[p])
 
     def _check_modules(self) -> None:
         declared: dict[str, Span] = {}
@@ -211,3 +238,19 @@ class _Reader:
             target = self.files[path].included.get(clause.span)
             if target is not None and target not in done:
                 yield from self._clauses(target, done)
+
+
+def _definitions(program: Program) -> dict[str, Annotation]:
+    """The parameters that a file defines, by name."""
+    return {
+        name: clause
+        for clause in reversed(program.clauses)
+        if isinstance(clause, Annotation) and (name := _parameter(clause)) is not None
+    }
+
+
+def _parameter(clause: Clause) -> str | None:
+    """Name of the parameter that a clause defines."""
+    if isinstance(clause, Annotation) and clause.name == "param" and len(clause.arguments) == 2:
+        return str(clause.arguments[0].value)
+    return None

@@ -1,81 +1,137 @@
-"""Sums and counts of one predicate in several rules, whose contributions are not added up."""
+"""Sums and counts of one predicate whose contributions in several rules, or facts, are not added up."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from kgreason.analysis.aggregation import AggregateDraft, dependent
-from kgreason.analysis.checked import CheckedAtom, Filter
+from kgreason.analysis.aggregation import dependent
+from kgreason.analysis.checked import CheckedAtom, Filter, Keyed, Step
 from kgreason.analysis.expressions import names
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
+from kgreason.errors import Span
 from kgreason.lang.ast import Binary, Constant, Term, Variable
 
 _ADDED = {"sum": "added up", "prod": "multiplied", "count": "counted together"}
 _COMPARED = 100  # so many rules of one predicate are compared with each other
-_Side = tuple[Draft, AggregateDraft, CheckedAtom]
 _Key = tuple[int, str] | Constant
 
 
-def check_split(drafts: Sequence[Draft], keyed: Collection[str], findings: Findings) -> None:
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A head or a fact of a predicate, and what its rule asks for."""
+
+    head: CheckedAtom
+    place: Span
+    late: frozenset[str] = frozenset()  # what holds the aggregate
+    positives: tuple[CheckedAtom, ...] = ()
+    negatives: tuple[CheckedAtom, ...] = ()
+    steps: tuple[Step, ...] = ()
+    rule: Draft | None = None
+
+
+def check_split(
+    drafts: Sequence[Draft], facts: Sequence[CheckedAtom], keyed: Mapping[str, Keyed], findings: Findings
+) -> None:
     """Warn of rules that each sum up contributions to what may be the same group of one predicate.
 
-    Parameters
-    ----------
-    keyed
-        Predicates that keep one value for each group.
+    Where a predicate keeps one value for each group, facts and rules without an aggregate count as well.
     """
     seen: dict[tuple[str, str], list[_Side]] = {}
     told: set[tuple[str, str]] = set()
     for rule in drafts:
-        for kind, aggregate, head in _added(rule):
-            place, side = (head.predicate, kind), (rule, aggregate, head)
+        for kind, side in _added(rule):
+            place = (side.head.predicate, kind)
             earlier = seen.setdefault(place, [])
             if place in told or len(earlier) > _COMPARED:
                 continue
-            other = next((o for o in earlier if o[0] is not rule and _meet(o, side)), None)
+            other = next((o for o in earlier if o.rule is not rule and _meet(o, side)), None)
             if other is not None:
                 told.add(place)
-                _report(kind, other, side, head.predicate in keyed, findings)
+                _report(kind, "several rules contribute", other, side, keyed, findings)
             earlier.append(side)
+    sums = {place: [s for s in sides if _keeps(s, keyed)] for place, sides in seen.items()}
+    plain = _plain(drafts, facts, {p for (p, _), sides in sums.items() if sides})
+    for (predicate, kind), sides in sums.items():
+        for other in plain.get(predicate, ())[:_COMPARED] if sides and (predicate, kind) not in told else ():
+            if kind != "prod" and _value(other, keyed) == Constant(0):
+                continue  # the value where there is nothing to add
+            aggregate = next((s for s in sides if _meet(s, other)), None)
+            if aggregate is not None:
+                what = "rules without an aggregate" if other.rule else "facts"
+                _report(kind, f"{what} contribute", aggregate, other, keyed, findings)
+                break
 
 
-def _added(rule: Draft) -> Iterator[tuple[str, AggregateDraft, CheckedAtom]]:
+def _added(rule: Draft) -> Iterator[tuple[str, _Side]]:
     """Heads of a rule that hold a sum, a product or a count, or what is computed from it."""
     if rule.aggregate is None or rule.hidden:
         return
     kind = rule.aggregate.node.function.removeprefix("m")
-    late = dependent(rule.aggregate.variable, rule.after)
+    late = frozenset(dependent(rule.aggregate.variable, rule.after))
     for head in rule.heads if kind in _ADDED else ():
         if late.intersection(head.variables):
-            yield kind, rule.aggregate, head
+            yield kind, _side(rule, head, rule.aggregate.node.span, late)
 
 
-def _report(kind: str, first: _Side, second: _Side, keyed: bool, findings: Findings) -> None:
-    head = second[2]
+def _side(rule: Draft, head: CheckedAtom, place: Span, late: frozenset[str] = frozenset()) -> _Side:
+    return _Side(head, place, late, rule.positives, rule.negatives, (*rule.before, *rule.after), rule)
+
+
+def _keeps(side: _Side, keyed: Mapping[str, Keyed]) -> bool:
+    """Whether the value of the side replaces others of its group."""
+    value = _value(side, keyed)
+    return value is not None and bool(names(value) & side.late)
+
+
+def _value(side: _Side, keyed: Mapping[str, Keyed]) -> Term | None:
+    """What stands where the predicate keeps one value."""
+    known = keyed.get(side.head.predicate)
+    terms = side.head.terms
+    return terms[known.position] if known and known.position < len(terms) else None
+
+
+def _plain(drafts: Sequence[Draft], facts: Sequence[CheckedAtom], wanted: set[str]) -> dict[str, list[_Side]]:
+    """Facts of the `wanted` predicates, and heads of rules that aggregate nothing."""
+    found: dict[str, list[_Side]] = {}
+    if wanted:
+        for rule in drafts:
+            for head in rule.heads if rule.aggregate is None and not rule.inventions else ():
+                if head.predicate in wanted:
+                    found.setdefault(head.predicate, []).append(_side(rule, head, head.span))
+        for fact in facts:
+            if fact.predicate in wanted:
+                found.setdefault(fact.predicate, []).append(_Side(fact, fact.span))
+    return found
+
+
+def _report(
+    kind: str, who: str, first: _Side, second: _Side, keyed: Mapping[str, Keyed], findings: Findings
+) -> None:
+    predicate = second.head.predicate
     findings.add(
         "W513",
-        f"what several rules contribute to `{head.predicate}` is not {_ADDED[kind]}",
-        second[1].node.span,
+        f"what {who} to `{predicate}` is not {_ADDED[kind]}",
+        second.place,
         note="each rule aggregates the matches of its own body; of two values for one group "
-        + ("the greater counts" if keyed else "both are facts"),
+        + ("the greater counts" if predicate in keyed else "both are facts"),
         hint="let the rules derive their contributions into one predicate, and aggregate that once, "
         "as rules/integrated_ownership.vada does",
-        related=((first[1].node.span, "the other aggregate"),),
+        related=((first.place, "the other aggregate" if second.late else "the aggregate"),),
     )
 
 
 def _meet(one: _Side, other: _Side) -> bool:
     """Whether two rules can give values to one group, as far as heads, `!=` and `not` tell."""
     same = _Same()
-    late = [dependent(a.variable, rule.after) for rule, a, _ in (one, other)]
-    for left, right in zip(one[2].terms, other[2].terms, strict=False):
-        if names(left) & late[0] or names(right) & late[1]:
+    for left, right in zip(one.head.terms, other.head.terms, strict=False):
+        if names(left) & one.late or names(right) & other.late:
             continue
         if not same.join(_key(0, left), _key(1, right)):
             return False
-    return not (_unequal(one[0], 0, same) or _unequal(other[0], 1, same)) and not (
-        _opposed(one[0], 0, other[0], 1, same) or _opposed(other[0], 1, one[0], 0, same)
+    return not (_unequal(one, 0, same) or _unequal(other, 1, same)) and not (
+        _opposed(one, 0, other, 1, same) or _opposed(other, 1, one, 0, same)
     )
 
 
@@ -107,9 +163,9 @@ class _Same:
         return True
 
 
-def _unequal(rule: Draft, side: int, same: _Same) -> bool:
+def _unequal(rule: _Side, side: int, same: _Same) -> bool:
     """Whether the rule wants two terms to differ that are the same in the other."""
-    for step in (*rule.before, *rule.after):
+    for step in rule.steps:
         test = step.expression if isinstance(step, Filter) else None
         if isinstance(test, Binary) and test.operator == "!=":
             sides = [t for t in (test.left, test.right) if isinstance(t, Variable | Constant)]
@@ -118,7 +174,7 @@ def _unequal(rule: Draft, side: int, same: _Same) -> bool:
     return False
 
 
-def _opposed(one: Draft, side: int, other: Draft, other_side: int, same: _Same) -> bool:
+def _opposed(one: _Side, side: int, other: _Side, other_side: int, same: _Same) -> bool:
     """Whether one rule needs an atom that the other negates."""
     negated = {(a.predicate, tuple(same.find(_key(other_side, t)) for t in a.terms)) for a in other.negatives}
     return any(

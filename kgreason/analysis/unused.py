@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from kgreason.analysis.annotations import Annotations
 from kgreason.analysis.findings import Findings
 from kgreason.errors import Span
 from kgreason.lang.ast import Atom, BodyItem, Constraint, Equality, Fact, Negation, Program, Rule
 from kgreason.lang.names import suggest
+
+_UNNEEDED = {
+    "rules": "is derived, but no output and no other rule needs it",
+    "facts": "has facts, but no output and no rule needs them",
+}
 
 
 def heads(program: Program) -> dict[str, Span]:
@@ -56,15 +61,19 @@ def check_unused(
     defined: frozenset[str],
     findings: Findings,
 ) -> None:
-    """Warn of derived predicates that nothing needs, of sources that nothing reads, of posts without an output."""
+    """Warn of predicates that nothing needs, of sources that nothing reads, of posts without an output."""
     derived, used = heads(program), read_predicates(program)
-    shown = {p for n in ("output", "node", "edge", "derived", "query") for p in notes.named[n]}
+    shown: set[str | None] = {p for n in ("output", "node", "edge", "derived", "query") for p in notes.named[n]}
+    shown |= {suggest(p, arities) for p in notes.named["output"] if p not in arities}  # what these are meant for
     elsewhere = _read_elsewhere(program)
     missing = [p for p in used if p not in defined]
     if notes.named["output"]:
-        for predicate, span in derived.items():
-            if predicate not in shown and predicate not in elsewhere:
-                _unneeded(predicate, span, [p for p in missing if arities[p] == arities[predicate]], findings)
+        facts = _facts(program, {*derived, *notes.inputs()})
+        for what, places in (("rules", derived), ("facts", facts)):
+            for predicate, span in places.items():
+                if predicate not in shown and predicate not in elsewhere:
+                    like = [p for p in missing if arities[p] == arities[predicate]]
+                    _unneeded(predicate, what, span, like, findings)
         for predicate, span in notes.named["post"].items():
             if predicate in arities and predicate not in notes.named["output"]:
                 findings.add(
@@ -92,15 +101,24 @@ def _read_elsewhere(program: Program) -> frozenset[str]:
     return frozenset(found)
 
 
-def _unneeded(predicate: str, span: Span, missing: list[str], findings: Findings) -> None:
+def _facts(program: Program, others: Container[str]) -> dict[str, Span]:
+    """Where each predicate but the `others` has its first fact."""
+    found: dict[str, Span] = {}
+    for clause in program.clauses:
+        if isinstance(clause, Fact) and clause.atom.predicate not in others:
+            found.setdefault(clause.atom.predicate, clause.atom.span)
+    return found
+
+
+def _unneeded(predicate: str, what: str, span: Span, missing: list[str], findings: Findings) -> None:
     closest = suggest(predicate, missing)
     findings.add(
         "W510",
-        f"`{predicate}` is derived, but no output and no other rule needs it",
+        f"`{predicate}` {_UNNEEDED[what]}",
         span,
         hint=f"did you mean {closest!r}, which a rule reads and nothing derives?"
         if closest
-        else f'show it: @output("{predicate}"), or leave its rules out',
+        else f'show it: @output("{predicate}"), or leave its {what} out',
     )
 
 

@@ -52,6 +52,8 @@ class Warding:
         harmful variables counts as one more atom.
     closed
         Whether harmful variables stand under `not` or in an aggregate.
+    aggregates
+        Whether harmful variables stand in an aggregate.
     """
 
     rule: CheckedRule
@@ -62,6 +64,7 @@ class Warding:
     reason: str
     joined: int
     closed: bool = False
+    aggregates: bool = False
 
 
 def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -> Wardedness:
@@ -110,6 +113,7 @@ def ward_rule(rule: Written, affected: Affected) -> Warding:
         reason,
         _joined(rule, harmful),
         bool(_closed(rule) & harmful),
+        bool(_aggregated(rule) & harmful),
     )
 
 

@@ -68,7 +68,8 @@ def _lines(warding: Warding) -> list[str]:
     if warding.reason:
         lines.append(f"  not warded: {warding.reason}")
     if warding.joined:
-        lines.append(f"  joins {warding.joined} atoms through nulls")
+        counted = ", the aggregate counted as one" if warding.aggregates else ""
+        lines.append(f"  joins {warding.joined} atoms through nulls{counted}")
     return lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
@@ -57,13 +57,22 @@ def _stop(message: str, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
-def load_rules(rules: Path, functions: Sequence[Path] | None = None) -> CheckedProgram:
-    """Read a rule file, and before it the Python files that define functions; warnings go to standard error."""
-    from kgreason.api import load, load_functions
+def load_rules(
+    rules: Path, functions: Sequence[Path] | None = None, given: Iterable[str] = ()
+) -> CheckedProgram:
+    """Read a rule file, and before it the Python files that define functions; warnings go to standard error.
+
+    Parameters
+    ----------
+    given
+        Predicates whose facts ``--data`` names.
+    """
+    from kgreason.analysis.check import load_file
+    from kgreason.api import load_functions
 
     for file in functions or ():
         load_functions(file)
-    program = load(rules)
+    program = load_file(rules, given)
     warn(program.warnings, program)
     return program
 

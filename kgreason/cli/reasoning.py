@@ -35,15 +35,15 @@ def check(
     functions: FunctionFiles = None,
 ) -> int:
     """Print everything that is wrong with rule files, and the fragment of Vadalog that they belong to."""
-    from kgreason.analysis.check import examine_file
     from kgreason.analysis.wardreport import explain as explain_nulls
     from kgreason.api import load_functions
+    from kgreason.output.annotated import examine_whole
 
     for file in functions or ():
         load_functions(file)
     failed = False
     for file in files:
-        found = examine_file(file)
+        found = examine_whole(file)
         errors = sum(d.severity == "error" for d in found.diagnostics)
         warnings = counted(len(found.diagnostics) - errors, "warning")
         if found.diagnostics:
@@ -139,7 +139,8 @@ def reason(
     if format is not None and out is None:
         raise typer.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
     limits = Limits(depth=depth, rounds=rounds)
-    program, read, written_as = load_rules(rules, functions), sources(data), format or "csv"
+    read, written_as = sources(data), format or "csv"
+    program = load_rules(rules, functions, read)
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
     with progress() as bar:
         result = api.reason(program, read, outputs=output or None, limits=limits, progress=bar)
@@ -193,9 +194,10 @@ def explain(
     if as_json and dot:
         raise typer.BadParameter("choose it or --json, not both", param_hint="--dot")
     limits = Limits(depth=depth, rounds=rounds)
-    program = load_rules(rules, functions)
+    read = sources(data)
+    program = load_rules(rules, functions, read)
     with progress() as bar:
-        found = api.explain(program, goal, sources(data), most=most, limits=limits, progress=bar)
+        found = api.explain(program, goal, read, most=most, limits=limits, progress=bar)
     if as_json:
         print_json(found.as_dict())
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kgreason.lang.ast import Binary, Call, Expression
 from kgreason.lang.functions import plain_name
 
@@ -38,6 +40,8 @@ def advice(what: str, node: Expression) -> str | None:
 def _of_call(what: str, name: str, argument: Expression, node: Call) -> str | None:
     if what == "integer overflow" and name in ("as_int", "round", "floor", "ceil"):
         return "an integer has 64 bits; leave the number a double"
+    if name == "as_date" and re.match(PATTERNS[name][:-1] + '"', what[1:]):
+        return "it is written as a date, but no calendar has that day; mend it in the data"
     if name in PATTERNS and what.startswith('"'):
         return f'test the text first, as in rlike({argument}, "{PATTERNS[name]}")'
     if name in ("log", "sqrt") and what.startswith(name):

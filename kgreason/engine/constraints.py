@@ -11,7 +11,7 @@ from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, 
 from kgreason.engine.expressions import code
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.relation import Relation, Rows
-from kgreason.engine.symbols import Symbols, rank
+from kgreason.engine.symbols import Symbols, rank, whole
 from kgreason.engine.table import Codes, Kind, any_codes, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant, Variable
@@ -53,8 +53,15 @@ def _reads(stratum: Stratum) -> set[str]:
     return {a.predicate for rule in stratum.rules for a in (*rule.positives, *rule.negatives)}
 
 
-def unify(unification: Unification, relations: Relations, kinds: Kinds, nulls: Nulls) -> bool:
+def unify(
+    unification: Unification, relations: Relations, kinds: Kinds, nulls: Nulls, *, double: bool = False
+) -> bool:
     """Merge the values that a dependency says are one; tells whether any were different.
+
+    Parameters
+    ----------
+    double
+        Whether numbers among them are doubles.
 
     Raises
     ------
@@ -63,6 +70,8 @@ def unify(unification: Unification, relations: Relations, kinds: Kinds, nulls: N
     """
     rows, types = _facts(unification.predicate, relations, kinds)
     left, right = (any_codes(rows[:, i], types[i], nulls.symbols) for i in range(2))
+    if double:
+        left, right = nulls.symbols.doubled(left), nulls.symbols.doubled(right)
     different = np.flatnonzero(left != right)
     for done, i in enumerate(different.tolist()):
         a, b = int(left[i]), int(right[i])
@@ -147,7 +156,7 @@ def _clash(
     symbols: Symbols,
 ) -> EvaluationError:
     """Error for two constants that some rows of a dependency, one after another, make one."""
-    left, right = sorted(map(symbols.value, constants), key=rank)
+    left, right = sorted((whole(symbols.value(c)) for c in constants), key=rank)
     message = f"{source(left)} and {source(right)} cannot be one value"
     shown = [*rows[:SHOWN], *rows[-1:]] if len(rows) > SHOWN else list(rows)
     for i, row in enumerate(shown):

@@ -38,7 +38,7 @@ from kgreason.engine.symbols import Symbols, to_doubles
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Unary, Variable
-from kgreason.lang.values import Null, Value
+from kgreason.lang.values import Null, Value, brief
 from kgreason.plan.doubles import VariableKinds, gives_double
 from kgreason.plan.place import variables
 from kgreason.plan.types import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, join, kind_of
@@ -362,7 +362,7 @@ class Scope:
 
     def binding(self, row: npt.NDArray[np.int64], names: Sequence[str]) -> str:
         """Some variables of a row and their values, for messages."""
-        return ", ".join(f"{name} = {Constant(self._value(row, name))}" for name in names)
+        return ", ".join(f"{name} = {brief(self._value(row, name))}" for name in names)
 
     @property
     def shown(self) -> tuple[str, ...]:

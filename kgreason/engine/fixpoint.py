@@ -9,7 +9,7 @@ F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query proc
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -19,7 +19,7 @@ from kgreason.analysis.checked import Assign
 from kgreason.engine.advice import CONTRIBUTIONS
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
-from kgreason.engine.expressions import Scope
+from kgreason.engine.expressions import CODED, Scope
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches, Pipeline
@@ -28,7 +28,7 @@ from kgreason.engine.scalars import Refusal
 from kgreason.engine.table import Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant, Variable
-from kgreason.lang.values import source
+from kgreason.lang.values import Value, brief, elements, source
 from kgreason.plan import ir
 from kgreason.plan.doubles import gives_double
 from kgreason.plan.prune import inputs
@@ -101,8 +101,8 @@ class Fixpoint:
         recursive = [rule for rule in self.rules if rule.plan.recursive]
         while self._turn() and recursive:
             rounds += 1
-            if self.plan.inventive and rounds > self.limits.rounds:
-                raise self._endless(recursive)
+            if self.plan.inventive:
+                self._check(recursive, rounds)
             progress.advance(sum(rule.apply() for rule in recursive))
         for relation in self.relations:
             relation.settle()
@@ -114,6 +114,20 @@ class Fixpoint:
         if self.watch is not None:
             self.watch(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
         return any(recent)
+
+    def _check(self, rules: Sequence[_Rule], rounds: int) -> None:
+        """Stop what grows for ever."""
+        if rounds > self.limits.rounds:
+            raise self._endless(rules)
+        for rule in rules:
+            if rule.longest(self.limits.length) > self.limits.length:
+                raise EvaluationError(
+                    f"values still grow after {rounds - 1} rounds{rule.example()}",
+                    rule.plan.rule.text,
+                    rule.plan.rule.span,
+                    "bound the values that grow in the recursion, or allow longer ones "
+                    "(in Python Limits(length=N))",
+                )
 
     def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
         most = max(rule.facts for rule in rules)
@@ -143,6 +157,9 @@ class _Rule(ABC):
         self.plan = plan
         self.head = relations[plan.rule.head.predicate]
         self.kinds = kinds[plan.rule.head.predicate]
+        self.sized = [
+            i for i, kind in enumerate(self.kinds) if kind in CODED
+        ]  # columns of values that can grow
         self.symbols = nulls.symbols
         self.lines: list[tuple[Relation | None, Pipeline]] = []
         self.facts = self.changed = 0
@@ -196,11 +213,22 @@ class _Rule(ABC):
 
     def example(self) -> str:
         """A fact or group that changed in the last round, for messages."""
+        values = self._last(range(len(self.kinds)))
+        return (
+            f", for instance {self.plan.rule.head.predicate}({', '.join(map(brief, values))})"
+            if values
+            else ""
+        )
+
+    def longest(self, most: int) -> int:
+        """Elements of the longest value in one of the newest facts, counted up to `most`."""
+        return max((elements(value, most) for value in self._last(self.sized)), default=0)
+
+    def _last(self, columns: Iterable[int]) -> list[Value]:
         recent = self.head.rows(ir.Part.RECENT)
         if not len(recent):
-            return ""
-        values = [decode(k, recent[-1, i : i + 1].copy(), self.symbols)[0] for i, k in enumerate(self.kinds)]
-        return f", for instance {self.plan.rule.head.predicate}({', '.join(map(source, values))})"
+            return []
+        return [decode(self.kinds[i], recent[-1, i : i + 1].copy(), self.symbols)[0] for i in columns]
 
 
 class _Plain(_Rule):

@@ -317,9 +317,9 @@ def _accepted(name: str, result: Any, depth: int = 0) -> Value:
         raise Refusal(f"{name} gives {result}, a labelled null", hint)
     if depth > NESTED:
         raise Refusal(f"{name} gives a value that is nested more than {NESTED} levels deep")
-    if isinstance(result, tuple):
+    if isinstance(result, tuple | list):
         return tuple(_accepted(name, v, depth + 1) for v in result)
-    if isinstance(result, frozenset):
+    if isinstance(result, frozenset | set):
         return make_set([_accepted(name, v, depth + 1) for v in result])
     if not isinstance(result, int | float | str | date):
         raise TypeError

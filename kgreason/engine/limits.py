@@ -26,6 +26,9 @@ class Limits:
         Most activations that nest a null in one of the same rule, besides two for each that does not, where rules
         are not warded or have harmful joins: many atoms that join through nulls, over nulls that branch, can
         need very many. What would go beyond is left out, with a warning.
+    length
+        Most elements, those within elements too, of a list or set that recursion makes; of strings, characters by
+        the ten. Rules that make longer ones are taken to grow for ever.
     restarts
         How often unified nulls may make the evaluation start again.
 
@@ -40,4 +43,5 @@ class Limits:
     patience: int = 1000
     depth: int = 3
     cyclic: int = 1000
+    length: int = 2_000
     restarts: int = 1000

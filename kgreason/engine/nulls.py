@@ -2,7 +2,7 @@
 
 A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an explicit
 ``#f(X)``. It is *cyclic* if its rule or function occurs inside its arguments already. All other nulls are made,
-and there are finitely many of them. Warded rules are tried in full at first: chases that end by themselves before they
+and there are finitely many of them. All rules are tried in full at first: chases that end by themselves before they
 have made many cyclic nulls are carried out as they are. If that does not work (`Endless`) the evaluation starts again,
 and an activation that would make a cyclic null is decided upon once:
 
@@ -37,16 +37,17 @@ from kgreason.engine.merges import Merges
 from kgreason.engine.nesting import Nestings
 from kgreason.engine.patterns import Pattern, alike, nulls_in, pattern
 from kgreason.engine.relation import CHUNK, Rows, grown
+from kgreason.engine.scalars import Refusal, make_set
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, any_codes
-from kgreason.errors import Diagnostic
-from kgreason.lang.values import Null, Value
+from kgreason.errors import Diagnostic, EvaluationError
+from kgreason.lang.values import Null, Value, source
 
 CUT = -1
 """Stands for the null of a Skolem term that is nested too deep: the binding is to be dropped."""
 
 DEEP = 50
-"""Most levels of cyclic nulls that a chase of warded rules may have when it is tried in full."""
+"""Most levels of cyclic nulls that a chase may have when it is tried in full."""
 
 
 class Endless(Exception):
@@ -83,7 +84,7 @@ class Nulls:
         self.limits = limits
         self.cyclic = 0  # cyclic activations made in this run
         self.plain = 0  # other ones
-        self.whole = wardedness.warded  # whether the chase is tried in full
+        self.whole = True  # whether the chase is tried in full
         self.last = 0  # number of the newest null
         self.merges: Merges | None = None  # where explanations are wanted
         self.warnings: dict[int | str, Diagnostic] = {}
@@ -227,6 +228,11 @@ class Nulls:
 
     def _admits(self, place: int, number: int, level: int, rule: CheckedRule | None) -> bool:
         activations = self._activations[place]
+        if self.whole:
+            self.cyclic += 1
+            if level > max(DEEP, self.limits.depth) or self.cyclic > self._room():
+                raise Endless
+            return True
         if not self.wardedness.warded or isinstance(activations.name, str):
             if level >= self.limits.depth:
                 self._warn(
@@ -234,11 +240,6 @@ class Nulls:
                 )
                 return False
             return self._counted(activations.name, rule)
-        if self.whole:
-            self.cyclic += 1
-            if level > DEEP or self.cyclic > self._room():
-                raise Endless
-            return True
         here = self._pattern(place, number)
         if self.wardedness.harmful_joins > 0:
             if self._repeats(place, number, [here], self.wardedness.harmful_joins):
@@ -310,11 +311,16 @@ class Nulls:
             return
         what = f"{name}(...)" if isinstance(name, str) else "this rule"
         text = f"\n  rule: {rule.text}" if rule else ""
-        effect = "results can be missing"
+        uncertain = "what rules negate or aggregate over nulls is not certain"
+        effect = (
+            f"results can be missing, and {uncertain}" if self.wardedness.closed else "results can be missing"
+        )
         note = "nulls that can be nested without end need a bound where rules are not warded, or join nulls"
-        hint = f"make the rules warded (kgreason check --explain shows what they lack) or raise the bound ({bound})"
+        mended = "bound the recursion by a condition" if self.wardedness.warded else "make the rules warded"
+        shown = "" if self.wardedness.warded else " (kgreason check --explain shows what they lack)"
+        hint = f"{mended}{shown} or raise the bound ({bound})"
         if bound is None:
-            effect = "what rules negate or aggregate over nulls is not certain"
+            effect = uncertain
             note = "nulls that can be nested without end have no number, and the last ones lack what follows from them"
             hint = "negate and aggregate values that are no nulls only: test is_not_null(...) first"
         self.warnings[name] = Diagnostic(
@@ -338,7 +344,13 @@ class Nulls:
         return bool(self._links)
 
     def find(self, codes: Codes) -> Codes:
-        """What the values of a column of kind ANY, LIST or SET have become, also inside of collections."""
+        """What the values of a column of kind ANY, LIST or SET have become, also inside of collections.
+
+        Raises
+        ------
+        EvaluationError
+            If that is no set: of booleans and numbers, for instance.
+        """
         found = self._find(codes)
         if not self._links or not len(found):
             return found
@@ -346,13 +358,14 @@ class Nulls:
         values = self.symbols.values(distinct.tolist())
         for i, value in enumerate(values):
             if isinstance(value, tuple | frozenset) and next(nulls_in(value), None) is not None:
-                distinct[i] = self.symbols.intern(self._replaced(value))
+                distinct[i] = self._became(value)
         return distinct[which].reshape(found.shape)
 
     def merge(self, a: int, b: int) -> bool:
         """Make two values one; tells whether that can be: two constants cannot.
 
-        A null becomes the constant, the younger of two nulls the older one.
+        A null becomes the constant, the younger of two nulls the older one. Inside of collections, nulls become
+        doubles where the code is that of a double, even of one that equals an integer.
         """
         a, b = self._root(a), self._root(b)
         if a == b:
@@ -420,8 +433,9 @@ class Nulls:
             return codes
         if len(self._roots) < len(self.symbols):
             self._roots = np.arange(len(self.symbols), dtype=np.int64)
-            for code in self._links:
-                self._roots[code] = self._root(code)
+            nulls = np.fromiter(self._links, dtype=np.int64)
+            roots = np.fromiter(map(self._root, self._links), dtype=np.int64, count=len(nulls))
+            self._roots[nulls] = self.symbols.unified(roots)
         return self._roots[codes]
 
     def _root(self, code: int) -> int:
@@ -429,11 +443,20 @@ class Nulls:
             code = self._links[code]
         return code
 
+    def _became(self, value: Value) -> int:
+        try:
+            return self.symbols.intern(self._replaced(value))
+        except Refusal as refusal:
+            nulls = sorted(set(nulls_in(value)), key=lambda null: null.number)
+            became = ", ".join(f"{null} = {source(self._replaced(null))}" for null in nulls)
+            hint = "values cannot become equal (X = Y :- ...) that no set holds side by side"
+            raise EvaluationError(f"{refusal.what}, in {source(value)} with {became}", hint=hint) from None
+
     def _replaced(self, value: Value) -> Value:
         if isinstance(value, tuple):
             return tuple(map(self._replaced, value))
         if isinstance(value, frozenset):
-            return frozenset(map(self._replaced, value))
+            return make_set(list(map(self._replaced, value)))
         return (
             self.symbols.value(self._root(self.symbols.intern(value))) if isinstance(value, Null) else value
         )

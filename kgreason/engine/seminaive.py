@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from kgreason.analysis.checked import CheckedAtom, CheckedProgram
+from kgreason.analysis.checked import CheckedAtom, CheckedProgram, Unification
 from kgreason.engine.constraints import deny, hidden, promptly, unify
 from kgreason.engine.expressions import code
 from kgreason.engine.fixpoint import Fixpoint, StratumStats, Watch
@@ -197,6 +197,10 @@ class Chase:
                 self.nulls.merges.again(self.relations, self.nulls.links)
         return done
 
+    def _unify(self, unification: Unification) -> bool:
+        double = (unification.predicate, 0) in self.plan.doubles
+        return unify(unification, self.relations, self.plan.kinds, self.nulls, double=double)
+
     def _attempt(self, progress: Progress) -> tuple[StratumStats, ...] | None:
         """One run; `None` as soon as different values turn out to be one."""
         plan, symbols = self.plan, self.facts.symbols
@@ -214,7 +218,7 @@ class Chase:
                 raise
             here = [u for u in unifications if u.predicate in stratum.predicates]
             unifications = [u for u in unifications if u not in here]
-            if sum(unify(u, self.relations, plan.kinds, self.nulls) for u in here):
+            if sum(self._unify(u) for u in here):
                 return None
         deny(denials, self.relations, plan.kinds, symbols)  # now that nothing can be unified away any more
         return tuple(done)

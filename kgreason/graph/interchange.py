@@ -15,7 +15,7 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.values import CastError, Objects, arrow_column, as_set, text
+from kgreason.graph.io.values import CastError, arrow_column, text
 from kgreason.graph.model import KnowledgeGraph, Relation, Weights
 from kgreason.lang.values import Null, Value, ordered
 
@@ -322,12 +322,23 @@ def _mixed(values: Sequence[Value]) -> Column:
     import pyarrow as pa
 
     types = {type(v) for v in values}
-    if types & {tuple, frozenset} and len(types) > 1:
+    if types and types <= {tuple, frozenset}:
+        return _lists(values)
+    if types & {tuple, frozenset}:
         return pa.array([text(v) for v in values], pa.string())
-    column = arrow_column([str(v) if isinstance(v, Null) else v for v in values])
-    if not isinstance(column, Objects):
-        return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
-    lists = [ordered(as_set(v)) if isinstance(v, frozenset) else list(v) for v in column]
+    column = arrow_column([_labelled(v) for v in values])
+    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+
+
+def _labelled(value: Value) -> Value:
+    return str(value) if isinstance(value, Null) else value
+
+
+def _lists(values: Sequence[Any]) -> Column:
+    """Arrow column of lists and sets; of text if their elements are of several types."""
+    import pyarrow as pa
+
+    lists = [list(map(_labelled, ordered(v) if isinstance(v, frozenset) else v)) for v in values]
     inner = {type(e) for v in lists for e in v}
     if not inner:
         return pa.array(lists, pa.list_(pa.string()))

@@ -310,11 +310,14 @@ class Program:
         Name used in diagnostics; relative paths in annotations are relative to its folder.
     text
         The source.
+    whole
+        Whether all that the text says of predicates is in the clauses.
     """
 
     clauses: tuple[Clause, ...]
     file: str = field(default="<text>", compare=False)
     text: str = field(default="", compare=False, repr=False)
+    whole: bool = field(default=True, compare=False, repr=False)
 
     def __str__(self) -> str:
         return "".join(f"{clause}\n" for clause in self.clauses)

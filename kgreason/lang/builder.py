@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ from kgreason.lang.ast import (
 )
 from kgreason.lang.ast import Clause as ClauseNode
 from kgreason.lang.literals import Literals
-from kgreason.lang.names import AGGREGATES, suggest
+from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
 
 _PLAIN = {"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE"}
 _HEADS = "a head is one or more atoms, or one equality `X = Y`, or `#F`"
@@ -66,6 +67,11 @@ class _Truth:
 class Builder(Literals):
     """Builds the nodes of one clause after the other; `found` collects diagnostics."""
 
+    def begin(self, file: str, text: str, parameters: Mapping[str, Constant]) -> None:
+        """Start on a file."""
+        super().begin(file, text, parameters)
+        self.unread = False  # whether something may hold predicates that nobody looks at
+
     def next_clause(self, documentation: str = "") -> None:
         """Start on a clause."""
         super().next_clause(documentation)
@@ -73,6 +79,7 @@ class Builder(Literals):
 
     def _unsupported(self, feature: str, first: Any, last: Any) -> Unsupported:
         span = self._span(first, last)
+        self.unread = True
         return Unsupported(feature, self._source(span), span=span)
 
     # Clauses
@@ -235,7 +242,11 @@ class Builder(Literals):
             aggregate = self._aggregate(call)
             if aggregate is not None:
                 return aggregate
-        return Call(call.function, self._arguments(call), span=call.span)
+        arguments = self._arguments(call)
+        closest = suggest(call.function, AGGREGATES) if len(arguments) < len(call.arguments) else None
+        if closest is not None and len(arguments) < 2:  # go on with what is probably meant
+            return Aggregate(closest, arguments[0] if arguments else None, (), span=call.span)
+        return Call(call.function, arguments, span=call.span)
 
     def _arguments(self, call: Call) -> tuple[Expression, ...]:
         for argument in call.arguments:
@@ -261,13 +272,15 @@ class Builder(Literals):
             return Aggregate(call.function, plain[0] if plain else None, last.variables, span=call.span)
         if len(plain) == len(call.arguments) <= 1:
             return Aggregate(call.function, plain[0] if plain else None, None, span=call.span)
-        if len(plain) == len(call.arguments) == 3:
+        if len(plain) == len(call.arguments) == 3 or (len(plain) == 2 and call.function not in FUNCTIONS):
             return self._older_form(call)
         return None
 
     def _older_form(self, call: Call) -> Aggregate | None:
-        """``msum(X, [K], [C])``: group and contributors as lists."""
+        """``msum(X, [K], [C])``: group and contributors as lists; also ``mcount([K], [C])`` and ``msum(X, [C])``."""
         argument, *lists = call.arguments
+        if len(lists) == 1 and call.function in ("mcount", "count") and isinstance(argument, Collection):
+            argument, lists = None, [argument, *lists]
         names: list[tuple[Variable, ...]] = []
         for given in lists:
             if not isinstance(given, Collection) or given.kind != "list":
@@ -275,7 +288,8 @@ class Builder(Literals):
             names.append(tuple(e for e in given.elements if isinstance(e, Variable)))
             if len(names[-1]) < len(given.elements):
                 return None
-        return Aggregate(call.function, argument, names[1], groups=names[0], span=call.span)
+        groups = names[0] if len(names) == 2 else None
+        return Aggregate(call.function, argument, names[-1], groups=groups, span=call.span)
 
     def contributors(self, children: list[Token]) -> _Contributors:
         less, *names, greater = children

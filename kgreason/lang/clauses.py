@@ -34,7 +34,7 @@ _CHARACTERS = {
     "?": 'to ask for a predicate, write @output("predicate")',
     ":": "the arrow of a rule is `:-`",
     "#": "a Skolem term is written `#f(X)`, a boolean `#T` or `#F`",
-    "@": "an annotation is written `@name(...)`",
+    "@": "an annotation is written `@name(...)`; times of facts are not supported",
     "$": "a parameter is written `${name}`",
     "~": "negation is written `not`",
     "\\": "negation is written `not`",

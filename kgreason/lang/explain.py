@@ -144,6 +144,18 @@ def graph_call(tokens: list[Token], position: int) -> Token | None:
     return None
 
 
+def temporal(tokens: list[Token], position: int) -> tuple[Token, Token] | None:
+    """First and last token of a temporal operator, ``[0,5] p(X)`` or ``p(X) S[0,1] q(X)``, before or at a token."""
+    token, before = tokens[position], tokens[max(position - 1, 0)]
+    if token in ("S", "U") and before.type == "RPAR" and tokens[position + 1].type in ("LBRACKET", "NAME"):
+        return token, token
+    interval = tokens[max(position - 6, 0) : position]
+    types = [t.type for t in interval]
+    if token.type != "NAME" or types[1:] != ["LBRACKET", "INTEGER", "COMMA", "INTEGER", "RBRACKET"]:
+        return None
+    return (interval[1], before) if types[0] in ("COMMA", "ARROW", "NOT") else None
+
+
 def _head_hint(tokens: list[Token], position: int) -> str | None:
     """Explain a head that begins with a variable."""
     token, first = tokens[position], tokens[0]

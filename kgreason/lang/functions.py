@@ -26,6 +26,7 @@ _TYPES: Mapping[object, str] = {
     object: "any",
     Any: "any",
 }
+_RESULTS: Mapping[object, str] = {**_TYPES, list: "list", set: "set"}
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def function(given: Any = None, *, name: str | None = None) -> Any:
     """Make a Python function callable from rules.
 
     Its parameters and its result need annotations of int, float, str, bool, `datetime`, tuple (a list),
-    frozenset (a set) or object (anything). It must depend on nothing but its arguments: it is called once
+    frozenset (a set) or object (anything); a result may be a Python list or set, too. It must depend on nothing but its arguments: it is called once
     for each different combination of them.
 
     Parameters
@@ -203,9 +204,10 @@ def _register(given: F, name: str) -> F:
 
 def _type(function: str, parameter: str, hint: object) -> str:
     base = getattr(hint, "__origin__", hint)
-    if base not in _TYPES:
+    types = _RESULTS if parameter == "return" else _TYPES  # arguments cannot be changed
+    if base not in types:
         what = "the result" if parameter == "return" else f"the parameter {parameter!r}"
         raise TypeError(
             f"{function}: {what} needs a type: int, float, str, bool, datetime, tuple, frozenset or object"
         )
-    return _TYPES[base]
+    return types[base]

@@ -16,9 +16,12 @@ from lark import Token, Transformer
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Clause, Constant, Expression, Unary
 from kgreason.lang.names import suggest
+from kgreason.lang.values import Null
 
 GREATEST = 2**63 - 1
 LONGEST = 1_000_000  # characters that parameters may add to a string: they can double themselves
+UNKNOWN = Constant(Null(0))
+"""Value of a parameter that has none; of a null, no message tells the type."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'", "$": "$", "/": "/"}
 _SPECIAL = re.compile(r'\\([\s\S])|""|\$\{([^}\n]*)\}')
 _DATE = re.compile(r"(\d+)-(\d+)-(\d+)(?:[ T](\d+):(\d+)(?::(\d+)(?:\.(\d+))?)?)?(.*)")
@@ -182,7 +185,7 @@ class Literals(Transformer[Token, list[Clause]]):
             note='`${name}` stands for the value that @param("name", value) gives',
             hint=f"did you mean ${{{closest}}}?" if closest else f'add @param("{name}", ...)',
         )
-        return Constant("")
+        return UNKNOWN
 
     def string(self, children: list[Token]) -> Constant:
         token = children[0]
@@ -210,6 +213,8 @@ class Literals(Transformer[Token, list[Clause]]):
         return _ESCAPES.get(escaped, escaped)
 
     def _within_string(self, constant: Constant, span: Span) -> str:
+        if constant == UNKNOWN:
+            return ""
         text = constant.value if isinstance(constant.value, str) else str(constant)
         if self._room < 0:
             return ""

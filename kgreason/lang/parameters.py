@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
@@ -28,7 +28,9 @@ class _Definition:
     span: Span
 
 
-def define(cut: Iterable[Clause], builder: Builder, given: Mapping[str, Constant]) -> dict[str, Constant]:
+def define(
+    cut: Iterable[Clause], builder: Builder, given: Mapping[str, Constant], outer: Container[str] = ()
+) -> dict[str, Constant]:
     """Evaluate the parameters that clauses define.
 
     Faults of the values are left to the parser, which sees them later; only cycles are reported.
@@ -41,14 +43,20 @@ def define(cut: Iterable[Clause], builder: Builder, given: Mapping[str, Constant
         Makes the constants; gets the diagnostics.
     given
         Parameters that other files define; those of the clauses win.
+    outer
+        Names of those which win over the clauses.
     """
+    from kgreason.lang.literals import UNKNOWN
+
     values = dict(given)
-    definitions = {name: d for clause in cut for name, d in _definitions(clause, builder)}
+    definitions = {
+        name: d for clause in cut for name, d in _definitions(clause, builder) if name not in outer
+    }
     order, circles = _order({name: d.needs for name, d in definitions.items()})
     found = list(builder.found)
     builder.parameters = values
     for name in order:
-        values[name] = Constant("") if name in circles else _evaluate(definitions[name].value, builder)
+        values[name] = UNKNOWN if name in circles else _evaluate(definitions[name].value, builder)
     builder.only([*found, *(_circular(circle, definitions) for circle in dict.fromkeys(circles.values()))])
     builder.next_clause()
     return values
@@ -78,16 +86,18 @@ def _definitions(clause: Clause, builder: Builder) -> Iterator[tuple[str, _Defin
 
 
 def _evaluate(value: Sequence[Token], builder: Builder) -> Constant:
+    from kgreason.lang.literals import UNKNOWN
+
     signs, literal = value[:-1], value[-1:]
     if not literal or [t.type for t in signs] not in ([], ["MINUS"]):
-        return Constant("")
+        return UNKNOWN
     token = literal[0]
     if token.type in _WORDS:
         return Constant(str(token))
     made = getattr(builder, token.type.lower(), None)
-    constant = made([token]) if token.type in _LITERALS and made else Constant("")
+    constant = made([token]) if token.type in _LITERALS and made else UNKNOWN
     signed = builder.unary([signs[0], constant]) if signs else constant
-    return signed if isinstance(signed, Constant) else Constant("")
+    return signed if isinstance(signed, Constant) else UNKNOWN
 
 
 _LITERALS = frozenset({"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER"})

@@ -9,7 +9,7 @@ control(X, X) :- company(X).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from functools import cache
 from threading import Lock
@@ -61,7 +61,10 @@ def parse(text: str, file: str = "<text>") -> Program:
 
 
 def read(
-    text: str, file: str = "<text>", given: Mapping[str, Constant] | None = None
+    text: str,
+    file: str = "<text>",
+    given: Mapping[str, Constant] | None = None,
+    outer: Container[str] = (),
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
     """Parse what can be parsed: the program of the good clauses, and the errors of the others.
 
@@ -69,40 +72,50 @@ def read(
     ----------
     given
         Parameters that other files define; those of the text win.
+    outer
+        Names of those which win over the text.
     """
     with _ONE_AT_A_TIME:
-        return _read(text, file, given or {})
+        return _read(text, file, given or {}, outer)
 
 
-def _read(text: str, file: str, given: Mapping[str, Constant]) -> tuple[Program, tuple[Diagnostic, ...]]:
+def _read(
+    text: str, file: str, given: Mapping[str, Constant], outer: Container[str]
+) -> tuple[Program, tuple[Diagnostic, ...]]:
     from kgreason.lang.clauses import clauses, unreadable
     from kgreason.lang.parameters import define
 
     problem = unreadable(text, file)
     if problem is not None:
-        return Program((), file, text), (problem,)
+        return Program((), file, text, whole=False), (problem,)
     lark, builder = _parser()
     cut = list(clauses(text, file))
     builder.begin(file, text, {})
     # parameters may be used above their definition
-    builder.parameters = define((c for c in cut if not isinstance(c, list)), builder, given)
+    builder.parameters = define((c for c in cut if not isinstance(c, list)), builder, given, outer)
     parsed: list[Clause] = []
     label: Annotation | None = None
+    whole = True
     for clause in cut:
         if isinstance(clause, list):
             built: list[Clause] = [*clause]
         elif len(builder.found) >= FINDINGS:
             builder.found.append(_too_many(clause, file))
+            whole = False
             break
         else:
+            before = len(builder.found)
             built = _parse_clause(clause, lark, builder)
+            wrong = len(builder.found) > before
+            whole = whole and bool(built) and not (wrong and all(isinstance(c, Annotation) for c in built))
         if label is not None or any(isinstance(c, Annotation) for c in built[:1]):
             built, label = _labelled(built, label, builder)
         parsed += built
     if label is not None:
         builder.found.append(_without_rule(label))
     found = sorted(builder.found, key=lambda d: _position(d.span))
-    return Program(tuple(parsed), file, text), tuple(found)
+    whole = whole and not builder.unread and not any(isinstance(c, UnsupportedClause) for c in parsed)
+    return Program(tuple(parsed), file, text, whole), tuple(found)
 
 
 @cache
@@ -155,20 +168,21 @@ def _without_rule(label: Annotation) -> Diagnostic:
     )
 
 
-def _graph_call(name: Token, tokens: list[Token], builder: Builder) -> UnsupportedClause:
+def _refused(
+    feature: str, first: Token, last: Token, tokens: list[Token], builder: Builder
+) -> list[Clause]:
     from kgreason.lang.clauses import span
 
     start, end = tokens[0].start_pos, tokens[-1].end_pos
-    where = span(name, name, builder.file)
-    return UnsupportedClause(f"graph call {name}", builder.text[start:end], span=where)
+    return [UnsupportedClause(feature, builder.text[start:end], span=span(first, last, builder.file))]
 
 
 def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
     from lark import UnexpectedToken
 
-    from kgreason.lang.clauses import DEPTH, span, too_deep
+    from kgreason.lang.clauses import DEPTH, too_deep
     from kgreason.lang.depth import deeper
-    from kgreason.lang.explain import graph_call, sql, unexpected
+    from kgreason.lang.explain import graph_call, sql, temporal, unexpected
 
     if clause.problem is not None:
         builder.found.append(clause.problem)
@@ -179,16 +193,16 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
     if fact is not None:
         return [fact]
     if sql([(t.type, t) for t in tokens]):
-        where = span(tokens[0], tokens[-1], builder.file)
-        start, end = tokens[0].start_pos, tokens[-1].end_pos
-        return [UnsupportedClause("SQL in a rule body", builder.text[start:end], span=where)]
+        return _refused("SQL in a rule body", tokens[0], tokens[-1], tokens, builder)
     state = lark.parse_interactive()
     for i, token in enumerate(tokens):
         try:
             state.feed_token(token)
         except UnexpectedToken:
             if name := graph_call(tokens, i):
-                return [_graph_call(name, tokens, builder)]
+                return _refused(f"graph call {name}", name, name, tokens, builder)
+            if place := temporal(tokens, i):
+                return _refused("temporal operator", *place, tokens, builder)
             accepted = frozenset(state.accepts())  # type: ignore[no-untyped-call]
             builder.found.append(unexpected(tokens, i, accepted, builder.file, builder.text))
             return []

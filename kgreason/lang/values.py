@@ -74,6 +74,37 @@ def source(value: Value) -> str:
     return str(value) if isinstance(value, Null) else repr(value)
 
 
+def brief(value: Value, width: int = 200) -> str:
+    """Write a value as a program does, and the beginning only of a long one.
+
+    Examples
+    --------
+    >>> brief("abcdef", 4), brief(12)
+    ('"abc...', '12')
+    """
+    text = source(value)
+    return text if len(text) <= width else f"{text[:width]}..."
+
+
+def elements(value: Value, most: int) -> int:
+    """Elements of a list or set and of those within it, characters of strings by the ten; counted up to `most`.
+
+    Examples
+    --------
+    >>> elements((1, (2, 3)), 9), elements("a" * 25, 9), elements((1, (2, 3)), 1)
+    (4, 2, 2)
+    """
+    count, waiting = 0, [value]
+    while waiting and count <= most:
+        one = waiting.pop()
+        if isinstance(one, tuple | frozenset):
+            count += len(one)
+            waiting.extend(one)
+        elif isinstance(one, str):
+            count += len(one) // 10
+    return count
+
+
 def date_text(value: datetime) -> str:
     """Write a date; the time of day only where it is not midnight."""
     if value.time() == time():

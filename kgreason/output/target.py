@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgreason.analysis.checked import Bind
 from kgreason.errors import DataError
-from kgreason.graph.io.options import normal
+from kgreason.graph.io.options import check_value, delimiter_of, normal
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.lang.names import suggest
 
@@ -88,7 +88,7 @@ class Target:
                 path = path / bind.table
             else:
                 options["table"] = bind.table
-        return _target(SourceSpec(path, source, options))
+        return _target(SourceSpec(path, source, options, span=bind.span))
 
     @classmethod
     def within(cls, folder: Path, predicate: str, format: str = "csv") -> Target:
@@ -107,7 +107,7 @@ class Target:
 def _target(spec: SourceSpec) -> Target:
     format = spec.kind()
     if format not in FORMATS:
-        raise no_format(spec.file, format)
+        raise no_format(spec.place, format)
     options = {name: value for name, value in normal(spec.options).items() if name != "format"}
     known = {name.lower(): name for name in _OPTIONS.get(format, ())}
     for name in options:
@@ -115,7 +115,10 @@ def _target(spec: SourceSpec) -> Target:
             near = suggest(name, known)
             means = f"did you mean {known[near]}? " if near else ""
             there = f"there are {', '.join(known.values())}" if known else "it has none"
-            raise DataError(spec.file, f"unknown option {name!r} of a {format} output", hint=means + there)
+            raise DataError(spec.place, f"unknown option {name!r} of a {format} output", hint=means + there)
+        check_value(spec.place, name, options[name])
+    if "delimiter" in options:
+        delimiter_of(spec.place, options["delimiter"])
     return Target(spec.path, format, options, options.get("table"))
 
 

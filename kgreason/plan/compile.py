@@ -49,7 +49,7 @@ def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, i
         Number of facts of the predicates that no rule derives.
     """
     strata = tuple(_stratum(s, program.keyed, kinds, sizes) for s in program.strata)
-    return Plan(strata, kinds.tables())
+    return Plan(strata, kinds.tables(), kinds.double_positions)
 
 
 def _stratum(stratum: Stratum, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]) -> StratumPlan:

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, CheckedProgram, CheckedRule
+from kgreason.analysis.expressions import walk
 from kgreason.engine.table import Facts, Kind
-from kgreason.lang.ast import Binary, Call, Constant, Expression, Term, Unary, Variable
+from kgreason.lang.ast import Binary, Call, Constant, Expression, Skolem, Term, Unary, Variable
 from kgreason.lang.functions import signature
 from kgreason.plan.ir import plain
+from kgreason.plan.origins import MADE, Position, null_origins
 from kgreason.plan.types import ARITHMETIC
-
-Position = tuple[str, int]
 
 
 class VariableKinds(dict[str, Kind]):
@@ -24,8 +24,14 @@ class VariableKinds(dict[str, Kind]):
         self.doubles = doubles
 
 
-def double_positions(program: CheckedProgram, facts: Facts) -> set[Position]:
-    """Positions where a double can come to stand."""
+def double_positions(program: CheckedProgram, facts: Facts, known: Collection[Position]) -> set[Position]:
+    """Positions where a double can come to stand, and functions ``(function, MADE)`` of whose nulls one can come.
+
+    Parameters
+    ----------
+    known
+        Positions that some fact can reach: what a rule without facts could say of others does not count.
+    """
     found = {
         (predicate, i)
         for predicate, table in facts.tables.items()
@@ -33,18 +39,33 @@ def double_positions(program: CheckedProgram, facts: Facts) -> set[Position]:
         if kind is Kind.DOUBLE or (kind is Kind.ANY and _holds_double(data, facts))
     }
     found.update(_positions(program.facts, frozenset()))
+    origins = null_origins(program, facts) if program.unifications else {}
     size = -1
     while size != len(found):
         size = len(found)
         for rule in program.rules:
             names = double_variables(rule, found)
-            found.update(_positions((rule.head, *rule.positives, *rule.negatives), names))
+            spread = _positions((rule.head, *rule.positives, *rule.negatives), names)
+            found.update(position for position in spread if position in known)
+        for unification in program.unifications:
+            sides = [(unification.predicate, i) for i in range(2)]
+            equated = {*sides, *(origin for side in sides for origin in origins.get(side, ()))}
+            if not equated.isdisjoint(found):
+                found |= equated
+        found.update(position for position, nulls in origins.items() if not found.isdisjoint(nulls))
     return found
 
 
 def double_variables(rule: CheckedRule, positions: Collection[Position]) -> frozenset[str]:
-    """Variables of a rule that can hold doubles."""
-    names = {
+    """Variables of a rule that can hold doubles, and functions of its Skolem terms that can become doubles."""
+    functions = {
+        f"#{node.function}"
+        for step in (*rule.before, *rule.after)
+        for node in walk(step.expression)
+        if isinstance(node, Skolem)
+    }
+    names = {f for f in functions if (f, MADE) in positions}
+    names |= {
         term.name
         for atom in (*rule.positives, *rule.negatives)
         for i, term in enumerate(atom.terms)
@@ -69,6 +90,8 @@ def gives_double(node: Expression, names: Collection[str]) -> bool:
     match node:
         case Constant() | Variable():
             return _term(node, names)
+        case Skolem():
+            return f"#{node.function}" in names
         case Unary("-"):
             return gives_double(node.operand, names)
         case Binary(operator) if operator in ARITHMETIC:

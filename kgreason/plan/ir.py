@@ -140,7 +140,8 @@ class StratumPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The strata in evaluation order, and the kind of each argument of each predicate."""
+    """The strata in evaluation order, the kind of each argument of each predicate, and the positions of doubles."""
 
     strata: tuple[StratumPlan, ...]
     kinds: Mapping[str, tuple[Kind, ...]]
+    doubles: frozenset[tuple[str, int]]

@@ -66,7 +66,7 @@ def infer(program: CheckedProgram, facts: Facts) -> Kinds:
     if found:
         raise ProgramError(tuple(found), program.sources or program.text)
     if Kind.ANY in kinds.positions.values():
-        doubles = double_positions(program, facts)
+        doubles = double_positions(program, facts, kinds.positions)
         kinds.double_positions = frozenset(doubles)
         kinds.doubles = {id(rule): double_variables(rule, doubles) for rule in program.rules}
     return kinds

@@ -139,6 +139,7 @@ def _stepped(matcher: Matcher, step: Step, batch: Batch) -> Batch:
         return batch.taken(matcher.computed(step.expression, batch.columns, batch.size) != 0)
     kind = matcher.kinds[step.variable]
     values = matcher.computed(step.expression, batch.columns, batch.size, kind)
+    values = matcher.assigned(step.variable, values)
     known = batch.columns.get(step.variable)
     if known is not None:
         return batch.taken(_same(matcher, known, values, kind))

@@ -57,6 +57,7 @@ def _graph(proofs: Sequence[Proof]) -> str:
         for contribution in step.contributions:
             who = bound(contribution.contributor)
             label = f"{who}: {source(contribution.value)}" if who else source(contribution.value)
+            label = "\n".join([label, *(f"not {a}" for a in contribution.absent), *contribution.conditions])
             lines += [
                 f"  f{numbers[id(p)]} -> r{i} [label={_quoted(label)}];" for p in contribution.premises[-1:]
             ]

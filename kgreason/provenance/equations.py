@@ -16,7 +16,7 @@ import numpy as np
 
 from kgreason.analysis.expressions import walk
 from kgreason.engine.merges import Link, Made
-from kgreason.engine.symbols import key
+from kgreason.engine.symbols import key, whole
 from kgreason.engine.table import Codes, Kind, Table, decode
 from kgreason.lang.ast import Collection, Constant, Expression, Skolem, Variable
 from kgreason.lang.values import Null, Value
@@ -42,8 +42,8 @@ class Equations:
         self._made: dict[int, dict[object, Null]] = {}
         self._nested = 0
         for number, link in enumerate(runs.merges.links):
-            self._links.setdefault(link.left, []).append(number)
-            self._links.setdefault(link.right, []).append(number)
+            for code in self._ends(link):
+                self._links.setdefault(code, []).append(number)
 
     # --- what was made, and what it has become ----------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class Equations:
         values = tuple(values)
         if table is None or not table.length or not self.changed(run):
             return values, ()
-        same = np.flatnonzero((self.runs.rooted(table, kinds, run) == row).all(axis=1))
+        same = np.flatnonzero((self.runs.rooted(predicate, table, kinds, run) == row).all(axis=1))
         if not len(same):
             return values, ()
         own = Table(table.kinds, tuple(c[same[:1]] for c in table.columns), 1)
@@ -139,7 +139,7 @@ class Equations:
 
     def chain(self, a: Value, b: Value, before: int) -> tuple[Proof, ...]:
         """A shortest chain of unifications between two values, of those before a number; empty without one."""
-        start, end = self.symbols.intern(a), self.symbols.intern(b)
+        start, end = (self.symbols.intern(whole(v)) for v in (a, b))
         came: dict[int, tuple[int, int]] = {start: (-1, -1)}
         waiting = deque([start])
         while waiting and end not in came:
@@ -148,7 +148,8 @@ class Equations:
                 if number >= before:
                     break
                 link = self.runs.merges.links[number]
-                other = link.right if link.left == code else link.left
+                left, right = self._ends(link)
+                other = right if left == code else left
                 if other not in came:
                     came[other] = (code, number)
                     waiting.append(other)
@@ -159,6 +160,10 @@ class Equations:
             end, number = came[end]
             path.append(self._proof(number))
         return tuple(reversed(path))
+
+    def _ends(self, link: Link) -> list[int]:
+        """Codes of both values; 1 and 1.0 are one value, and have one."""
+        return self.symbols.unified(np.array([link.left, link.right], dtype=np.int64)).tolist()
 
     def _proof(self, number: int) -> Proof:
         if number not in self._proofs:
@@ -176,7 +181,9 @@ class Equations:
         assert link.predicate is not None
         assert link.row is not None
         search = self.search(link.run)
-        place = int(search.found.known[link.predicate].places(link.row[None, :])[0])
+        known = search.found.known[link.predicate]
+        row = self.runs.types.doubled(link.predicate, known.kinds, link.row[None, :], self.symbols)
+        place = int(known.places(row)[0])
         return search.prove([(link.predicate, place)])[0]
 
     def _by_arguments(self, link: Link, values: tuple[Value, Value], number: int) -> Proof:

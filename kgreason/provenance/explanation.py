@@ -13,7 +13,7 @@ from kgreason.engine.table import Facts
 from kgreason.lang.ast import Atom, Variable
 from kgreason.lang.values import Value, identity, source
 from kgreason.provenance.equations import Equations
-from kgreason.provenance.goal import cells, check_goal, constants, names_meant, read_goal
+from kgreason.provenance.goal import cells, check_goal, constants, names_meant, read_goal, types_meant
 from kgreason.provenance.proof import FORMAT, Proof, WhyNot
 from kgreason.provenance.search import Lookup, Search
 from kgreason.provenance.trace import Runs, Trace
@@ -131,6 +131,7 @@ def explain_fact(
     lookup = _sources(program, sources)
     search = Search(found, lookup, Equations(runs, lookup))
     if not len(ids):
+        notes += types_meant(atom, values, found)
         return Explanation(text, (), 0, why_not(atom, text, values, wanted, search), tuple(notes))
     proofs = search.prove([(atom.predicate, int(n)) for n in ids[:most]])
     return Explanation(text, tuple(proofs), len(ids) - len(proofs), None, tuple(notes))

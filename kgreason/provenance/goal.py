@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.expressions import walk
 from kgreason.engine.patterns import nulls_in
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
@@ -14,6 +17,7 @@ from kgreason.lang.ast import Atom, Binary, Collection, Constant, Expression, Fa
 from kgreason.lang.names import suggest
 from kgreason.lang.parser import parse
 from kgreason.lang.values import Null, Value, source
+from kgreason.plan.types import join, join_all, kind_of
 from kgreason.provenance.match import encode
 from kgreason.provenance.trace import Trace
 
@@ -44,7 +48,10 @@ def read_goal(text: str) -> Atom:
     """
     text = text.strip()
     plain, nulls = _without_nulls(text)
-    program = parse(plain if plain.endswith(".") else plain + ".", "<goal>")
+    try:
+        program = parse(plain if plain.endswith(".") else plain + ".", "<goal>")
+    except ProgramError as error:
+        raise _hinted(error, text) from None
     clause = program.clauses[0] if len(program.clauses) == 1 else None
     if not isinstance(clause, Fact):
         span = Span("<goal>", 1, 1, 1, 1 + len(text.split("\n")[0]))
@@ -52,6 +59,12 @@ def read_goal(text: str) -> Atom:
         raise ProgramError((Diagnostic("E521", "this is not one atom", span, note, FORM),), text)
     arguments = tuple(_with_nulls(argument, nulls) for argument in clause.atom.arguments)
     return replace(clause.atom, arguments=arguments)
+
+
+def _hinted(error: ProgramError, text: str) -> ProgramError:
+    """What stands in a goal without quotes may be a name that needs them."""
+    hint = 'a name with signs or blanks in it needs quotes, as in control("a","b & c")'
+    return ProgramError(tuple(replace(d, hint=d.hint or hint) for d in error.diagnostics), text)
 
 
 def _without_nulls(text: str) -> tuple[str, dict[str, Null]]:
@@ -76,10 +89,34 @@ def _with_nulls(node: Expression, nulls: Mapping[str, Null]) -> Expression:
     return node
 
 
+def types_meant(goal: Atom, values: Sequence[Value | None], found: Trace) -> list[str]:
+    """Notes on constants of a type that their column does not have, where it can hold any."""
+    result = []
+    for i, value in enumerate(values):
+        kind = None if value is None else _kind(goal.predicate, i, found)
+        if (
+            value is None
+            or kind is None
+            or kind_of(value) is Kind.ANY
+            or join(kind_of(value), kind) is not None
+        ):
+            continue
+        where = f"argument {i + 1} of {goal.predicate} is {NAMES[kind]} wherever it is no null"
+        hint = _written(value, kind)
+        result.append(f"{where}, and {source(value)} is not{f'; {hint}' if hint else ''}")
+    return result
+
+
 def names_meant(goal: Atom, found: Trace) -> list[str]:
-    """Notes on variables that are written like a name in the data."""
-    names = {a.name for a in goal.arguments if isinstance(a, Variable)}
-    meant = [n for n in sorted(names) if n in _Strings(found)]
+    """Notes on variables that are written like a value of their column."""
+    known = found.known.get(goal.predicate)
+    meant: dict[str, None] = {}
+    for i, argument in enumerate(goal.arguments):
+        if known is None or not isinstance(argument, Variable) or argument.name not in _Strings(found):
+            continue
+        cell = encode(argument.name, known.kinds[i], found.symbols)
+        if cell is not None and len(known.find((i,), (cell,))):
+            meant[argument.name] = None
     return [f'{name} is a variable here, which fits any value; write "{name}" for the name' for name in meant]
 
 
@@ -130,9 +167,12 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
             continue
         kind = kinds[i] if kinds and len(found.known[goal.predicate]) else None
         if isinstance(value, str) and value not in _Strings(found):
+            own = _kind(goal.predicate, i, found)
+            if own not in (None, Kind.STRING):
+                raise _misfit(goal.predicate, i, own, value, argument.span, text)
             raise _unknown(value, argument, found, text)
         for null in nulls_in(value):
-            if not found.symbols.known(null):
+            if not _holds(found, null):
                 raise _bad(
                     "E525",
                     f"{null} occurs nowhere in the data and in what is derived",
@@ -144,11 +184,15 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
             None if kind is None else encode(value, kind, found.symbols, (goal.predicate, i) in found.doubles)
         )
         if cell is None and kind is not None and kind is not Kind.ANY and not _number(value, kind):
-            message = f"argument {i + 1} of {goal.predicate} is {NAMES[kind]}, and {source(value)} is not"
-            note = "an argument of a predicate has one type"
-            raise _bad("E524", message, argument.span, text, note, _quoted(value, kind))
+            raise _misfit(goal.predicate, i, kind, value, argument.span, text)
         result.append(IMPOSSIBLE if cell is None else cell)
     return result
+
+
+def _holds(found: Trace, null: Null) -> bool:
+    """Whether a null occurs, if only within lists and sets."""
+    symbols = found.symbols
+    return symbols.known(null) or any(null in nulls_in(v) for v in symbols.values(range(len(symbols))))
 
 
 def constants(goal: Atom, text: str) -> list[Value | None]:
@@ -166,8 +210,30 @@ def _number(value: Value, kind: Kind) -> bool:
     return kind is Kind.INT and isinstance(value, float)
 
 
-def _quoted(value: Value, kind: Kind) -> str | None:
-    return f'write "{value}"' if kind is Kind.STRING and not isinstance(value, str) else None
+def _misfit(predicate: str, place: int, kind: Kind, value: Value, span: Span, text: str) -> ProgramError:
+    message = f"argument {place + 1} of {predicate} is {NAMES[kind]}, and {source(value)} is not"
+    return _bad("E524", message, span, text, "an argument of a predicate has one type", _written(value, kind))
+
+
+def _written(value: Value, kind: Kind) -> str | None:
+    """The value as the column has it, if there is such a one."""
+    if kind is Kind.STRING:
+        return f'write "{value}"'
+    number = r"-?[0-9]+" if kind is Kind.INT else r"-?[0-9]+(\.[0-9]+)?"
+    numbers = kind in (Kind.INT, Kind.DOUBLE) and isinstance(value, str) and re.fullmatch(number, value)
+    return f"write {value}" if numbers else None
+
+
+def _kind(predicate: str, place: int, found: Trace) -> Kind | None:
+    """Kind of all values in a column but its nulls; `None` if there is no such kind."""
+    known = found.known.get(predicate)
+    if known is None or not len(known):
+        return None
+    if known.kinds[place] is not Kind.ANY:
+        return known.kinds[place]
+    values = found.symbols.values(np.unique(known.rows[:, place]).tolist())
+    kinds = {kind_of(value) for value in values} - {Kind.ANY}
+    return join_all(list(kinds))
 
 
 def _value(node: Expression, text: str) -> Value:
@@ -181,8 +247,13 @@ def _value(node: Expression, text: str) -> Value:
         values = [_value(e, text) for e in node.elements]
         return tuple(values) if node.kind == "list" else frozenset(values)
     what = "an expression" if isinstance(node, Binary) else "no value"
-    note = "a fact holds values"
-    raise _bad("E521", f"{node} is {what}", node.span, text, note, "write the value, or a variable")
+    hint = "write the value, or a variable"
+    span = node.span
+    named = any(isinstance(part, Variable) for part in walk(node))
+    if named and span.file == "<goal>" and span.line == span.end_line:
+        name = text.split("\n")[span.line - 1][span.column - 1 : span.end_column - 1]
+        hint = f'write "{name}" for a name'
+    raise _bad("E521", f"{node} is {what}", span, text, "a fact holds values", hint)
 
 
 class _Strings:

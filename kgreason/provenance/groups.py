@@ -10,10 +10,11 @@ import numpy as np
 from kgreason.analysis.checked import Aggregation, CheckedRule
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.lang.values import Value
+from kgreason.plan.doubles import gives_double
 from kgreason.plan.ir import plain
 from kgreason.provenance.batch import Batch, matched
 from kgreason.provenance.known import Ids
-from kgreason.provenance.match import Binding, Match, Matcher, encode
+from kgreason.provenance.match import Binding, Match, Matcher
 from kgreason.provenance.proof import Bound
 from kgreason.provenance.totals import EXTREMES, total
 from kgreason.provenance.words import shown
@@ -63,7 +64,7 @@ def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int
 def group_of(matcher: Matcher, aggregation: Aggregation, whole: Group, parts: Sequence[Part]) -> Group:
     """Some contributions of a group, with their own total."""
     value = total(plain(aggregation), [part.value for part in parts])
-    cell = encode(value, matcher.kinds[aggregation.variable], matcher.symbols)
+    cell = matcher.code(aggregation.variable, value)
     assert cell is not None
     binding = {name: whole.binding[name] for name in aggregation.group} | {aggregation.variable: cell}
     height = max(part.match.height for part in parts)
@@ -81,6 +82,8 @@ class _Sorter:
         if self.name != "count" and aggregation.argument is not None:
             self.kind = matcher.kind(aggregation.argument)
             self.codes = matcher.computed(aggregation.argument, batch.columns, batch.size)
+            if self.kind is Kind.ANY and gives_double(aggregation.argument, matcher.doubles):
+                self.codes = matcher.symbols.doubled(self.codes)
         self.order = self._ordered()
         if self.name == "min":
             self.order = -self.order
@@ -115,7 +118,7 @@ class _Sorter:
         matcher, aggregation = self.matcher, self.aggregation
         values = decode(self.kind, self.codes[rows], matcher.symbols)
         value = total(self.name, values)
-        cell = encode(value, matcher.kinds[aggregation.variable], matcher.symbols)
+        cell = matcher.code(aggregation.variable, value)
         assert cell is not None
         recursion = aggregation.monotonic and matcher.rule.recursive
         if self.name in EXTREMES and recursion:
@@ -132,7 +135,8 @@ class _Sorter:
         return Group({**binding, aggregation.variable: cell}, value, parts, len(rows), height)
 
     def _weights(self, rows: Ids) -> Codes | np.ndarray[tuple[int], np.dtype[np.float64]]:
-        numbers = self.kind in (Kind.INT, Kind.DOUBLE)
+        mixed = self.kind is Kind.ANY and self.name not in ("list", "set", "union")
+        numbers = mixed or self.kind in (Kind.INT, Kind.DOUBLE)
         sign = -1 if self.name == "min" else 1
         return sign * self.order[rows] if numbers else np.zeros(len(rows), dtype=np.int64)
 

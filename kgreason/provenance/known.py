@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.analysis.checked import CheckedAtom, CheckedRule, Stratum
+from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, Table
+from kgreason.lang.ast import NOWHERE, Constant, Variable
 
 Heights = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int64]
 
+MARK = "#marks"
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -133,6 +138,49 @@ def _mixed(rows: Codes, columns: tuple[int, ...]) -> npt.NDArray[np.uint64]:
     for column in columns[1:]:
         keys = (keys ^ (keys >> np.uint64(29))) * MIX + np.ascontiguousarray(rows[:, column]).view(np.uint64)
     return keys
+
+
+@dataclass(frozen=True)
+class Types:
+    """Types of the whole program and all its facts; the part of it that a goal needs would have others.
+
+    Attributes
+    ----------
+    kinds
+        Of the predicates that facts can reach.
+    doubles
+        Positions of kind ANY of which no number is an integer: known facts have the code of the double there.
+    """
+
+    kinds: Mapping[str, tuple[Kind, ...]]
+    doubles: frozenset[tuple[str, int]]
+
+    def doubled(self, predicate: str, kinds: Sequence[Kind], rows: Codes, symbols: Symbols) -> Codes:
+        """The same rows of a predicate with the codes of doubles where it has doubles."""
+        wanted = [i for i, kind in enumerate(kinds) if kind is Kind.ANY and (predicate, i) in self.doubles]
+        if not wanted or not len(rows):
+            return rows
+        rows = rows.copy()
+        for i in wanted:
+            rows[:, i] = symbols.doubled(rows[:, i])
+        return rows
+
+    def table(self, predicate: str) -> Table | None:
+        """A table without rows; `None` where no fact can be."""
+        kinds = self.kinds.get(predicate)
+        return None if kinds is None else tabled(kinds, np.empty((0, len(kinds)), dtype=np.int64))
+
+    def marks(self, arities: Mapping[str, int], like: Mapping[str, str]) -> Stratum:
+        """Rules that no goal needs, whose bodies say where doubles are; some predicates are `like` others."""
+        rules = []
+        for predicate, arity in arities.items():
+            same = like.get(predicate, predicate)
+            here = [(same, i) in self.doubles for i in range(arity)]
+            if any(here):
+                terms = tuple(Constant(0.0) if d else Variable(f"X{i}") for i, d in enumerate(here))
+                atom, head = (CheckedAtom(p, t, NOWHERE) for p, t in ((predicate, terms), (MARK, ())))
+                rules.append(CheckedRule(head, (atom,), (), (), None, (), str(atom), NOWHERE))
+        return Stratum(frozenset({MARK}), tuple(rules), recursive=False)
 
 
 def matrix(table: Table) -> Codes:

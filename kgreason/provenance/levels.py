@@ -24,7 +24,7 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, converted
 from kgreason.lang.ast import NOWHERE, Constant, Variable
 from kgreason.lang.values import Value
-from kgreason.provenance.known import Heights, Known, matrix, tabled
+from kgreason.provenance.known import Heights, Known, Types, matrix, tabled
 from kgreason.provenance.rules import Prepared
 from kgreason.provenance.watch import Watch
 
@@ -41,10 +41,10 @@ class Levels:
         facts: Facts,
         result: Facts,
         limits: Limits,
-        doubles: frozenset[tuple[str, int]],
+        types: Types,
     ) -> None:
         self.program, self.facts, self.result, self.limits = program, facts, result, limits
-        self.doubles = doubles
+        self.types = types
         self.symbols = result.symbols
         self.known: dict[str, Known] = {}
         derived = program.heads
@@ -113,13 +113,10 @@ class Levels:
                 for f in stated
             ]
             parts.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(kinds)))
-        for i, kind in enumerate(kinds):
-            if kind is Kind.ANY and (predicate, i) in self.doubles:
-                for part in parts:
-                    part[:, i] = self.symbols.doubled(part[:, i])
         if not parts:
             return np.empty((0, len(kinds)), dtype=np.int64)
         given = np.concatenate(parts)  # data and rule file may give the same fact
+        given = self.types.doubled(predicate, kinds, given, self.symbols)
         return np.unique(given, axis=0) if len(kinds) else given[:1]
 
     # --- rules outside recursion ----------------------------------------------------------------------------
@@ -128,22 +125,27 @@ class Levels:
         """Heads of rules, each with the greatest height of the premises of one derivation."""
         rules = [rule for rule in rules if self._fires(rule)]
         tops = self._run([self._tops(i, rule) for i, rule in enumerate(rules) if rule.body.aggregation])
-        extra: dict[str, Table] = {}
-        heads: list[CheckedRule] = []
-        for i, rule in enumerate(rules):
-            heads.append(self._heads(i, rule))
-            if rule.body.aggregation is not None:
-                extra[f"#top:{i}"] = _greatest(tops[f"#each:{i}"], len(rule.body.aggregation.group))
-        found = self._run(heads, extra, {f"#height:{i}": r.rule.head.predicate for i, r in enumerate(rules)})
+        found = self._run([self._heads(i, rule) for i, rule in enumerate(rules)])
         result: dict[str, list[tuple[Codes, Heights]]] = {}
         for i, rule in enumerate(rules):
+            head, aggregation = rule.rule.head.predicate, rule.body.aggregation
             table = found[f"#height:{i}"]
-            rows = matrix(table)
             arity = len(rule.rule.head.terms)
-            own = rows[:, arity:]
-            heights = own.max(axis=1) if own.shape[1] else np.zeros(len(rows), dtype=np.int64)
-            result.setdefault(rule.rule.head.predicate, []).append((rows[:, :arity], heights))
+            own = matrix(table)[:, arity:]
+            if aggregation is not None:
+                groups = _greatest(tops[f"#each:{i}"], len(aggregation.group))
+                heights = groups.heights[groups.places(own)]
+            else:
+                heights = own.max(axis=1, initial=0)
+            result.setdefault(head, []).append((self._rows(head, table, arity), heights))
         return result
+
+    def _rows(self, predicate: str, table: Table, arity: int) -> Codes:
+        """The first columns of a table, coded as the results of a predicate."""
+        kinds = self.result.tables[predicate].kinds
+        columns = zip(table.columns[:arity], table.kinds[:arity], kinds, strict=True)
+        codes = tuple(converted(c, k, t, self.symbols) for c, k, t in columns)
+        return self.types.doubled(predicate, kinds, matrix(Table(kinds, codes, table.length)), self.symbols)
 
     def _fires(self, rule: Prepared) -> bool:
         return all(len(self.known[a.predicate]) for a in rule.body.positives if a.predicate in self.known)
@@ -170,41 +172,25 @@ class Levels:
         return replace(body, head=head, positives=tuple(positives), aggregation=None, after=())
 
     def _heads(self, number: int, rule: Prepared) -> CheckedRule:
-        """The rule with the heights of its premises in its head."""
+        """The rule with the heights of its premises in its head, or with the group that it makes a total of."""
         body = rule.body
+        positives, own = list(body.positives), list[Variable]()
         if body.aggregation is None:
-            positives, heights = self._heighten(body.positives)
-            head = CheckedAtom(f"#height:{number}", (*body.head.terms, *heights), body.head.span)
-            return replace(body, head=head, positives=tuple(positives))
-        top = Variable("#H")
-        group = body.aggregation.group
-        tops = CheckedAtom(f"#top:{number}", (*map(Variable, group), top), body.head.span)
-        return replace(
-            body,
-            head=CheckedAtom(f"#height:{number}", (*body.head.terms, top), body.head.span),
-            positives=(*body.positives, tops),
-            aggregation=replace(body.aggregation, group=(*group, top.name)),
-        )
+            positives, own = self._heighten(positives)
+        else:
+            own = list(map(Variable, body.aggregation.group))
+        head = CheckedAtom(f"#height:{number}", (*body.head.terms, *own), body.head.span)
+        return replace(body, head=head, positives=tuple(positives))
 
-    def _run(
-        self,
-        rules: Sequence[CheckedRule],
-        extra: Mapping[str, Table] | None = None,
-        like: Mapping[str, str] | None = None,
-    ) -> Mapping[str, Table]:
-        """Evaluate rules that read known facts only; a head `like` a predicate has its kinds."""
+    def _run(self, rules: Sequence[CheckedRule]) -> Mapping[str, Table]:
+        """Evaluate rules that read known facts only."""
         if not rules:
             return {}
-        tables = dict(extra or {})
+        tables: dict[str, Table] = {}
         for rule in rules:
             for atom in (*rule.positives, *rule.negatives):
                 if atom.predicate not in tables:
                     tables[atom.predicate] = self._table(atom.predicate)
-            if like:
-                kinds = self.result.tables[like[rule.head.predicate]].kinds
-                kinds = (*kinds, *[Kind.INT] * (len(rule.head.terms) - len(kinds)))
-                if self.result.tables[like[rule.head.predicate]].length:
-                    tables[rule.head.predicate] = tabled(kinds, np.empty((0, len(kinds)), dtype=np.int64))
         strata = tuple(Stratum(frozenset({r.head.predicate}), (r,), recursive=False) for r in rules)
         return self._evaluate(strata, tables, [r.head.predicate for r in rules]).tables
 
@@ -234,16 +220,17 @@ class Levels:
             for rule in stratum.rules:
                 for atom in (rule.head, *rule.positives, *rule.negatives):
                     arities[atom.predicate] = len(atom.terms)
+        base = {p: p.removeprefix("#at:").removeprefix("#final:") for p in (*arities, *tables)}
         program = replace(
             self.program,
             facts=(),
-            strata=strata,
+            strata=(*strata, self.types.marks(arities, base)),
             arities=arities,
             unifications=(),
             denials=(),
             **{"keyed": {}, **changes},  # type: ignore[arg-type]
         )
-        filled = {p: t for p, t in tables.items() if t.length or p in goals}
+        filled = {p: t for p, t in tables.items() if t.length or p in goals or base[p] in self.types.kinds}
         return evaluate(
             program, Facts(filled, self.symbols), goals=goals, limits=self.limits, watch=watch
         ).facts
@@ -266,7 +253,7 @@ class Levels:
         for head in heads:
             given = self.given(head)
             kinds = self.result.tables[head].kinds
-            if self.result.count(head):  # without given facts, too: its kinds must be those of the results
+            if head in self.types.kinds:  # without given facts, too: its kinds must be those of the results
                 tables[head] = tabled(kinds, given)
             if based.get(head):
                 rows = np.concatenate([np.column_stack([r, h]) for r, h in based[head]])
@@ -317,6 +304,7 @@ class Levels:
         """Keep what a recursion derived, and which of it is a result."""
         table = self.result.tables[head]
         rows, heights = watch.found(head, table.arity)
+        rows = self.types.doubled(head, table.kinds, rows, self.symbols)
         if head not in self.program.keyed:
             self.known[head] = Known(table.kinds, rows, heights)
             return
@@ -350,7 +338,7 @@ def _lower(known: Known, heights: Heights, rows: Codes, found: Heights) -> None:
     np.minimum.at(heights, at[there], found[there])
 
 
-def _greatest(table: Table, width: int) -> Table:
+def _greatest(table: Table, width: int) -> Known:
     """For each value of the first columns, the greatest of the others."""
     rows = matrix(table)
     heights = rows[:, width:].max(axis=1, initial=0)
@@ -359,7 +347,7 @@ def _greatest(table: Table, width: int) -> Table:
     if len(rows):
         last = np.append((rows[1:] != rows[:-1]).any(axis=1), True)
         rows, heights = rows[last], heights[last]
-    return tabled((*table.kinds[:width], Kind.INT), np.column_stack([rows, heights]))
+    return Known(table.kinds[:width], rows, heights)
 
 
 def encode(value: Value, kind: Kind, symbols: Symbols) -> int:

@@ -10,15 +10,15 @@ import numpy as np
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, Step
 from kgreason.engine.columns import Function, code, coded
 from kgreason.engine.expressions import Scope
-from kgreason.engine.symbols import Symbols, key
+from kgreason.engine.symbols import Symbols, key, whole
 from kgreason.engine.table import Codes, Facts, Kind, decode
 from kgreason.lang.ast import Constant, Expression, Variable
 from kgreason.lang.values import Value
-from kgreason.plan.doubles import double_variables
+from kgreason.plan.doubles import VariableKinds, double_variables
 from kgreason.plan.kinds import infer
 from kgreason.plan.types import join
-from kgreason.provenance.known import Ids, tabled
-from kgreason.provenance.rules import MADE, Prepared, variables
+from kgreason.provenance.known import Ids
+from kgreason.provenance.rules import Prepared, variables
 from kgreason.provenance.trace import Trace
 
 Binding = dict[str, int]
@@ -43,9 +43,9 @@ class Matcher:
     def __init__(self, rule: Prepared, found: Trace, kinds: Mapping[str, Kind]) -> None:
         self.rule, self.body = rule, rule.body
         self.known, self.symbols = found.known, found.symbols
-        self.kinds = kinds
         self.positions = found.doubles
         self.doubles = double_variables(rule.body, found.doubles)
+        self.kinds = VariableKinds(kinds, self.doubles)
         assigned = {s.variable for s in self.body.before if isinstance(s, Assign)}
         self.late = [a for a in self.body.negatives if assigned & set(a.variables)]
         self.early = [a for a in self.body.negatives if a not in self.late]
@@ -66,15 +66,18 @@ class Matcher:
                 if key(term.value) != key(value):
                     return None
                 continue
-            own = encode(value, self.kinds[term.name], self.symbols, term.name in self.doubles)
+            own = self.code(term.name, value)
             if own is None or binding.setdefault(term.name, own) != own:
                 return None
         return binding
 
     def can_be(self, variable: Variable, value: Value) -> bool:
         """Whether a variable can have a value at all."""
-        name = variable.name
-        return encode(value, self.kinds[name], self.symbols, name in self.doubles) is not None
+        return self.code(variable.name, value) is not None
+
+    def code(self, name: str, value: Value) -> int | None:
+        """Code of a value of a variable; `None` if it cannot have it."""
+        return encode(value, self.kinds[name], self.symbols, name in self.doubles)
 
     def unify(self, kinds: Sequence[Kind], row: Sequence[int], but: int | None = None) -> Binding | None:
         """Values that the head gives to variables so that it becomes the fact; `None` if it cannot.
@@ -89,7 +92,7 @@ class Matcher:
                 if self.constant(term.value, kind, (self.body.head.predicate, i)) != cell:
                     return None
                 continue
-            own = self.narrowed(cell, kind, self.kinds.get(term.name, kind))
+            own = self.narrowed(cell, kind, term.name)
             if own is None or binding.setdefault(term.name, own) != own:
                 return None
         return binding
@@ -98,11 +101,17 @@ class Matcher:
         """Code of a value at a position; `None` if no value of the kind equals it."""
         return encode(value, kind, self.symbols, position in self.positions)
 
-    def narrowed(self, cell: int, kind: Kind, own: Kind) -> int | None:
-        """Code of a value of a position in the kind of the variable that stands there."""
-        if kind is own:
+    def narrowed(self, cell: int, kind: Kind, name: str) -> int | None:
+        """Code of a value of a position in the variable that stands there."""
+        own = self.kinds.get(name, kind)
+        if kind is own and kind is not Kind.ANY:
             return cell
-        return encode(self.value(kind, cell), own, self.symbols)
+        return encode(self.value(kind, cell), own, self.symbols, name in self.doubles)
+
+    def assigned(self, name: str, codes: Codes) -> Codes:
+        """Codes of a variable for those that an expression gives."""
+        doubles = self.kinds[name] is Kind.ANY and name in self.doubles
+        return self.symbols.doubled(codes) if doubles else codes
 
     def value(self, kind: Kind, cell: int) -> Value:
         """Python value of a code."""
@@ -202,6 +211,7 @@ class Matcher:
         """The binding with an assignment carried out; `None` if a condition fails."""
         if isinstance(step, Assign):
             value = self._one(step.expression, binding, self.kinds[step.variable])
+            value = int(self.assigned(step.variable, np.array([value], dtype=np.int64))[0])
             known = binding.get(step.variable)
             if known is not None:
                 return binding if self.same(known, value, self.kinds[step.variable]) else None
@@ -277,7 +287,7 @@ def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> 
     if kind is Kind.INT and isinstance(value, float) and value.is_integer():
         value = int(value)
     if kind is Kind.ANY and isinstance(value, int | float) and not isinstance(value, bool):
-        return symbols.intern(float(value) if double else value)
+        return symbols.intern(float(value) if double else whole(value))
     own = kind_of(value)
     if own is not kind and join(own, kind) is not kind:
         return None
@@ -288,7 +298,7 @@ def matchers(found: Trace) -> dict[str, list[Matcher | Prepared]]:
     """A matcher for every rule that can match, by the predicate of its head; others stay as they are."""
     rules = [rule for ready in found.rules.values() for rule in ready]
     able = {id(r): r for r in rules if all(len(found.known[a.predicate]) for a in r.shown)}
-    kinds = infer(_program(found, list(able.values())), _facts(found))
+    kinds = infer(_program(found, rules), _facts(found))
     result: dict[str, list[Matcher | Prepared]] = {}
     for predicate, ready in found.rules.items():
         result[predicate] = []
@@ -309,6 +319,6 @@ def _program(found: Trace, rules: Sequence[Prepared]) -> CheckedProgram:
 
 
 def _facts(found: Trace) -> Facts:
-    """The kinds of all predicates that have facts, and of all logs; the facts themselves are not needed for that."""
-    tables = {p: tabled(k.kinds, k.rows[:0]) for p, k in found.known.items() if len(k) or p.startswith(MADE)}
+    """The kinds of all predicates that facts can reach; the facts themselves are not needed for that."""
+    tables = {p: table for p in found.known if (table := found.types.table(p)) is not None}
     return Facts(tables, found.symbols)

@@ -1,7 +1,8 @@
 """What keeps one rule from giving a fact: the first thing in its body that fails, in the match that gets furthest.
 
 A body is followed as it is written, except that what has no value yet waits: conditions for their variables, atoms
-until they share a variable with what stands before them, or with the goal.
+until they share a variable with what stands before them, or with the goal. So does a step that cannot be carried out
+with the values at hand: a run sees only those of which all facts of the body are there.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, Filter, Step
 from kgreason.engine.table import Kind
-from kgreason.lang.ast import Binary, Constant
+from kgreason.errors import EvaluationError
+from kgreason.lang.ast import Binary, Constant, Variable
 from kgreason.lang.values import Value, source
+from kgreason.provenance.equations import differences
 from kgreason.provenance.groups import Group, groups, named, written
 from kgreason.provenance.match import Binding, Matcher
 from kgreason.provenance.proof import EQUAL, Bound, Proof, bound
@@ -43,6 +46,8 @@ class Obstacle:
         The part of the body that holds.
     missing
         The atom of which there is no fact.
+    unlike
+        What the rule makes, and the value that it should be.
     """
 
     kind: str
@@ -52,6 +57,7 @@ class Obstacle:
     met: tuple[str, ...] = ()
     near: float = 0.0
     missing: tuple[str, tuple[Value | None, ...]] | None = None
+    unlike: tuple[Value, Value] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +136,12 @@ class Obstacles:
     def _follow(self, start: Binding) -> None:
         """Match the body as far as possible, in every way."""
         tried = 0
-        waiting: list[tuple[Binding, dict[int, str]]] = [(start, {})]
+        waiting: list[tuple[Binding, dict[int, str], dict[int, str]]] = [(start, {}, {})]
         while waiting and tried < MOST:
-            binding, met = waiting.pop()
-            number = self._next(binding, met)
+            binding, met, undone = waiting.pop()
+            number = self._next(binding, {**met, **undone})
             if number is None:
-                self._set((len(met), math.inf), binding, met, "head", *self._complete())
+                self._end(binding, met, undone)
                 continue
             item = self.items[number]
             if item.positive:
@@ -147,21 +153,33 @@ class Obstacles:
                     extended = self.matcher.extended(item.part, i, binding)
                     if extended is not None:
                         text = "" if item.hidden else atom_text(item.part, self._values(extended))
-                        more.append((extended, {**met, number: text}))
+                        more.append((extended, {**met, number: text}, undone))
                 if not more:
                     self._missing(item, binding, met)
                 waiting += reversed(more)
                 continue
             tried += 1
-            done = self._pass(item, binding)
+            try:
+                done = self._pass(item, binding)
+            except EvaluationError as error:
+                waiting.append((binding, met, {**undone, number: error.message}))
+                continue
             if done is None:
                 self._fail(item, binding, met)
             else:
-                waiting.append((done, {**met, number: ""}))
+                waiting.append((done, {**met, number: ""}, undone))
 
-    def _next(self, binding: Binding, met: Mapping[int, str]) -> int | None:
+    def _end(self, binding: Binding, met: Mapping[int, str], undone: Mapping[int, str]) -> None:
+        """Where nothing is left, except for what could not be carried out."""
+        if undone:
+            number, message = next(iter(undone.items()))
+            self._set((len(met), -math.inf), binding, met, "condition", str(self.items[number].part), message)
+        else:
+            self._set((len(met), math.inf), binding, met, "head", *self._complete())
+
+    def _next(self, binding: Binding, done: Mapping[int, str]) -> int | None:
         """The first item whose time has come; logs of nulls are read last."""
-        left = [i for i in range(len(self.items)) if i not in met]
+        left = [i for i in range(len(self.items)) if i not in done]
         shown = [i for i in left if not self.items[i].hidden]
         for some in (shown, left):
             ready = next((i for i in some if self.items[i].ready(binding)), None)
@@ -179,7 +197,8 @@ class Obstacles:
         assert isinstance(item.part, CheckedAtom)
         atom, known = item.part, self._values(binding)
         if item.hidden:
-            self._set((len(met), 0.0), binding, met, "head", "", "it makes another null of these values")
+            words, unlike = self._made(atom, binding)
+            self._set((len(met), 0.0), binding, met, "head", "", words, unlike=unlike)
             return
         if len(met) < self.best[0]:
             return
@@ -190,6 +209,20 @@ class Obstacles:
             words = f"there is no fact of {atom.predicate} at all"
         rank = (len(met), float(self._occurring(atom, binding)))
         self._set(rank, binding, met, "atom", str(atom), words, (atom.predicate, cells))
+
+    def _made(self, log: CheckedAtom, binding: Binding) -> tuple[str, tuple[Value, Value] | None]:
+        """What a rule makes of the values at hand, which is not what it should be."""
+        inventions = {i.variable for i in self.matcher.rule.rule.inventions} & set(log.variables)
+        made = inventions or {log.variables[-1]}
+        given = {name: cell for name, cell in binding.items() if name not in made}
+        numbers = self.matcher.candidates(log, given).tolist()
+        if not numbers:
+            return "it makes no null of these values", None
+        found = self._values(self.matcher.extended(log, numbers[0], given) or {})
+        wanted = self._values(binding)
+        pairs = (pair for n in sorted(made & wanted.keys()) for pair in differences(found[n], wanted[n]))
+        value, other = next(pairs)
+        return f"what it makes of these values is {source(value)}, not {source(other)}", (value, other)
 
     def _occurring(self, atom: CheckedAtom, binding: Binding) -> int:
         """At how many of its places the values of an atom occur."""
@@ -279,17 +312,21 @@ class Obstacles:
         unmet: str,
         words: str,
         missing: tuple[str, tuple[Value | None, ...]] | None = None,
+        unlike: tuple[Value, Value] | None = None,
     ) -> None:
         if rank <= self.best:
             return
         self.best = rank
         texts = tuple(dict.fromkeys(met[i] for i in sorted(met) if met[i]))
         near = min(rank[0] / max(len(self.items) + bool(self.matcher.body.aggregation), 1), 1.0)
-        self.found = Obstacle(kind, unmet, words, named(self.matcher, binding), texts, near, missing)
+        self.found = Obstacle(kind, unmet, words, named(self.matcher, binding), texts, near, missing, unlike)
 
 
 def _items(matcher: Matcher) -> list[_Item]:
-    """The body in the order of the text; what only serves the head, and nulls, come last."""
+    """The body in the order of the text; what only serves the head, and nulls, come last.
+
+    Of a dependency, the atoms that hold the two values come first.
+    """
     body = matcher.body
     bindable = {v for a in body.positives for v in a.variables}
     bindable |= {s.variable for s in body.before if isinstance(s, Assign)}
@@ -299,7 +336,10 @@ def _items(matcher: Matcher) -> list[_Item]:
     for step in body.before:
         item = _Item(step, needs=frozenset(variables(step.expression)))
         (serving if isinstance(step, Assign) and not shown(step.variable) else items).append(item)
-    items.sort(key=lambda item: (item.part.span.line, item.part.span.column))
+    hidden = body.head.predicate.startswith("#")
+    ends = {t.name for t in body.head.terms[:2] if hidden and isinstance(t, Variable)}
+    first = [i for i in items if isinstance(i.part, CheckedAtom) and ends & set(i.part.variables)]
+    items.sort(key=lambda item: (item not in first, item.part.span.line, item.part.span.column))
     return [*items, *serving, *map(_Item, body.positives[len(matcher.rule.shown) :])]
 
 

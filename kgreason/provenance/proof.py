@@ -53,11 +53,16 @@ class RuleNote:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contribution:
-    """One contribution to an aggregate: who contributes, what, and the facts that say so."""
+    """One contribution to an aggregate: who contributes, what, and the facts that say so.
+
+    `conditions` and `absent` are those of the rule's body before the aggregate, as in `Proof`.
+    """
 
     contributor: Bound
     value: Value
     premises: tuple[Proof, ...]
+    conditions: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Contribution {bound(self.contributor)}: {source(self.value)}>"
@@ -241,6 +246,8 @@ def _step(proof: Proof, numbers: dict[int, int]) -> dict[str, Any]:
                     "contributor": {name: plain(v) for name, v in c.contributor},
                     "value": plain(c.value),
                     "premises": [numbers[id(p)] for p in c.premises],
+                    "conditions": list(c.conditions),
+                    "absent": list(c.absent),
                 }
                 for c in total.contributions
             ],

@@ -84,10 +84,12 @@ class Search:
         height = int(self.found.known[premise[0]].heights[premise[1]])
         if height == 0:
             return self._joint(premise, 0) if self._unites(premise[0]) and not self._stated(premise) else None
-        found: Derivation | Joint | None = self._derive(premise, height) or self._derive(premise, height + 1)
-        if found is None and self._unites(premise[0]):
-            found = self._joint(premise, height) or self._joint(premise, height + 1)
-        return found
+        unites = self._unites(premise[0])
+        for level in (height, height + 1):
+            found = self._derive(premise, level) or (self._joint(premise, level) if unites else None)
+            if found is not None:
+                return found
+        return None
 
     def _unites(self, predicate: str) -> bool:
         keyed = self.found.program.keyed.get(predicate)
@@ -115,7 +117,7 @@ class Search:
             if head is None:
                 continue
             assert isinstance(matcher, Matcher)
-            for piece in self._pieces(matcher, head, height, missing):
+            for piece in self._pieces(matcher, head, height, missing, position):
                 found = self._given_by(piece, position)
                 if found <= wanted and found & missing and premise not in piece.below():
                     parts.append(piece)
@@ -123,7 +125,7 @@ class Search:
         return None if missing else Joint(tuple(parts), tuple(given))
 
     def _pieces(
-        self, matcher: Matcher, head: Binding, height: int, missing: frozenset[Value]
+        self, matcher: Matcher, head: Binding, height: int, missing: frozenset[Value], position: int
     ) -> Iterator[Derivation]:
         """Applications of a rule that give sets under one key; of an aggregate, contributions of what is missing."""
         aggregation = matcher.body.aggregation
@@ -131,7 +133,13 @@ class Search:
             for found in matcher.matches(head, height):
                 yield Derivation(matcher, found.binding, found.premises[: len(matcher.rule.shown)])
             return
+        split = matcher.body.head.terms[position] == Variable(aggregation.variable)
         for whole in groups(matcher, aggregation, head, height if matcher.rule.recursive else None):
+            if not split:  # what the rule gives is not the union itself
+                done = matcher.steps(matcher.body.after, whole.binding)
+                if done is not None and whole.height < height:
+                    yield Derivation(matcher, done, group=whole)
+                continue
             chosen: list[Part] = []
             for part in sorted(whole.parts, key=lambda p: p.match.height):
                 given = part.value if isinstance(part.value, frozenset) else frozenset({part.value})
@@ -259,13 +267,7 @@ class Search:
         aggregation = matcher.body.aggregation
         assert aggregation is not None
         assert group is not None
-        width = len(matcher.rule.shown)
-        contributions = tuple(
-            Contribution(
-                part.contributor, part.value, tuple(self.proofs[p] for p in part.match.premises[:width])
-            )
-            for part in group.parts
-        )
+        contributions = tuple(self._contribution(matcher, part) for part in group.parts)
         return Total(
             aggregation.variable,
             aggregation.function,
@@ -273,6 +275,17 @@ class Search:
             group.total,
             contributions,
             group.size - len(contributions),
+        )
+
+    def _contribution(self, matcher: Matcher, part: Part) -> Contribution:
+        body, match = matcher.body, part.match
+        every = {n: matcher.value(matcher.kinds[n], c) for n, c in match.binding.items()}
+        return Contribution(
+            part.contributor,
+            part.value,
+            tuple(self.proofs[p] for p in match.premises[: len(matcher.rule.shown)]),
+            tuple(step_text(s, every) for s in body.before if not _plumbing(s)),
+            tuple(atom_text(a, every) for a in body.negatives),
         )
 
     def _final(self, premise: Premise) -> Value | None:

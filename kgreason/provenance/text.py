@@ -133,7 +133,7 @@ class _Tree:
         if isinstance(node, str):
             return []
         if isinstance(node, Contribution):
-            return list(node.premises)
+            return [*node.premises, *(f"not {text}" for text in node.absent), *node.conditions]
         if isinstance(node, Identified):
             return list(node.chain)
         if isinstance(node, Total):

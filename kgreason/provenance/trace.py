@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, converted
 from kgreason.lang.values import Null, Value
-from kgreason.plan.kinds import infer
-from kgreason.provenance.known import Known, tabled
+from kgreason.plan.kinds import Kinds, infer
+from kgreason.provenance.known import Known, Types, matrix, tabled
 from kgreason.provenance.levels import Levels
 from kgreason.provenance.rules import Prepared, makes_nulls, prepare
 
@@ -41,11 +41,15 @@ class Trace:
     known: Mapping[str, Known]
     rules: Mapping[str, tuple[Prepared, ...]]
     symbols: Symbols
-    run: int = 0
-    doubles: frozenset[tuple[str, int]] = frozenset()
-    """Positions of kind ANY of which no number is an integer."""
-    given: Mapping[str, Codes] = field(default_factory=dict)
+    run: int
+    types: Types
+    given: Mapping[str, Codes]
     """Given facts of predicates that keep unions: a result may be the union of several."""
+
+    @property
+    def doubles(self) -> frozenset[tuple[str, int]]:
+        """Positions of kind ANY of which no number is an integer."""
+        return self.types.doubles
 
 
 class Runs:
@@ -62,7 +66,7 @@ class Runs:
 
     def __init__(self, program: CheckedProgram, facts: Facts, predicate: str, limits: Limits) -> None:
         whole = program.restricted((*program.outputs, predicate))
-        self.facts, self.doubles = _kinded(program, facts)
+        self.facts, types = _kinded(program, facts)
         self.program = program.restricted([predicate])
         self.limits = limits
         self.merges = Merges()
@@ -73,6 +77,8 @@ class Runs:
         used = {a.predicate for r in scope.rules for a in (r.head, *r.positives, *r.negatives)}
         goals = sorted({predicate, *used, *(r.head.predicate for r in logging.rules)})
         goals = [g for g in goals if g in logging.arities or g in self.facts.tables]
+        logging = replace(logging, strata=(*logging.strata, types.marks(logging.arities, {})))
+        self.types = _types(logging, infer(logging, self.facts))
         merges = self.merges if inventive or scope.unifications else None
         self.result = evaluate(logging, self.facts, goals=goals, limits=limits, merges=merges).facts
         self.last = len(self.merges.relations)
@@ -89,7 +95,7 @@ class Runs:
             (s, r) for s, r in zip(self.scope.strata, self.prepared, strict=True) if s.predicates & needed
         ]
         program = replace(self.scope, strata=tuple(s for s, _ in strata))
-        levels = Levels(program, self._rooted(run), self._results(run), self.limits, self.doubles)
+        levels = Levels(program, self._rooted(run), self._results(run), self.limits, self.types)
         by_head: dict[str, list[Prepared]] = {}
         for stratum, rules in strata:
             levels.stratum(stratum, rules)
@@ -98,7 +104,7 @@ class Runs:
         rules_by_head = {p: tuple(r) for p, r in by_head.items()}
         unions = [p for p, k in program.keyed.items() if k.keep == "union" and p in levels.known]
         given = {p: levels.given(p) for p in unions}
-        return Trace(program, levels.known, rules_by_head, self.result.symbols, run, self.doubles, given)
+        return Trace(program, levels.known, rules_by_head, self.result.symbols, run, self.types, given)
 
     def violations(self) -> list[str]:
         """Notes on constraints that do not hold."""
@@ -138,8 +144,8 @@ class Runs:
         code = symbols.intern(value)
         return symbols.value(roots.get(code, code))
 
-    def rooted(self, table: Table, kinds: Sequence[Kind], run: int) -> Codes:
-        """Rows of a given table, coded by `kinds`, with what their values had become."""
+    def rooted(self, predicate: str, table: Table, kinds: Sequence[Kind], run: int) -> Codes:
+        """Given rows of a predicate, coded by `kinds`, with what their values had become."""
         symbols = self.facts.symbols
         rows = np.empty((table.length, table.arity), dtype=np.int64)
         for i, (column, kind, target) in enumerate(zip(table.columns, table.kinds, kinds, strict=True)):
@@ -150,13 +156,13 @@ class Runs:
                 new = np.array([symbols.intern(v) for v in values], dtype=np.int64)
                 codes = new[which].reshape(codes.shape) if len(new) else codes
             rows[:, i] = codes
-        return rows
+        return self.types.doubled(predicate, kinds, rows, symbols)
 
     def _rooted(self, run: int) -> Facts:
         if not self.roots(run):
             return self.facts
         tables = {
-            p: tabled(t.kinds, self.rooted(t, t.kinds, run)) for p, t in self.facts.tables.items() if t.length
+            p: tabled(t.kinds, self.rooted(p, t, t.kinds, run)) for p, t in self.facts.tables.items() if t.length
         }
         return Facts({**self.facts.tables, **tables}, self.facts.symbols)
 
@@ -167,31 +173,33 @@ class Runs:
         for predicate, relation in self.merges.relations[run].items():
             if predicate in tables:
                 rows = relation.buffer[: relation.count]
-                tables[predicate] = tabled(tables[predicate].kinds, rows)
+                kinds = tables[predicate].kinds
+                tables[predicate] = tabled(
+                    kinds, self.types.doubled(predicate, kinds, rows, self.result.symbols)
+                )
         return Facts(tables, self.result.symbols)
 
 
-def _kinded(program: CheckedProgram, facts: Facts) -> tuple[Facts, frozenset[tuple[str, int]]]:
+def _types(program: CheckedProgram, found: Kinds) -> Types:
+    kinds = {}
+    for predicate, arity in program.arities.items():
+        known = [found.positions.get((predicate, i)) for i in range(arity)]
+        if None not in known:
+            kinds[predicate] = tuple(kind for kind in known if kind is not None)
+    return Types(kinds, found.double_positions)
+
+
+def _kinded(program: CheckedProgram, facts: Facts) -> tuple[Facts, Types]:
     """The facts in columns of the kinds that they have where the whole program runs.
 
     A rule that the goal does not need may make doubles of integers; a division must give the same with and without it.
     """
-    inferred = infer(program, facts)
-    positions = inferred.positions
-    tables = dict(facts.tables)
-    for predicate, arity in program.arities.items():
-        found = [positions.get((predicate, i)) for i in range(arity)]
-        kinds = tuple(kind for kind in found if kind is not None)
-        if len(kinds) < arity:
-            continue
-        table = tables.get(predicate, tabled(kinds, np.empty((0, arity), dtype=np.int64)))
-        if table.arity == arity:
-            columns = [
-                converted(c, k, t, facts.symbols)
-                for c, k, t in zip(table.columns, table.kinds, kinds, strict=True)
-            ]
-            for i, kind in enumerate(kinds):
-                if kind is Kind.ANY and (predicate, i) in inferred.double_positions:
-                    columns[i] = facts.symbols.doubled(columns[i])
-            tables[predicate] = Table(kinds, tuple(columns), table.length)
-    return Facts(tables, facts.symbols), inferred.double_positions
+    types = _types(program, infer(program, facts))
+    tables, symbols = dict(facts.tables), facts.symbols
+    for predicate, kinds in types.kinds.items():
+        table = tables.get(predicate, types.table(predicate))
+        if table is not None and table.arity == len(kinds):
+            columns = zip(table.columns, table.kinds, kinds, strict=True)
+            own = Table(kinds, tuple(converted(c, k, t, symbols) for c, k, t in columns), table.length)
+            tables[predicate] = tabled(kinds, types.doubled(predicate, kinds, matrix(own), symbols))
+    return Facts(tables, symbols), types

@@ -1,13 +1,15 @@
 """Why no fact fits a goal.
 
 For each rule that could give it: the first thing that fails, in the match that got furthest; and where that is a fact
-which rules could give, why not.
+which rules could give, why not. Where a rule makes another null than the one that is wanted: why no dependency made
+both one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import combinations
 
 from kgreason.engine.symbols import key
@@ -37,11 +39,15 @@ Equal = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A reason, how near its rule comes to the fact (1 is all of the body), and the atom that is missing."""
+    """A reason, how near its rule comes to the fact (1 is all of the body), and what is missing.
+
+    That is an atom, or that two values are one.
+    """
 
     reason: Reason
     near: float
     missing: Wanted | None = None
+    unlike: tuple[Value, Value] | None = None
 
 
 def why_not(
@@ -51,7 +57,8 @@ def why_not(
     wanted = (goal.predicate, tuple(values))
     kept = _kept(wanted, search)
     told = _told(wanted, search, kept, _repeated(goal))
-    reasons = tuple(_deepened(one, search, DEEPER, {wanted}) for one in told)
+    dependencies = cache(partial(_dependencies, search))
+    reasons = tuple(_deepened(one, search, dependencies, DEEPER, {wanted}) for one in told)
     words = (
         _note(goal, search.found, bool(told))
         if kept is None
@@ -73,15 +80,64 @@ def _repeated(goal: Atom) -> Equal:
     return [(one, other) for one, other in places if one != other]
 
 
-def _deepened(told: _Told, search: Search, levels: int, seen: set[Wanted]) -> Reason:
+def _deepened(
+    told: _Told, search: Search, dependencies: Callable[[], Search], levels: int, seen: set[Wanted]
+) -> Reason:
     """The reason with that for the fact that is missing, from the rule that comes nearest to it."""
+    if told.unlike is not None and levels and search.equations.runs.scope.unifications:
+        return _unequal(told.reason, told.unlike, dependencies, levels, seen)
     if told.missing is None or told.missing in seen or not levels:
         return told.reason
     inner = [one for one in _told(told.missing, search, _kept(told.missing, search)) if one.near >= 0]
     if not inner:
         return told.reason
     best = max(inner, key=lambda one: one.near)
-    return replace(told.reason, deeper=_deepened(best, search, levels - 1, seen | {told.missing}))
+    deeper = _deepened(best, search, dependencies, levels - 1, seen | {told.missing})
+    return replace(told.reason, deeper=deeper)
+
+
+def _dependencies(search: Search) -> Search:
+    """The same for equality-generating dependencies."""
+    runs = search.equations.runs
+    found = runs.trace(runs.last, [u.predicate for u in runs.scope.unifications])
+    return Search(found, search.lookup, search.equations)
+
+
+def _unequal(
+    reason: Reason,
+    unlike: tuple[Value, Value],
+    dependencies: Callable[[], Search],
+    levels: int,
+    seen: set[Wanted],
+) -> Reason:
+    """The reason with why no dependency made two values one, from that which comes nearest to it."""
+    search, told = dependencies(), list[_Told]()
+    for unification in search.equations.runs.scope.unifications:
+        for rule in search.matchers.get(unification.predicate, ()):
+            prepared = rule.rule if isinstance(rule, Matcher) else rule
+            rest = (None,) * (len(prepared.body.head.terms) - 2)
+            pairs = [pair for pair in (unlike, unlike[::-1]) if _occur(prepared, pair, search)]
+            both = [_reason(rule, (unification.predicate, (*p, *rest)), search, None, ()) for p in pairs]
+            told += sorted((one for one in both if one.near >= 0), key=lambda one: -one.near)[:1]
+    if not told:
+        words = f"{reason.words}, and no equality-generating dependency can make them one"
+        return replace(reason, words=words)
+    names = [f'"{r.label}"' if r.label else f"rule {r.number}" for r in (one.reason.rule for one in told)]
+    words = f"{reason.words}, and {' and '.join(names)} {'do' if names[1:] else 'does'} not make them one"
+    best = max(told, key=lambda one: one.near)
+    return replace(reason, words=words, deeper=_deepened(best, search, dependencies, levels - 1, seen))
+
+
+def _occur(rule: Prepared, pair: Sequence[Value], search: Search) -> bool:
+    """Whether two values occur wherever a dependency would read them."""
+    for term, value in zip(rule.body.head.terms, pair, strict=False):
+        for atom in rule.shown:
+            for i in (i for i, t in enumerate(atom.terms) if t == term):
+                cell = search.code(atom.predicate, i, value)
+                known = search.found.known[atom.predicate]
+                if len(known) and (cell is None or not len(known.find((i,), (cell,)))):
+                    return False
+    return True
 
 
 def _reason(
@@ -104,7 +160,7 @@ def _reason(
             return _Told(Reason(note(prepared.rule), "head", "", words), -1.0)
     found = Obstacles(rule, search, kept, equal).look(aim)
     told = Reason(note(prepared.rule), found.kind, found.unmet, found.words, found.binding, found.met)
-    return _Told(told, found.near, found.missing)
+    return _Told(told, found.near, found.missing, found.unlike)
 
 
 def _misfit(rule: Matcher | Prepared, values: Sequence[Value | None]) -> str:

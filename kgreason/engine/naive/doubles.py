@@ -2,39 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kgreason.analysis.checked import MONOTONIC, Aggregation, Assign, CheckedProgram, CheckedRule
-from kgreason.lang.ast import Binary, Call, Constant, Expression, Term, Unary, Variable
+from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Term, Unary, Variable
 from kgreason.lang.functions import signature
-from kgreason.lang.values import Value
+from kgreason.lang.values import Null, Value
 
 Position = tuple[str, int]
+Origins = dict[Position, set[Position]]
+
+NULL = -1
+"""``(function, NULL)`` stands for all nulls of a function, ``(label, NULL)`` for one of the data."""
 
 
 def double_positions(
     program: CheckedProgram, given: Iterable[tuple[str, tuple[Value, ...]]]
 ) -> set[Position]:
-    """Positions (predicate, index) where a double can ever come to stand."""
-    doubles = {(p, i) for p, row in given for i, value in enumerate(row) if isinstance(value, float)}
+    """Positions (predicate, index) where a double can ever come to stand.
+
+    Besides ``(function, NULL)`` where the nulls of a function can become doubles. What cannot hold any value is left
+    out: nothing follows from it for other positions.
+    """
+    rows = list(given)
+    doubles = {(p, i) for p, row in rows for i, value in enumerate(row) if isinstance(value, float)}
+    filled = {(p, i) for p, row in rows for i in range(len(row))}
+    origins: Origins = {}
+    for p, row in rows:
+        for i, value in enumerate(row):
+            if isinstance(value, Null):
+                origins.setdefault((p, i), set()).add((str(value), NULL))
+    columns = list(origins.values())
+    for column, other in itertools.product(columns * len(columns), columns):
+        if column & other:  # nulls of one column, and of those that share one, belong together
+            column |= other
+            other |= column
+    grown = -1
+    while grown != (grown := len(filled) + sum(map(len, origins.values()))):
+        for rule in program.rules:
+            _fill(rule, filled, origins)
     size = -1
     while size != len(doubles):
         size = len(doubles)
         for rule in program.rules:
             names = double_variables(rule, doubles)
             for atom in (rule.head, *rule.positives, *rule.negatives):
-                doubles |= {(atom.predicate, i) for i, t in enumerate(atom.terms) if _term(t, names)}
+                spread = {(atom.predicate, i) for i, t in enumerate(atom.terms) if _term(t, names)}
+                doubles |= spread & filled
+        for unification in program.unifications:
+            sides = {(unification.predicate, 0), (unification.predicate, 1)}
+            sides = sides.union(*(origins.get(side, ()) for side in sides))
+            doubles |= sides if sides & doubles else set()
+        doubles |= {position for position, found in origins.items() if found & doubles}
     return doubles
 
 
+def _fill(rule: CheckedRule, filled: set[Position], origins: Origins) -> None:
+    """Which positions of the head hold values, and nulls from where."""
+    known: dict[str, set[Position]] = {}
+    for atom in (*rule.positives, *rule.negatives):
+        for i, term in enumerate(atom.terms):
+            if isinstance(term, Variable) and (atom.predicate, i) in filled:
+                known.setdefault(term.name, set()).update(origins.get((atom.predicate, i), ()))
+    for step in (*rule.before, rule.aggregation, *rule.after):
+        if isinstance(step, Assign):
+            used = _variables(step.expression)
+            if not used or used & known.keys():
+                known[step.variable] = _nulls_of(step.expression, known)
+        elif isinstance(step, Aggregation):
+            least = plain(step.function) in ("min", "max") and step.argument is not None
+            known[step.variable] = _nulls_of(step.argument, known) if least else set()
+    for invention in rule.inventions:
+        known[invention.variable] = {(invention.function, NULL)}
+    for i, term in enumerate(rule.head.terms):
+        if not isinstance(term, Variable) or term.name in known:
+            filled.add((rule.head.predicate, i))
+        if isinstance(term, Variable):
+            origins.setdefault((rule.head.predicate, i), set()).update(known.get(term.name, ()))
+
+
+def _variables(node: Any) -> set[str]:
+    match node:
+        case Variable(name):
+            return {name}
+        case Unary(_, operand):
+            return _variables(operand)
+        case Binary(_, left, right):
+            return _variables(left) | _variables(right)
+        case Call(_, parts) | Skolem(_, parts) | Collection(_, parts):
+            return set().union(*map(_variables, parts))
+    return set()
+
+
+def _nulls_of(node: Any, known: Mapping[str, set[Position]]) -> set[Position]:
+    """Where the nulls come from that an expression can give."""
+    match node:
+        case Variable(name):
+            return known.get(name, set())
+        case Skolem(function):
+            return {(f"#{function}", NULL)}
+        case Call(function, arguments):
+            described = signature(function, len(arguments))
+            if described is not None and described.result in ("join", "any"):
+                joined = described.joined or range(len(arguments))
+                return set().union(*(_nulls_of(arguments[i], known) for i in joined))
+    return set()
+
+
+def _functions(node: Any) -> set[str]:
+    """Functions of the Skolem terms in an expression."""
+    match node:
+        case Skolem(function, parts):
+            return {f"#{function}"}.union(*map(_functions, parts))
+        case Unary(_, operand):
+            return _functions(operand)
+        case Binary(_, left, right):
+            return _functions(left) | _functions(right)
+        case Call(_, parts) | Collection(_, parts):
+            return set().union(*map(_functions, parts))
+    return set()
+
+
 def double_variables(rule: CheckedRule, doubles: set[Position]) -> set[str]:
-    """Variables of a rule that hold doubles."""
+    """Variables of a rule that hold doubles, and functions of Skolem terms in it that become doubles."""
     names = {
         term.name
         for atom in (*rule.positives, *rule.negatives)
         for i, term in enumerate(atom.terms)
         if isinstance(term, Variable) and (atom.predicate, i) in doubles
     }
+    for filtered in (*rule.before, *rule.after):
+        names |= {f for f in _functions(filtered.expression) if (f, NULL) in doubles}
     for step in (*rule.before, rule.aggregation, *rule.after):
         if isinstance(step, Assign) and is_double(step.expression, names):
             names.add(step.variable)
@@ -72,6 +172,8 @@ def is_double(node: Expression, names: set[str]) -> bool:
             return isinstance(node.value, float)
         case Variable():
             return node.name in names
+        case Skolem(function):
+            return f"#{function}" in names
         case Unary("-", operand):
             return is_double(operand, names)
         case Binary(name, left, right) if name in "+-*/%":

@@ -74,7 +74,7 @@ def derive(
         for predicate in {*program.arities, *rows}:
             database.relations[predicate] = {}
         for predicate, row in given:
-            _insert(database, predicate, tuple(map(nulls.canonical, row)))
+            _insert(database, predicate, row)
         if _run(program, database, rounds):
             return {p: list(table.values()) for p, table in database.relations.items()}
 
@@ -111,7 +111,7 @@ def _fixpoint(stratum: Stratum, database: Database, rounds: int) -> None:
 
 def _insert(database: Database, predicate: str, row: Row, rule: CheckedRule | None = None) -> bool:
     try:
-        return database.insert(predicate, row)
+        return database.insert(predicate, row if rule else tuple(map(database.nulls.canonical, row)))
     except Fault as fault:
         text, span = (rule.text, rule.span) if rule else (None, None)
         raise EvaluationError(f"{fault}, in {predicate}({_written(row)})", text, span) from None
@@ -120,9 +120,13 @@ def _insert(database: Database, predicate: str, row: Row, rule: CheckedRule | No
 def _merge(unification: Unification, database: Database) -> bool:
     """Make the first two values of every violation equal; tell whether there was one."""
     violations = [row for row in database.rows(unification.predicate) if key(row[0]) != key(row[1])]
+    rule = unification.rule
     for row in violations:
-        if not database.nulls.merge(row[0], row[1]):
-            rule = unification.rule
+        try:
+            merged = database.nulls.merge(row[0], row[1])
+        except Fault as fault:
+            raise EvaluationError(f"{fault}, for {_written(row)}", rule.text, rule.span) from None
+        if not merged:
             a, b = (source(database.nulls.canonical(v)) for v in row[:2])
             raise EvaluationError(
                 f"{a} and {b} would have to be equal, for {_written(row)}", rule.text, rule.span

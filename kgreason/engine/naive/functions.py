@@ -64,17 +64,24 @@ def _user(name: str, described: Signature, values: list[Value]) -> Value:
     doubles = [described.parameter(i) == "double" for i in range(len(values))]
     given: list[Any] = [float(v) if d else v for v, d in zip(values, doubles, strict=True)]  # type: ignore[arg-type]
     try:
-        result = described.call(*given)
+        result = _frozen(described.call(*given))
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise Fault(f"{name}: {error}") from None
     if described.result == "double" and type_of(result) == "number":
-        result = float(result)  # type: ignore[arg-type]
+        result = float(result)
     if type_of(result) == "null" and not isinstance(result, Null):
         raise Fault(f"{name} gives no value of the language: {result!r}")
     _check_type(f"the result of {name}", described.result, result)
     if described.result == "any":
         result = canonical(result)
     return checked(result)
+
+
+def _frozen(value: Any) -> Any:
+    """A value with tuples for lists and frozen sets for sets."""
+    if isinstance(value, tuple | list):
+        return tuple(map(_frozen, value))
+    return frozenset(map(_frozen, value)) if isinstance(value, frozenset | set) else value
 
 
 # --- strings --------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from kgreason.engine.naive.values import canonical, key, keys
+from kgreason.engine.naive.values import key, keys, to_set
 from kgreason.lang.values import Null, Value
 
 
@@ -63,11 +63,11 @@ class Nulls:
             value = self.instead[value]
         if isinstance(value, tuple):
             return tuple(self.canonical(v) for v in value)
-        return frozenset(map(self.canonical, value)) if isinstance(value, frozenset) else value
+        return to_set(map(self.canonical, value)) if isinstance(value, frozenset) else value
 
     def merge(self, a: Value, b: Value) -> bool:
         """Make two values equal; tell whether that is possible: two constants are not."""
-        a, b = canonical(self.canonical(a)), canonical(self.canonical(b))
+        a, b = self.canonical(a), self.canonical(b)
         if key(a) == key(b):
             return True
         if isinstance(a, Null) and (not isinstance(b, Null) or b.number < a.number):

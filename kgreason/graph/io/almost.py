@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from kgreason.engine.table import Kind
-from kgreason.graph.io.cast import COMMA_NUMBER, COMMA_PLAUSIBLE, NUMBER, PLAUSIBLE, fits, infer
+from kgreason.graph.io.cast import (
+    COMMA_NUMBER,
+    COMMA_PLAUSIBLE,
+    DECIMAL_COMMA,
+    MARK,
+    NUMBER,
+    PLAUSIBLE,
+    fits,
+    infer,
+)
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.select import Selected, Shape
 from kgreason.graph.io.values import is_text
 
 _FEW = 3
+_LONG = re.compile(r"^[+-]?[1-9][0-9]{18,}$")
 _PART = 100  # one in so many cells is few, too
 
 
@@ -24,24 +36,42 @@ def almost_numbers(table: Selected, shape: Shape) -> tuple[str, ...]:
 
 def _said(table: Selected, shape: Shape, position: int) -> str | None:
     column = table.present(position)
+    raw, name = table.raw, table.names[position]
+    if (value := _decimal_comma(column, table.decimal)) is not None:
+        return f"{raw.file}: column {name!r} is text, as {value!r} is; {DECIMAL_COMMA}"
     odd = _odd_cells(column, table.decimal)
     if not len(odd):
         return None
-    raw, name = table.raw, table.names[position]
     value = column[int(odd[0])].as_py()
     row = int(table.rows[table.place(position, int(odd[0]))])
     line = raw.line(row)
     where = f"row {row + 1}" if line is None else f"line {line}"
     others = f" (and {len(odd) - 1:,} other{'s' * (len(odd) > 2)})" if len(odd) > 1 else ""
-    mapped = f'@mapping("{shape.predicate}", {position}, "{name}", "double") makes that an error'
-    marked = "" if raw.memory else f"nullString={value.strip()} makes such cells missing; "
-    return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapped}"
+    mark = value.strip()
+    mapped, does = "double", "makes that an error"
+    if _LONG.fullmatch(mark):
+        where += ", a number of more than 18 digits"
+        exact = -(2**63) <= int(mark) < 2**63
+        mapped, does = ("int", "reads it exactly") if exact else ("double", "rounds it")
+    mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "{mapped}") {does}'
+    marks = not raw.memory and MARK.fullmatch(mark)
+    marked = f"nullString={mark} makes such cells missing; " if marks else ""
+    return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapping}"
+
+
+def _decimal_comma(column: Column, decimal: str) -> str | None:
+    """The first number with a decimal comma in a column that holds nothing but such numbers and plain ones."""
+    if decimal == "," or not is_text(column) or not len(column) or not fits(column, COMMA_NUMBER).all():
+        return None
+    commas = np.flatnonzero(~fits(column, NUMBER))
+    return None if not len(commas) else str(column[int(commas[0])].as_py())
 
 
 def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Rows of the cells that are no numbers where few are and the most are; else none.
 
-    Digits with leading zeros are names: a column that holds some has nothing odd.
+    Digits with leading zeros are names: a column that holds some has nothing odd. A few integers too long for
+    64 bits are odd, many are names.
     """
     none = np.empty(0, dtype=np.intp)
     if not is_text(column) or not len(column) or infer(column, decimal) is not Kind.STRING:
@@ -50,4 +80,4 @@ def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[
     numbers = fits(column, plain)
     odd = np.flatnonzero(~numbers)
     few = len(odd) <= max(_FEW, len(column) // _PART) and 2 * len(odd) <= len(column)
-    return odd if few and bool((fits(column, number) == numbers).all()) else none
+    return odd if few and bool((fits(column, number) == numbers | fits(column, _LONG.pattern)).all()) else none

@@ -23,6 +23,9 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_NUMBER = r"^[+-]?(([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
 
+MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
+"""What may stand for a missing value."""
+
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
 
 

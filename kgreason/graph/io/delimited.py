@@ -8,16 +8,18 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options, other_delimiter
-from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block, whole_lines
+from kgreason.graph.io.quotes import doubtful, located
+from kgreason.graph.io.raw import Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
 
 _SAMPLE = 200
 _FIELD = 1 << 24  # characters of a field; as many as Arrow takes
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
+_ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
 
 
 def read_csv(path: Path, options: Options) -> Raw:
@@ -61,14 +63,13 @@ def _columns(path: Path, options: Options, delimiter: str, width: int, *, header
 
     names = [f"f{i}" for i in range(width)]
     try:
-        with open_bytes(path) as stream:
+        with arrow_stream(path, options.encoding) as stream:
             table = arrow.read_csv(
                 stream,
                 arrow.ReadOptions(
                     column_names=names,
                     skip_rows=options.skip,
                     skip_rows_after_names=int(header),
-                    encoding="utf8" if options.encoding in ("utf-8", "utf8") else options.encoding,
                     block_size=1 << 24,
                 ),
                 arrow.ParseOptions(
@@ -80,6 +81,11 @@ def _columns(path: Path, options: Options, delimiter: str, width: int, *, header
             )
     except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
         raise _explained(path, options, delimiter, width, error) from error
+    if options.quote and len(table):
+        last = table.columns[-1][-1].as_py()
+        if doubtful(path, options.encoding, delimiter, options.quote, last):
+            for _ in _records(path, options, delimiter):
+                pass  # it raises the error, if there is one
     return tuple(table.columns)
 
 
@@ -100,14 +106,12 @@ def _explained(path: Path, options: Options, delimiter: str, width: int, error: 
 
 def _records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Records one by one with the line each begins on; slow, for samples and messages."""
-    with open_bytes(path) as stream:
-        _checked_start(path, options.encoding)
-        encoding = "utf-8-sig" if options.encoding in ("utf-8", "utf8") else options.encoding
-        text = io.TextIOWrapper(stream, encoding, newline="", errors="replace")
+    _checked_start(path, options.encoding)
+    with _text(path, options) as text:
         for _ in range(options.skip):
             text.readline()
         if options.quote:
-            reader = csv.reader(text, delimiter=delimiter, quotechar=options.quote)
+            reader = csv.reader(text, delimiter=delimiter, quotechar=options.quote, strict=True)
         else:
             reader = csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
         csv.field_size_limit(max(_FIELD, csv.field_size_limit()))
@@ -118,10 +122,25 @@ def _records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int
                     yield options.skip + before + 1, record
                 before = reader.line_num
         except csv.Error as error:
-            hint = "is a quoted field left open? quote=none takes quotation marks as they are"
-            raise DataError(
-                str(path), f"not a CSV file: {error}", options.skip + before + 1, hint=hint
-            ) from error
+            raise _malformed(path, options, delimiter, options.skip + before + 1, error) from error
+
+
+def _malformed(path: Path, options: Options, delimiter: str, line: int, error: csv.Error) -> DataError:
+    """Name the field that the reader stumbled over, in the record that begins on `line`."""
+    if options.quote and "limit" not in str(error):
+        with _text(path, options) as text:
+            for _ in range(line - 1):
+                text.readline()
+            found = located(str(path), text.read(_FIELD), line, delimiter, options.quote)
+        if found:
+            return found
+    hint = "is a quoted field left open? quote=none takes quotation marks as they are"
+    return DataError(str(path), f"not a CSV file: {error}", line, hint=hint)
+
+
+def _text(path: Path, options: Options) -> IO[str]:
+    encoding = "utf-8-sig" if options.encoding in ("utf-8", "utf8") else options.encoding
+    return io.TextIOWrapper(open_bytes(path), encoding, newline="", errors="replace")
 
 
 def _checked_start(path: Path, encoding: str) -> None:
@@ -141,13 +160,22 @@ def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[
         return True, False
     if any(_NUMBER.fullmatch(cell) for cell in first):
         return False, False
-    if any(_numeric([r[i] for r in rest if i < len(r)]) for i in range(len(first))):
-        return True, False
-    titles = len(set(first)) == len(first) and all(_TITLE.fullmatch(cell.strip()) for cell in first)
-    if not rest:
-        return titles, True  # a table that has no rows yet
     values = {cell for record in rest for cell in record}
-    return titles and not values & set(first), True
+    again = not values.isdisjoint(cell for cell in first if cell.strip())
+    absent = [_absent(cell, place, options) for place, cell in enumerate(first)]
+    numeric = [_numeric([r[i] for r in rest if i < len(r)]) for i in range(len(first))]
+    if any(numeric):  # of what stands above numbers only a name tells names from data
+        title = any(n and not a for n, a in zip(numeric, absent, strict=True))
+        return title, again or any(absent) or not title
+    titles = len(set(first)) == len(first) and all(_TITLE.fullmatch(cell.strip()) for cell in first)
+    return titles and not again, True  # without rest: a table that has no rows yet
+
+
+def _absent(cell: str, place: int, options: Options) -> bool:
+    """Whether a cell stands for a missing value; row numbers are written without a name at the first place."""
+    if not cell.strip():
+        return place > 0
+    return cell == options.null_string or _ABSENT.fullmatch(cell.strip()) is not None
 
 
 def _numeric(cells: Sequence[str]) -> bool:

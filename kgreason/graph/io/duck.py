@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,8 +14,8 @@ from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.sql import ONLY_READS, extra, located, no_table, only, quoted, refused
 
 
-def read_duckdb(path: Path, options: Options, query: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query.
+def read_duckdb(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query that is written at `place`.
 
     Where `path` is a folder, the query reads files (``FROM 'own.parquet'``) that are relative to it.
     """
@@ -26,6 +27,7 @@ def read_duckdb(path: Path, options: Options, query: str | None = None) -> Raw:
         connection = duckdb.connect(":memory:" if file.is_dir() else str(file), read_only=file.is_file())
     except duckdb.Error as error:
         raise DataError(str(file), f"no DuckDB database that can be read: {_first(error)}") from error
+    place = place or str(file)
     with closing(connection):
         if file.is_dir():
             connection.execute("SET file_search_path = ?", [str(file)])
@@ -33,14 +35,39 @@ def read_duckdb(path: Path, options: Options, query: str | None = None) -> Raw:
         if query is None:
             query = f"SELECT * FROM {_named(file, table or only(file, tables), tables)}"
         try:
-            statements = connection.extract_statements(query)
-            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                raise refused(file, query, ONLY_READS, tables)
+            if not _reads(duckdb, connection, query):
+                raise refused(place, query, ONLY_READS, tables)
             result = connection.sql(query)
             found = result.to_arrow_table() if hasattr(result, "to_arrow_table") else result.arrow()
         except duckdb.Error as error:
-            raise refused(file, query, _first(error), tables) from error
-    return Raw(str(file), tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
+            raise refused(place, query, _first(error), tables) from error
+    return Raw(place, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
+
+
+def _reads(duckdb: Any, connection: Any, query: str) -> bool:
+    statements = connection.extract_statements(query)
+    return len(statements) == 1 and bool(statements[0].type == duckdb.StatementType.SELECT)
+
+
+def check_duckdb(query: str, place: str) -> None:
+    """Parse a query; without the package duckdb nothing is checked.
+
+    Raises
+    ------
+    DataError
+        If it is no SELECT.
+    """
+    try:
+        duckdb: Any = importlib.import_module("duckdb")
+    except ModuleNotFoundError:
+        return
+    try:
+        with closing(duckdb.connect(":memory:")) as connection:
+            reads = _reads(duckdb, connection, query)
+    except duckdb.Error as error:
+        raise refused(place, query, _first(error), ()) from error
+    if not reads:
+        raise refused(place, query, ONLY_READS, ())
 
 
 def _tables(connection: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kgreason.errors import DataError
@@ -53,16 +53,30 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
         If the file cannot be read as what it is said to be.
     """
     kind = source.kind()
-    options = read_options(source.file, source.options) if options is None else options
-    check_applies(source.file, source.options, kind)
+    options = understood(source) if options is None else options
     if source.query is not None:
-        if kind not in _QUERIES:
-            raise DataError(
-                source.file, f"{kind} files take no queries", hint="duckdb queries tables and files"
-            )
-        return _QUERIES[kind](source.path, options, source.query)
-    if kind not in DATABASES and options.table not in (None, "edges", "vertices"):
-        raise DataError(
-            source.file, f"option table cannot be {options.table!r}", hint="one of edges, vertices"
-        )
+        return _QUERIES[kind](source.path, options, source.query, source.place)
     return READERS[kind](source.path, options)
+
+
+def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
+    """Understand the options of a source without opening it.
+
+    Parameters
+    ----------
+    more
+        Options of the ``@bind`` that the source replaces.
+
+    Raises
+    ------
+    DataError
+        If one is unknown, has no such value, or is not one of the format.
+    """
+    kind, place = source.kind(), source.place
+    options = read_options(place, {**(more or {}), **source.options})
+    check_applies(place, source.options, kind)
+    if source.query is not None and kind not in _QUERIES:
+        raise DataError(place, f"{kind} files take no queries", hint="duckdb queries tables and files")
+    if kind not in DATABASES and options.table not in (None, "edges", "vertices"):
+        raise DataError(place, f"option table cannot be {options.table!r}", hint="one of edges, vertices")
+    return options

@@ -15,6 +15,7 @@ from kgreason.graph.io.raw import Column, Raw, decoded, open_bytes, read_block
 from kgreason.graph.io.values import CastError, Unfit, arrow_column
 
 _BLANK = re.compile(r"\s*")
+_LINES = re.compile(r"\.(jsonl|ndjson)(\.gz)?$", re.IGNORECASE)
 
 
 class _NoNumber(ValueError):
@@ -29,7 +30,7 @@ def read_json(path: Path, options: Options) -> Raw:
     with open_bytes(path) as stream:
         content = decoded(str(path), read_block(path, stream, -1), options.encoding)
     try:
-        rows, lines = _rows(str(path), content, options.path)
+        rows, lines = _rows(path, content, options.path)
     except json.JSONDecodeError as error:
         raise DataError(str(path), f"no JSON: {error.msg.lower()}", error.lineno) from error
     except (RecursionError, _NoNumber) as error:
@@ -38,11 +39,14 @@ def read_json(path: Path, options: Options) -> Raw:
     return _table(str(path), rows, lines)
 
 
-def _rows(file: str, content: str, path: str | None) -> tuple[list[Any], list[int] | None]:
-    """All rows, and where the file shows it the line of each."""
+def _rows(file: Path, content: str, path: str | None) -> tuple[list[Any], list[int] | None]:
+    """All rows, and where the file shows it the line of each.
+
+    One object that holds arrays of rows is no row itself, unless the name says that each line is one.
+    """
     decoder = json.JSONDecoder(parse_constant=_refused)
     if path is not None:
-        return _inside(file, decoder.decode(content), path), None
+        return _inside(str(file), decoder.decode(content), path), None
     start = _BLANK.match(content).end()  # type: ignore[union-attr]
     array = content.startswith("[", start)
     starts = [m.end() for m in re.finditer("\n", content)]
@@ -53,10 +57,11 @@ def _rows(file: str, content: str, path: str | None) -> tuple[list[Any], list[in
             return within, lines
     rows, lines, _ = _values(decoder, content, start, starts, array=False)
     names = _tables_in(rows[0]) if len(rows) == 1 and isinstance(rows[0], dict) else []
-    if names:
-        raise DataError(
-            file, "one object, not rows", hint=f"say which of its arrays holds them: path={names[0]}"
+    if names and not _LINES.search(file.name):
+        hint = (
+            f"say which of its arrays holds them: path={names[0]}; if it is a row itself, put [ ] around it"
         )
+        raise DataError(str(file), "one object, not rows", hint=hint)
     return rows, lines
 
 
@@ -65,10 +70,11 @@ def _refused(name: str) -> None:
 
 
 def _tables_in(value: dict[str, Any]) -> list[str]:
-    """Keys of arrays of rows; arrays without any are such where there is nothing else."""
-    empty = all(v == [] for v in value.values())
+    """Paths of arrays of rows, keys joined by points; arrays without any are such where there is nothing else."""
+    flat = _flat(value)
+    empty = all(v == [] for v in flat.values())
     return [
-        k for k, v in value.items() if empty or (isinstance(v, list) and v and isinstance(v[0], (dict, list)))
+        k for k, v in flat.items() if empty or (isinstance(v, list) and v and isinstance(v[0], (dict, list)))
     ]
 
 

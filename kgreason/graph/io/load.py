@@ -17,17 +17,30 @@ from kgreason.graph.io.loader import Data, Loader, no_data
 from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_sums
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.lang.ast import Constant
+from kgreason.plan.deciding import deciding
+from kgreason.plan.kinds import infer
 from kgreason.progress import SILENT, Progress
 
 __all__ = ["Data", "load_facts", "load_graph"]
 
 
-def load_facts(program: CheckedProgram, data: Data, progress: Progress = SILENT) -> Facts:
+def load_facts(
+    program: CheckedProgram,
+    data: Data,
+    progress: Progress = SILENT,
+    goals: Sequence[str] | None = None,
+) -> Facts:
     """Read the input facts of a program.
 
     The facts of a predicate come from what `data` names for it, else from its ``@bind`` annotations; several
     sources are joined. Facts written in the rule file are not repeated here. A unary ``@node`` predicate
     holds, besides its own data, for every end of an ``@edge`` fact. Repeated rows count once.
+
+    Parameters
+    ----------
+    goals
+        Predicates wanted, by default all. Files and databases that neither they nor the types of their numbers
+        depend on are not opened.
 
     Raises
     ------
@@ -36,18 +49,33 @@ def load_facts(program: CheckedProgram, data: Data, progress: Progress = SILENT)
         data at all, or a weight of a predicate with ``@incoming_sum`` lies outside [0,1].
     """
     loader = Loader(program, data, progress)
-    tables = {}
-    parts = {}
-    for predicate in loader.predicates():
-        loaded = loader.load(predicate)
-        if loaded is not None:
-            columns = loader.unique(predicate, loaded.joined())
-            tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
-            parts[predicate] = loaded.parts
+    tables: dict[str, Table] = {}
+    parts: dict[str, Sequence[Rows]] = {}
+    waiting = loader.predicates()
+    needed = {*waiting} if goals is None else _needed(program, goals)
+    chosen = needed.union(loader.in_memory())
+    while here := [p for p in waiting if p in chosen]:
+        for predicate in here:
+            loaded = loader.load(predicate)
+            if loaded is not None:
+                columns = loader.unique(predicate, loaded.joined())
+                tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
+                parts[predicate] = loaded.parts
+        waiting = [p for p in waiting if p not in here]
+        if waiting:
+            chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
     for edge in program.edges:
         _examine_facts(program, loader, edge, tables.get(edge), parts.get(edge, ()))
     _complete_nodes(program, tables, loader.symbols)
     return Facts(tables, loader.symbols)
+
+
+def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:
+    """Predicates that goals depend on."""
+    left = program.restricted(goals)
+    rules = [atom for rule in left.rules for atom in (rule.head, *rule.positives, *rule.negatives)]
+    needed = {*goals, *(atom.predicate for atom in (*left.facts, *rules))}
+    return needed.union(program.edges) if needed & set(program.nodes) else needed
 
 
 def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT) -> KnowledgeGraph:

@@ -17,11 +17,11 @@ from kgreason.graph.distinct import first_rows
 from kgreason.graph.interchange import as_raw
 from kgreason.graph.io.almost import almost_numbers
 from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
-from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.formats import read_table, understood
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.select import Selected, Shape, select
-from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file, read_options
+from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file
 from kgreason.graph.io.typed import interned, kinds, nullable, typed
 from kgreason.graph.io.values import Objects
 from kgreason.lang.names import suggest
@@ -85,13 +85,17 @@ class Loader:
                 raise no_data(self.program, predicate)
         return [p for p in dict.fromkeys(given) if self.sources(p)]
 
+    def in_memory(self) -> list[str]:
+        """Predicates whose facts need not be read: they were given as tables."""
+        return [p for p, given in self.data.items() if all(isinstance(source, Raw) for source in given)]
+
     def sources(self, predicate: str) -> list[tuple[SourceSpec | Raw, Options, bool]]:
         """Sources of a predicate, each with its options and whether ``@mapping`` columns hold for it."""
         binds = [b for b in self.program.binds if b.predicate == predicate]
         if predicate not in self.data:
             queries = [q for q in self.program.queries_bound if q.predicate == predicate]
-            specs = [*map(_bound, binds), *map(_queried, queries)]
-            return [(s, read_options(s.file, s.options), s.kind() in TABLES) for s in specs]
+            specs = [*map(bound, binds), *map(queried, queries)]
+            return [(s, understood(s), s.kind() in TABLES) for s in specs]
         return [self._replacing(source, binds) for source in self.data[predicate]]
 
     def _replacing(
@@ -100,10 +104,10 @@ class Loader:
         if isinstance(source, Raw):
             return source, Options(), True
         format = source.kind()
-        like = next((b for b in map(_bound, binds) if b.kind() == format), None)
+        like = next((b for b in map(bound, binds) if b.kind() == format), None)
         given = {name.lower() for name in source.options}
         kept = {n: v for n, v in (like.options if like else {}).items() if n.lower() not in given}
-        options = read_options(source.file, {**kept, **source.options})
+        options = understood(source, kept)
         return source, options, format in TABLES and (like is not None or not binds)
 
     def load(self, predicate: str) -> Loaded | None:
@@ -153,8 +157,9 @@ class Loader:
         if not len(table.raw):
             self.progress.note(f"{table.raw.file}: no rows")
         if table.skipped:
-            rows = "row" if table.skipped == 1 else "rows"
-            self.progress.note(f"{table.raw.file}: {table.skipped} {rows} with an empty cell skipped")
+            self.progress.note(
+                f"{table.raw.file}: {_counted(table.skipped, 'row')} with an empty cell skipped"
+            )
 
     def _tell_unmapped(self, shape: Shape, raw: Raw) -> None:
         """Say that the names in ``@mapping`` do not count, unless other data stand in for the file they are of."""
@@ -224,7 +229,7 @@ class Loader:
 
     def _loopless(self, rows: Rows) -> Rows:
         kept = loopless(rows)
-        self.progress.note(f"{rows.raw.file}: {len(rows) - len(kept)} loops left out")
+        self.progress.note(f"{rows.raw.file}: {_counted(len(rows) - len(kept), 'loop')} left out")
         return kept
 
     def _both_ways(self, rows: Rows, options: Options) -> Rows:
@@ -232,12 +237,14 @@ class Loader:
         self._repeated(rows.raw.file, len(rows) - len(once))
         both = both_ways(once, options)
         kept = both.take(first_rows(both.columns))
-        self.progress.note(f"{rows.raw.file}: {len(both) - len(once)} undirected edges read both ways")
+        self.progress.note(
+            f"{rows.raw.file}: {_counted(len(both) - len(once), 'undirected edge')} read both ways"
+        )
         return kept
 
     def _repeated(self, name: str, count: int) -> None:
         if count:
-            self.progress.note(f"{name}: {count} repeated row{'s' * (count != 1)} counted once")
+            self.progress.note(f"{name}: {_counted(count, 'repeated row')} counted once")
 
     def unique(self, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
         """Drop repeated rows, and say how many."""
@@ -301,20 +308,20 @@ def _given_nulls(table: Raw) -> Iterator[Null]:
     return (value for column in mixed for value in column if isinstance(value, Null))
 
 
-def _bound(bind: Bind) -> SourceSpec:
+def bound(bind: Bind) -> SourceSpec:
     """Source of an annotation; ``csv`` is also what Vadalog calls a tab-separated file."""
     path = Path(bind.path)
     format = bind.source
     if format == "csv" and path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         format = "tsv"
     table = {"table": bind.table} if bind.table and "table" not in normal(bind.options) else {}
-    return SourceSpec(path, format, {**bind.options, **table})
+    return SourceSpec(path, format, {**bind.options, **table}, span=bind.span)
 
 
-def _queried(query: Query) -> SourceSpec:
+def queried(query: Query) -> SourceSpec:
     """Source of a ``@qbind``; without a database the files in the query are relative to the rule file."""
     path = Path(query.path) if query.path else Path(query.span.file).parent
-    return SourceSpec(path, query.source, query.options, query.query)
+    return SourceSpec(path, query.source, query.options, query.query, query.span)
 
 
 def _title(predicate: str, source: SourceSpec) -> str:
@@ -323,6 +330,10 @@ def _title(predicate: str, source: SourceSpec) -> str:
         return source.path.name
     asked = "files" if source.path.is_dir() else source.path.name
     return f"{predicate} by a query of {asked}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _graph_shape(shape: Shape) -> Shape:

@@ -49,9 +49,8 @@ def read_mtx(path: Path, options: Options) -> Raw:
     if head.symmetry != "general":
         diagonal = pc.equal(columns[0], columns[1]).to_numpy(zero_copy_only=False)
         if diagonal.any() and not options.keep_diagonal:
-            notes = (
-                f"{path}: {int(diagonal.sum())} entries of the diagonal left out; diagonal=keep keeps them",
-            )
+            entries = f"{diagonal.sum()} entr{'y' if diagonal.sum() == 1 else 'ies'}"
+            notes = (f"{path}: {entries} of the diagonal left out; diagonal=keep keeps them",)
             columns = tuple(c.filter(pa.array(~diagonal)) for c in columns)
             lines, diagonal = lines[~diagonal], diagonal[~diagonal]
         undirected = ~diagonal

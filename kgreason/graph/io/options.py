@@ -238,7 +238,18 @@ def _known(file: str, name: str, value: str) -> None:
         near = suggest(name, map(str.lower, names))
         means = f"did you mean {_SPELLING.get(near, near)}? " if near else ""
         raise DataError(file, f"unknown option {name!r}", hint=f"{means}there are {', '.join(names)}")
-    allowed = _OPTIONS[name]
+    check_value(file, name, value)
+
+
+def check_value(file: str, name: str, value: str) -> None:
+    """Refuse a value that an option, its name in lower case, cannot have.
+
+    Raises
+    ------
+    DataError
+        With the values there are.
+    """
+    allowed = _OPTIONS.get(name)
     if allowed is not None and value not in allowed:
         raise DataError(
             file,

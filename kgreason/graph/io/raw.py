@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -83,17 +84,46 @@ def open_bytes(path: Path) -> IO[bytes]:
     DataError
         If the file cannot be opened.
     """
+    return cast(IO[bytes], gzip.open(path, "rb")) if _packed(path) else path.open("rb")
+
+
+def arrow_stream(path: Path, encoding: str) -> Any:
+    """Open a file for Arrow, as UTF-8.
+
+    It is a stream of Arrow's own: a thread of Arrow may let go of it when Python is ending already, which aborts
+    the process if the stream is an object of Python.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be opened.
+    UnicodeDecodeError
+        If it is not in this encoding.
+    """
+    import pyarrow as pa
+
+    if encoding in ("utf-8", "utf8"):
+        return pa.input_stream(str(path), compression="gzip" if _packed(path) else None)
+    sink = pa.BufferOutputStream()
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with open_bytes(path) as stream:
+        while block := read_block(path, stream):
+            sink.write(decoder.decode(block).encode())
+    sink.write(decoder.decode(b"", final=True).encode())
+    return pa.BufferReader(sink.getvalue())
+
+
+def _packed(path: Path) -> bool:
     try:
         with path.open("rb") as plain:
-            packed = plain.read(2) == b"\x1f\x8b"
-        return cast(IO[bytes], gzip.open(path, "rb")) if packed else path.open("rb")
+            return plain.read(2) == b"\x1f\x8b"
     except FileNotFoundError:
         raise DataError(str(path), "there is no such file") from None
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror}") from error
 
 
-def whole_lines(path: Path) -> Iterator[bytes]:
+def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
     """Blocks of a file, each ending at the end of a line.
 
     Raises
@@ -103,7 +133,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
     """
     with open_bytes(path) as stream:
         rest = b""
-        while block := read_block(path, stream):
+        while block := read_block(path, stream, size):
             head, newline, tail = block.rpartition(b"\n")
             if not newline:
                 rest += block

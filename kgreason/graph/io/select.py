@@ -188,7 +188,8 @@ def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int
 
 def _choice(raw: Raw, shape: Shape) -> str:
     if len(raw.names) < shape.arity:
-        return _delimiter_hint(raw) or "the predicate needs more columns"
+        each = f"{shape.predicate} takes one column for each of its {shape.arity} arguments"
+        return _delimiter_hint(raw) or each
     if raw.memory:
         chosen = ", ".join(map(repr, raw.names[: shape.arity]))
         rows = f"give rows of {shape.arity} value{'s' * (shape.arity != 1)}"
@@ -298,6 +299,9 @@ def _empty(
         hint = f"vertices and weights cannot be labelled nulls; {hint}"
     elif not (selected.raw.memory or shape.edge or shape.node):
         hint += "; missing=null takes the cells for labelled nulls"
+    raw = selected.raw
+    if first == 0 and not (raw.named or raw.memory or raw.typed):
+        hint = f"if the first line holds names, say useHeaders=true; {hint}"
     return selected.raw.error(
         int(selected.rows[first]),
         f"the cell is empty ({count} such row{'s' * (count != 1)})",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgreason.errors import DataError
+from kgreason.errors import DataError, Span
 from kgreason.graph.io.options import FORMATS, Options, normal, read_options
 
 __all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
@@ -49,12 +49,20 @@ class SourceSpec:
     query
         SQL whose result is the table; `path` is then the database, or the folder that the files named in the query
         are relative to.
+    span
+        Where a rule file says all this; `None`: it does not.
     """
 
     path: Path
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     query: str | None = None
+    span: Span | None = None
+
+    @property
+    def place(self) -> str:
+        """Where messages look for a mistake in the options or the query."""
+        return self.file if self.span is None else str(self.span)
 
     @property
     def file(self) -> str:
@@ -78,7 +86,7 @@ class SourceSpec:
         if given is not None:
             if given not in FORMATS:
                 raise DataError(
-                    self.file,
+                    self.place,
                     f"{given!r} is not a format kgreason reads",
                     hint=f"one of {', '.join(FORMATS)}",
                 )
@@ -89,7 +97,7 @@ class SourceSpec:
             return "konect"
         if known is None:
             raise DataError(
-                self.file,
+                self.place,
                 "the name does not tell the format",
                 hint=f"say format=, one of {', '.join(FORMATS)}",
             )

@@ -64,12 +64,12 @@ def no_table(file: Path, table: str, tables: Sequence[str]) -> DataError:
     )
 
 
-def refused(file: Path, query: str, reason: str, tables: Sequence[str]) -> DataError:
-    """Build the error for a query that does not run."""
+def refused(place: Path | str, query: str, reason: str, tables: Sequence[str]) -> DataError:
+    """Build the error for a query that does not run; `place` is where the query is written, or its database."""
     words = " ".join(query.split())
     shown = words if len(words) <= 100 else words[:97] + "..."
     there = f"the tables are {_listed(tables)}" if tables else None
-    return DataError(str(file), f"the query `{shown}` fails: {reason}", hint=there)
+    return DataError(str(place), f"the query `{shown}` fails: {reason}", hint=there)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -101,5 +101,5 @@ def extra(package: str, name: str, file: Path) -> ModuleType:
         raise DataError(
             str(file),
             f"{name} files need the package {package}, which is not installed",
-            hint=f"pip install 'kgreason[{name}]'",
+            hint=f"pip install '.[{name}]' in a checkout of kgreason",
         ) from None

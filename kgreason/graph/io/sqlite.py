@@ -18,9 +18,17 @@ from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
 from kgreason.graph.io.values import CastError, arrow_column
 
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_WRITES = frozenset(
+    (
+        *("alter", "analyze", "attach", "begin", "commit", "create", "delete", "detach", "drop", "end"),
+        *("insert", "reindex", "release", "replace", "rollback", "savepoint", "update", "vacuum"),
+    )
+)
 
-def read_sqlite(path: Path, options: Options, query: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query.
+
+def read_sqlite(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query that is written at `place`.
 
     Columns declared as boolean, date or JSON hold 0 and 1, ISO dates and lists, if all their values do.
     """
@@ -33,7 +41,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None) -> Raw:
             tables = _tables(connection)
             if query is None:
                 return _table(connection, file, table or only(file, tables), tables)
-            return _query(connection, file, query, tables)
+            return _query(connection, place or str(file), query, tables)
     except sqlite3.DatabaseError as error:
         raise DataError(str(file), f"no SQLite database that can be read: {error}") from error
 
@@ -53,10 +61,10 @@ def _table(connection: sqlite3.Connection, file: Path, table: str, tables: Seque
     declared = [
         str(row[2]).upper() for row in connection.execute(f"PRAGMA table_xinfo({name})") if row[6] != 1
     ]
-    return _fetched(connection, file, f"SELECT * FROM {name}", declared)
+    return _fetched(connection, str(file), f"SELECT * FROM {name}", declared)
 
 
-def _query(connection: sqlite3.Connection, file: Path, query: str, tables: Sequence[str]) -> Raw:
+def _query(connection: sqlite3.Connection, place: str, query: str, tables: Sequence[str]) -> Raw:
     refusals: list[int] = []
 
     def authorize(action: int, *_: object) -> int:
@@ -68,28 +76,49 @@ def _query(connection: sqlite3.Connection, file: Path, query: str, tables: Seque
 
     connection.set_authorizer(authorize)
     try:
-        return _fetched(connection, file, query, ())
+        return _fetched(connection, place, query, ())
     except sqlite3.DatabaseError as error:
         if refusals:
-            raise refused(file, query, ONLY_READS, tables) from error
+            raise refused(place, query, ONLY_READS, tables) from error
         if not isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
             raise
-        raise refused(file, query, str(error), tables) from error
+        raise refused(place, query, str(error), tables) from error
     except sqlite3.Warning as error:  # of several statements, in earlier versions of Python
-        raise refused(file, query, str(error), tables) from error
+        raise refused(place, query, str(error), tables) from error
 
 
-def _fetched(connection: sqlite3.Connection, file: Path, query: str, declared: Sequence[str]) -> Raw:
+def check_sqlite(query: str, place: str) -> None:
+    """Parse a query without its tables.
+
+    Raises
+    ------
+    DataError
+        If it is not written as SQL, or begins like a statement that gives no rows.
+    """
+    words = _COMMENT.sub(" ", query).split(None, 1)
+    if words and words[0].lower() == "explain":
+        return
+    if words and words[0].lower() in _WRITES:
+        raise refused(place, query, ONLY_READS, ())
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute(f"EXPLAIN {query}")
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            if "syntax error" in str(error) or "one statement" in str(error):
+                raise refused(place, query, str(error), ()) from error
+
+
+def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Sequence[str]) -> Raw:
     cursor = connection.execute(query)
     if cursor.description is None:
         raise sqlite3.ProgrammingError(ONLY_READS)
     names = tuple(d[0] for d in cursor.description)
     rows = cursor.fetchall()
-    raw = Raw(str(file), names, (), lambda _: None)
+    raw = Raw(file, names, (), lambda _: None)
     cells = list(zip(*rows, strict=True)) if rows else [() for _ in names]
     types = declared if len(declared) == len(names) else [""] * len(names)
     columns = [_column(raw, name, c, t) for name, c, t in zip(names, cells, types, strict=True)]
-    return Raw(str(file), names, tuple(columns), lambda _: None, typed=True)
+    return Raw(file, names, tuple(columns), lambda _: None, typed=True)
 
 
 def _column(raw: Raw, name: str, values: Sequence[object], declared: str) -> Column:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,13 +9,11 @@ import numpy as np
 
 from kgreason.engine.symbols import Symbols, whole
 from kgreason.engine.table import Codes, Kind, any_codes
-from kgreason.graph.io.cast import DECIMAL_COMMA, coded, infer, strings
+from kgreason.graph.io.cast import DECIMAL_COMMA, MARK, coded, infer, strings
 from kgreason.graph.io.lists import collections
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.select import Selected, Shape
 from kgreason.graph.io.values import CastError, is_text
-
-_MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")  # stands for a missing value
 
 Fresh = Callable[[int], Codes]
 """Codes of so many labelled nulls that nothing else has."""
@@ -145,7 +142,7 @@ def _mark_hint(error: CastError, table: Selected, *, weight: bool) -> str | None
     """Ask whether a word among other values stands for a missing one."""
     mark = error.value.strip()
     few = 2 * error.count <= len(table.rows)
-    if table.raw.memory or table.raw.typed or not few or not _MARK.fullmatch(mark):
+    if table.raw.memory or table.raw.typed or not few or not MARK.fullmatch(mark):
         return None
     if weight:
         return f"if it stands for a missing value, nullString={mark} and missing=skip leave such rows out"
