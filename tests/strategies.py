@@ -597,17 +597,17 @@ def _keyed(draw: Draw, signature: Signature, keep: str) -> Signature:
 
 
 def _dependency(draw: Draw, known: Sequence[Signature]) -> list[Clause]:
-    """An equality of two values at a position that can hold nulls, or a constraint."""
+    """An equality of two values, one of them at a position that can hold nulls, or a constraint."""
     places = [(s, i) for s in known for i, k in enumerate(s.kinds) if k in "uv" and s.keep is None]
     if not places:
         return []
     signature, at = draw(st.sampled_from(places))
     same = draw(st.integers(0, len(signature.kinds) - 1))
 
-    def atom(prefix: str, last: str) -> Atom:
-        names = [f"_{prefix}{i}" for i in range(len(signature.kinds))]
-        names[same], names[at] = "K", last
-        return Atom(signature.name, tuple(map(Variable, names)))
+    def atom(prefix: str, last: str, of: Signature = signature, key: int = same, place: int = at) -> Atom:
+        names = [f"_{prefix}{i}" for i in range(len(of.kinds))]
+        names[key], names[place] = "K", last
+        return Atom(of.name, tuple(map(Variable, names)))
 
     if chance(draw, 40):
         unknown: Expression = Call("is_null", (Variable("X"),))
@@ -615,7 +615,15 @@ def _dependency(draw: Draw, known: Sequence[Signature]) -> list[Clause]:
         return [Constraint((atom("a", "X"), Condition(unknown if chance(draw, 50) else value)))]
     if same == at:
         return []
-    return [Equality(Variable("X"), Variable("Y"), (atom("a", "X"), atom("b", "Y")))]
+    numbers = [  # a null of one predicate may become a number of another
+        (other, key, place)
+        for other in known
+        for key, kind in enumerate(other.kinds)
+        for place, number in enumerate(other.kinds)
+        if other.keep is None and kind == signature.kinds[same] and number in "inwd" and place != key
+    ]
+    other = draw(st.sampled_from(numbers)) if numbers and chance(draw, 60) else (signature, same, at)
+    return [Equality(Variable("X"), Variable("Y"), (atom("a", "X"), atom("b", "Y", *other)))]
 
 
 @st.composite

@@ -206,10 +206,11 @@ def amounts_of_equated(edges, whole, half):
         given = [given for given in (whole, half) for a, b in edges if b == given["name"] and a in others]
         exact = float if half in given else int
         for x in range(4):
-            values = {source[x] for source in given if x in source}
-            if len(values) > 1:
+            values = [source[x] for source in given if x in source]
+            if len(set(values)) > 1:
                 return None
-            expected |= {(p, x): exact(v) for v in values}
+            if values:
+                expected[p, x] = exact(values[0])
     return expected
 
 
@@ -389,6 +390,32 @@ def test_constraint_lists_what_violates_it():
         "  rule: #F :- e(X, Y), X > Y."
     )
     assert derive(text, e=[(0, 1)]).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "listed"),
+    [
+        ("own(X, W), S = sum(W), S > 1.", ["fact: own(1, 0.5)", "fact: own(2, 0.75)"]),
+        (
+            "own(X, W), c(Y), W > 0.5, T = count(X), T > 0, c(_).",
+            ["fact: c(3)", "(the facts that contribute to T are not listed)"],
+        ),
+        ("e(X, X), S = sum(X), S > 1.", ["(the facts that contribute to S are not listed)"]),
+        ("many(X), S = count(), S > 1.", [*(f"fact: many({i})" for i in range(10)), "and 2 more facts"]),
+    ],
+)
+def test_a_constraint_on_a_total_lists_all_that_contribute_or_says_so(body, listed):
+    tables = {
+        "own": [(1, 0.5), (2, 0.75)],
+        "c": [(3,)],
+        "e": [(1, 2), (3, 3)],
+        "many": [(i,) for i in range(12)],
+    }
+    with pytest.raises(EvaluationError) as caught:
+        derive(f"#F :- {body}", **tables)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "<text>:1:1: the constraint is violated"
+    assert [line.strip() for line in lines[2:]] == [*listed, f"rule: #F :- {body}"]
 
 
 def test_all_violated_constraints_are_listed():

@@ -598,6 +598,15 @@ def test_error(name: str) -> None:
         ("q(1). p(X) :- q(X), r(f(X)).", "E108"),
         ("q(1). p(X) :- q(X), msum(X,<X>).", "E107"),
         ("q(1). p(X) :- q(X), [-] r(X).", "E203"),
+        ("q(1). p(X) :- [0,5] q(X).", "E205"),
+        ("q(1). p(X) :- q(X), [0, 5] q(X).", "E205"),
+        ("q(1). p(X) :- q(X) S[0,1] q(X).", "E205"),
+        ("q(1). p(X) :- q(X) U q(X).", "E205"),
+        ('@library("sns:","snowFlake"). q(1).', "E206"),
+        ('@executionMode("x"). q(1).', "E206"),
+        ("@timeGranularity(days). q(1).", "E206"),
+        ("q(1). p(X,S) :- q(X), S = mssum(X,<X>).", "E012"),
+        ("q(1). p(X,S) :- q(X), r(Y), S = mcount([Z],[Y]).", "E117"),
         ("p(X) <- SELECT * FROM q.", "E205"),
         ('@mapping("p",5,"c","int"). p(1).', "E303"),
         ('@mapping("p",-1,"c","int"). p(1).', "E302"),
@@ -706,6 +715,59 @@ def test_good_clauses_are_checked_beside_syntax_errors() -> None:
 def test_variable_of_a_negation_is_existential_there() -> None:
     program = load_text("n(1). e(1,2). sink(X) :- n(X), not e(X,Y).")
     assert program.rules[0].negatives[0].variables == ("X", "Y")
+
+
+@pytest.mark.parametrize(
+    ("clause", "code"),
+    [
+        ("g(X) :- own(X).", "E104"),
+        ("g(Y) :- own(X,_), Y = foo(X).", "E108"),
+        ("g(S) :- own(X,_), S = mssum(X,<X>).", "E012"),
+        ("g(Y) :- own(X,_), Y = 2001-02-30.", "E014"),
+        ("g(Y) :- own(X,_), Y = ${no}.", "E306"),
+    ],
+)
+def test_typos_are_told_beside_other_errors(clause: str, code: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        load_text(f'@output("contol"). @input("onw"). own(1,2). f(X) :- comtrol(X,Y). {clause}')
+    found = [d.code for d in caught.value.diagnostics]
+    assert found.count(code) == 1
+    assert {"E304", "W503", "W501"} < {*found}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '@input("own"). p(X,Y) :- #TC(own)(X,Y).',
+        '@input("own"). p(X,Y) :- [-] own(X,Y).',
+        '@input("own"). p(X) <- SELECT X FROM own.',
+        '@input("own"). p(X,Y) :- q(X) S[0,1] own(Y).',
+        '@bind("own","postgresql","db","own"). @output("p"). p(X,Y) :- #TC(own)(X,Y).',
+    ],
+)
+def test_nothing_is_missing_where_something_is_refused(text: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        load_text(text)
+    assert {d.code for d in caught.value.diagnostics} <= {"E203", "E205", "E207"}
+
+
+def test_facts_that_nothing_needs() -> None:
+    (warning,) = load_text('@output("a"). p(1). a(X) :- p(X). z(2). z(3). a(4).').warnings
+    assert (warning.code, warning.span and warning.span.column) == ("W510", 35)
+    assert warning.message == "`z` has facts, but no output and no rule needs them"
+    assert warning.hint == 'show it: @output("z"), or leave its facts out'
+    assert load_text("p(1). a(X) :- p(X). z(2).").warnings == ()
+    assert load_text('@output("a"). @node("z"). p(1). a(X) :- p(X). z(2).').warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [("msum(W,Y)", "msum(W, <Y>)"), ("msum(W,X,Y)", "msum(W, <X, Y>)"), ("msum(W,Y+1)", "msum(W, <C>)")],
+)
+def test_help_with_the_variables_of_the_aggregate(written: str, hint: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        load_text(f"q(1,2,3). p(X,S) :- q(X,Y,W), S = {written}.")
+    assert [(d.code, d.hint) for d in caught.value.diagnostics] == [("E112", f"write `{hint}`")]
 
 
 def test_all_errors_of_a_file_in_the_order_of_the_text() -> None:

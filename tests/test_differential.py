@@ -27,7 +27,7 @@ from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Atom, Program, Rule, Variable
 from kgreason.lang.parser import parse
-from kgreason.lang.values import identity
+from kgreason.lang.values import Null, identity
 from tests.isomorphism import has_nulls, isomorphic
 from tests.strategies import Case, cases
 
@@ -501,3 +501,34 @@ def test_plain_programs_agree_with_pydatalog(goal, edges):
     answer = pyDatalog.ask(f"{goal}(X,Y)")
     expected = comparable(answer.answers) if answer else set()
     assert quickly(load_text(ours(PYDATALOG[goal])), {"e": edges}, [goal])[goal] == expected
+
+
+def test_what_a_rule_without_facts_says_of_doubles_does_not_count():
+    program = load_text('p(N, I) :- b(I). q(1) :- b(I), e(I). @output("p").')
+    for rows in ([(Null(1), 3)], [(Null(1), 3), (Null(2), Null(3))]):
+        facts = {"e": [(1.0,)], "p": rows}
+        wanted = comparable(rows)
+        assert quickly(program, facts, ["p"])["p"] == wanted
+        assert slowly(program, facts)["p"] == wanted
+
+
+def test_a_null_that_becomes_a_double_is_one_wherever_it_stands():
+    text = """
+        c(1). c(2). w(1, 3.0). w(2, 0.5).
+        p(X, N), also(N, X) :- c(X).
+        Y = Z :- p(X, Y), w(X, Z).
+        half(X, V) :- also(Z, X), V = Z / 2.
+        term(X, #f(X)) :- c(X).
+        Y = Z :- term(X, Y), w(X, Z).
+        third(X, V) :- c(X), Z = #f(X), is_not_null(Z), V = Z / 2.
+        @output("p"). @output("also"). @output("half"). @output("third").
+    """
+    program = load_text(text)
+    found, slow = quickly(program, {}, program.outputs), slowly(program, {})
+    for predicate, wanted in {
+        "p": [(1, 3.0), (2, 0.5)],
+        "also": [(3.0, 1), (0.5, 2)],
+        "half": [(1, 1.5), (2, 0.25)],
+        "third": [(1, 1.5), (2, 0.25)],
+    }.items():
+        assert found[predicate] == slow[predicate] == comparable(wanted)

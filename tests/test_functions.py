@@ -550,7 +550,7 @@ def test_user_function_gives_python_lists_and_sets():
     functions.function(name="h")(_annotated(lambda x: (x, {x}), tuple))
     program = load_text("r(F,G,H) :- e(X), F = f(X), G = g(X), H = h(X). e(1).")
     expected = [((1, (1,)), frozenset({1.0, 0.5}), (1, frozenset({1})))]
-    assert rows(program) == expected
+    assert [*evaluate(program, Facts.from_rows({})).facts.rows("r")] == expected
     assert [*naive.evaluate(program, {})["r"]] == expected
 
 
@@ -558,7 +558,7 @@ def test_user_function_takes_no_python_list():
     def f(x: list) -> int:
         return len(x)
 
-    with pytest.raises(TypeError, match="the parameter 'x' needs a type: .*tuple"):
+    with pytest.raises(TypeError, match="the parameter 'x' needs a type"):
         functions.function(f)
 
 

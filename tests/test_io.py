@@ -1065,12 +1065,91 @@ def test_a_line_of_odd_names_is_said(write: Callable[..., Path]) -> None:
     )
 
 
+def test_a_number_too_long_for_an_integer_is_said(write: Callable[..., Path]) -> None:
+    for value, hint in (
+        ("99999999999999999999", '"double") rounds it'),
+        ("9223372036854775807", '"int") reads it exactly'),
+    ):
+        path = write("a.csv", f"id,n\n1,{value}\n2,5\n")
+        said = Notes()
+        assert list(load_facts(load_text("q(X,Y) :- p(X,Y)."), {"p": path}, said).rows("p"))[1] == (2, "5")
+        assert [note.replace(str(path), "a.csv") for note in said.said] == [
+            f"a.csv: column 'n' is text because of {value!r} in line 2, a number of more than 18 digits; "
+            f'@mapping("p", 1, "n", {hint}'
+        ]
+        mapped = f'@mapping("p", 1, "n", {hint.split(")")[0]}). q(X,Y) :- p(X,Y).'
+        assert rows(mapped, "p", path)[0] == (1, float(value) if "double" in hint else int(value))
+    said = Notes()
+    path = write("b.csv", "id,n\n1,99999999999999999999\n2,88888888888888888888\n")
+    load_facts(load_text("q(X,Y) :- p(X,Y)."), {"p": path}, said)
+    assert said.said == []
+
+
 def test_fields_of_many_letters_and_open_quotes(write: Callable[..., Path]) -> None:
     program = "q(X) :- p(X, Y)."
     long = "x" * 200_000
     assert rows(program, "p", write("a.csv", f"a,b\n1,{long}\n")) == [(1, long)]
     path = write("b.csv", 'a,b\n1,"' + "x\n" * (1 << 23) + "y")
     assert fails(program, "p", path).startswith("b.csv:2: not a CSV file: field larger than field limit")
+
+
+_FILL = "".join(f"{i},b\n" for i in range(300))
+"""More rows than the sample has."""
+
+
+@pytest.mark.parametrize("fill", ["", _FILL])
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ('1,"abc\n2,x\n3,y\n', 2, 2, "the quotation mark before 'abc' is never closed"),
+        ('1,"abc', 2, 2, "the quotation mark before 'abc' is never closed"),
+        ('"a\r\nb",1\r\n"c,2\r\n', 4, 1, "the quotation mark before 'c,2' is never closed"),
+        ('1,"\n"\n2,5"\n3,"say ""hi""\n', 5, 2, """the quotation mark before 'say ""hi""' is never closed"""),
+        ('1,"x"y\n2,z\n', 2, 2, "'y' stands after the closing quotation mark"),
+        ('1,z\n""x,2\n', 3, 1, "'x' stands after the closing quotation mark"),
+        ('1,"a\nb"""c\n', 3, 2, "'c' stands after the closing quotation mark"),
+    ],
+)
+def test_quotation_marks_amiss(
+    write: Callable[..., Path], text: str, line: int, column: int, message: str, name: str, fill: str
+) -> None:
+    line += fill.count("\n")
+    assert fails("q(X) :- p(X,Y).", "p", write(name, "id,v\n" + fill + text)) == (
+        f"{name}:{line}: column {column}: {message}\n"
+        '  help: inside quotation marks write "" for "; quote=none takes them as they are'
+    )
+
+
+def test_quotation_marks_of_other_files(write: Callable[..., Path]) -> None:
+    program = "q(X) :- p(X,Y)."
+    path = write("a.csv", f"\ufeffid;v\n{_FILL.replace(',', ';')}1;'é\n2;x\n".encode())
+    text = fails(program, "p", path, quote="'", delimiter=";")
+    assert text.startswith("a.csv:302: column 2: the quotation mark before 'é' is never closed\n")
+    assert "write '' for '" in text
+    path = write("b.csv", f'id,v\n{_FILL}1,"é\n2,x\n'.encode("latin-1"))
+    text = fails(program, "p", path, encoding="latin-1")
+    assert text.startswith("b.csv:302: column 2: the quotation mark before 'é' is never closed\n")
+    assert ("1", '"é\n2') not in rows(program, "p", path, encoding="latin-1", quote="none")
+
+
+@pytest.mark.parametrize(
+    "cell", ['""', '"\n"', '"a""b"', '"""b"', '"a,""b"', '5"x', '5"', '"x\n\n"', '"a"""', '"\n""c"']
+)
+def test_quotation_marks_in_order(write: Callable[..., Path], cell: str) -> None:
+    expected = next(csv.reader([cell], strict=True))[0] if "\n" not in cell else None
+    for end in ("", "\n", "\r\n"):
+        path = write("a.csv", f'\ufeff"id","v"\n{_FILL}z,{cell}{end}'.encode())
+        read = rows("q(X) :- p(X,Y).", "p", path, missing="keep")[-1][1]
+        assert read == (cell[1:-1].replace('""', '"') if expected is None else expected)
+
+
+def test_marks_of_a_csv_file_are_ascii(write: Callable[..., Path]) -> None:
+    path = write("a.csv", "a→b\n1→2\n")
+    for name in ("delimiter", "quote"):
+        assert fails("q(X) :- p(X,Y).", "p", path, **{name: "→"}) == (
+            f"a.csv: option {name} cannot be '→'\n  help: only ASCII characters can"
+        )
 
 
 def test_text_of_two_bytes(tmp_path: Path) -> None:

@@ -142,3 +142,22 @@ def test_a_union_with_a_constant_of_a_second_head() -> None:
     found = asked("p(X, J), p(X, {0}) :- e(X), J = munion({X}). e(1).", {}, "p(1, J)")
     assert [p.fact for p in found.proofs[0].premises] == ["p(1,{1})", "p(1,{0})"]
     assert found.proofs[0].notes == ("the union of 2 parts",)
+
+
+@pytest.mark.parametrize("value", [2, 2.0])
+def test_a_given_null_that_became_a_whole_double(value: float) -> None:
+    text = "Y = Z :- p(X, Y), w(X, Z). p(X, Y) :- e(X, Y)."
+    rows: Rows = {"p": [(1, Null(7))], "w": [(1, value)], "e": [(3, 0.5)]}
+    proof = asked(text, rows, "p(1, X)").proofs[0]
+    assert (proof.fact, proof.premises) == ("p(1,2.0)", ())
+    assert [(i.made, i.value) for i in proof.identified] == [(Null(7), 2.0)]
+    assert [p.fact for p in proof.identified[0].chain[0].premises] == ["p(1,_:n7)", f"w(1,{value})"]
+
+
+def test_unions_that_grow_in_a_circle() -> None:
+    text = "m(X, J) :- e(X, Y), J = munion({Y}). m(X, J) :- e(X, Y), m(Y, K), J = munion(K)."
+    proofs = asked(text, {"e": [(0, 3), (3, 0)]}, "m(X, J)").proofs
+    assert [(p.fact, p.height, [q.fact for q in p.premises]) for p in proofs] == [
+        ("m(0,{0, 3})", 3, ["m(0,{3})", "m(0,{0})"]),
+        ("m(3,{0, 3})", 3, ["m(3,{0})", "m(3,{3})"]),
+    ]

@@ -63,8 +63,12 @@ def check_unused(
 ) -> None:
     """Warn of predicates that nothing needs, of sources that nothing reads, of posts without an output."""
     derived, used = heads(program), read_predicates(program)
-    shown: set[str | None] = {p for n in ("output", "node", "edge", "derived", "query") for p in notes.named[n]}
-    shown |= {suggest(p, arities) for p in notes.named["output"] if p not in arities}  # what these are meant for
+    shown: set[str | None] = {
+        p for n in ("output", "node", "edge", "derived", "query") for p in notes.named[n]
+    }
+    shown |= {
+        suggest(p, arities) for p in notes.named["output"] if p not in arities
+    }  # what these are meant for
     elsewhere = _read_elsewhere(program)
     missing = [p for p in used if p not in defined]
     if notes.named["output"]:

@@ -184,25 +184,53 @@ def _matched(
     symbols: Symbols,
     indent: str = "  ",
 ) -> str:
-    facts = [_instance(atom, binding, relations, kinds, symbols) for atom in rule.positives]
-    return "".join(f"\n{indent}fact: {fact}" for fact in dict.fromkeys(facts))
+    """Facts of the body; of an aggregate all that contribute, if these are simply those that fit its one atom."""
+    more, atoms, most = "", rule.positives, 1
+    plain = len(atoms) == 1 and not rule.negatives and not rule.before and not _repeats(atoms[0])
+    if rule.aggregation is not None and plain:
+        most = SHOWN
+        count = len(_fitting(atoms[0], binding, relations, kinds, symbols))
+        more = f"\n{indent}and {count - most} more facts" if count > most else ""
+    elif rule.aggregation is not None:
+        atoms = tuple(a for a in atoms if all(v in binding or v.startswith("_") for v in a.variables))
+        more = f"\n{indent}(the facts that contribute to {rule.aggregation.variable} are not listed)"
+    facts = [f for atom in atoms for f in _instances(atom, binding, relations, kinds, symbols, most)]
+    return "".join(f"\n{indent}fact: {fact}" for fact in dict.fromkeys(facts)) + more
 
 
 def _written(binding: Mapping[str, Value]) -> str:
     return ", ".join(f"{name} = {source(value)}" for name, value in binding.items())
 
 
-def _instance(
+def _repeats(atom: CheckedAtom) -> bool:
+    return len(atom.variables) < sum(isinstance(term, Variable) for term in atom.terms)
+
+
+def _instances(
+    atom: CheckedAtom,
+    binding: Mapping[str, Value],
+    relations: Relations,
+    kinds: Kinds,
+    symbols: Symbols,
+    most: int,
+) -> list[str]:
+    """The first facts that an atom stands for under a binding."""
+    rows, types = _fitting(atom, binding, relations, kinds, symbols)[:most], kinds[atom.predicate]
+    if not len(rows):
+        return [str(atom)]
+    if not types:
+        return [atom.predicate]
+    columns = [decode(kind, rows[:, i], symbols) for i, kind in enumerate(types)]
+    return [f"{atom.predicate}({', '.join(map(source, row))})" for row in zip(*columns, strict=True)]
+
+
+def _fitting(
     atom: CheckedAtom, binding: Mapping[str, Value], relations: Relations, kinds: Kinds, symbols: Symbols
-) -> str:
-    """A fact that an atom stands for under a binding."""
+) -> Rows:
     types, relation = kinds[atom.predicate], relations[atom.predicate]
     rows = relation.buffer[: relation.count]
     for i, (term, kind) in enumerate(zip(atom.terms, types, strict=True)):
         if isinstance(term, Constant) or term.name in binding:
             value = term.value if isinstance(term, Constant) else binding[term.name]
             rows = rows[rows[:, i] == code(value, kind, symbols)]
-    if not len(rows):
-        return str(atom)
-    values = [decode(kind, rows[:1, i], symbols)[0] for i, kind in enumerate(types)]
-    return f"{atom.predicate}({', '.join(map(source, values))})" if values else atom.predicate
+    return rows

@@ -278,9 +278,10 @@ class Builder(Literals):
 
     def _older_form(self, call: Call) -> Aggregate | None:
         """``msum(X, [K], [C])``: group and contributors as lists; also ``mcount([K], [C])`` and ``msum(X, [C])``."""
-        argument, *lists = call.arguments
+        argument: Expression | None = call.arguments[0]
+        lists = call.arguments[1:]
         if len(lists) == 1 and call.function in ("mcount", "count") and isinstance(argument, Collection):
-            argument, lists = None, [argument, *lists]
+            argument, lists = None, call.arguments
         names: list[tuple[Variable, ...]] = []
         for given in lists:
             if not isinstance(given, Collection) or given.kind != "list":

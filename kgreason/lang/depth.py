@@ -23,18 +23,22 @@ from kgreason.lang.ast import (
 )
 
 
-def deeper(clause: Clause, limit: int) -> bool:
-    """Whether some expression of a clause is nested more than so many levels deep.
+def deeper(clause: Clause, limit: int) -> Expression | None:
+    """The first expression of a clause that is nested more than so many levels deep.
 
     Examples
     --------
     >>> from kgreason.lang.parser import parse
     >>> (rule,) = parse("p(X) :- q(Y), X = -(Y + [1]).").clauses
-    >>> deeper(rule, 3), deeper(rule, 4)
-    (True, False)
+    >>> print(deeper(rule, 3), deeper(rule, 4))
+    -(Y + [1]) None
     """
-    depth = 0
-    level: list[Expression] = [e for item in _items(clause) for e in _expressions(item)]
+    expressions = (e for item in _items(clause) for e in _expressions(item))
+    return next((e for e in expressions if _deep(e, limit)), None)
+
+
+def _deep(node: Expression, limit: int) -> bool:
+    depth, level = 0, [node]
     while level and depth <= limit:
         depth += 1
         level = [child for node in level for child in _children(node)]

@@ -153,7 +153,7 @@ def temporal(tokens: list[Token], position: int) -> tuple[Token, Token] | None:
     types = [t.type for t in interval]
     if token.type != "NAME" or types[1:] != ["LBRACKET", "INTEGER", "COMMA", "INTEGER", "RBRACKET"]:
         return None
-    return (interval[1], before) if types[0] in ("COMMA", "ARROW", "NOT") else None
+    return (interval[1], before) if types[0] in ("COMMA", "ARROW") else None
 
 
 def _head_hint(tokens: list[Token], position: int) -> str | None:

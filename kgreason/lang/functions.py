@@ -155,8 +155,8 @@ def function(given: Any = None, *, name: str | None = None) -> Any:
     """Make a Python function callable from rules.
 
     Its parameters and its result need annotations of int, float, str, bool, `datetime`, tuple (a list),
-    frozenset (a set) or object (anything); a result may be a Python list or set, too. It must depend on nothing but its arguments: it is called once
-    for each different combination of them.
+    frozenset (a set) or object (anything); the result may be a Python list or set, too. It must depend on
+    nothing but its arguments: it is called once for each different combination of them.
 
     Parameters
     ----------

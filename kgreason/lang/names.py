@@ -21,9 +21,7 @@ ANNOTATIONS = _words(
     "input output bind qbind mapping param post include module label node edge derived query incoming_sum"
 )
 
-LATER_ANNOTATIONS = _words(
-    "model library executionMode delete update timeGranularity explain chase temporal"
-)
+LATER_ANNOTATIONS = _words("model library executionMode delete update timeGranularity explain chase temporal")
 
 TYPES = {
     "int": "int",

@@ -168,9 +168,7 @@ def _without_rule(label: Annotation) -> Diagnostic:
     )
 
 
-def _refused(
-    feature: str, first: Token, last: Token, tokens: list[Token], builder: Builder
-) -> list[Clause]:
+def _refused(feature: str, first: Token, last: Token, tokens: list[Token], builder: Builder) -> list[Clause]:
     from kgreason.lang.clauses import span
 
     start, end = tokens[0].start_pos, tokens[-1].end_pos
@@ -208,7 +206,8 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
             return []
     built: list[Clause] = state.feed_eof(tokens[-1])  # type: ignore[no-untyped-call]
     builder.end_clause()
-    if len(tokens) > DEPTH and any(deeper(c, DEPTH) for c in built):
-        builder.found.append(too_deep(built[0].span))
+    deep = next(filter(None, (deeper(c, DEPTH) for c in built)), None) if len(tokens) > DEPTH else None
+    if deep is not None:
+        builder.found.append(too_deep(deep.span))
         return []
     return built

@@ -161,9 +161,10 @@ class Equations:
             path.append(self._proof(number))
         return tuple(reversed(path))
 
-    def _ends(self, link: Link) -> list[int]:
+    def _ends(self, link: Link) -> tuple[int, int]:
         """Codes of both values; 1 and 1.0 are one value, and have one."""
-        return self.symbols.unified(np.array([link.left, link.right], dtype=np.int64)).tolist()
+        left, right = self.symbols.unified(np.array([link.left, link.right], dtype=np.int64)).tolist()
+        return left, right
 
     def _proof(self, number: int) -> Proof:
         if number not in self._proofs:

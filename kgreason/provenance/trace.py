@@ -162,7 +162,9 @@ class Runs:
         if not self.roots(run):
             return self.facts
         tables = {
-            p: tabled(t.kinds, self.rooted(p, t, t.kinds, run)) for p, t in self.facts.tables.items() if t.length
+            p: tabled(t.kinds, self.rooted(p, t, t.kinds, run))
+            for p, t in self.facts.tables.items()
+            if t.length
         }
         return Facts({**self.facts.tables, **tables}, self.facts.symbols)
 

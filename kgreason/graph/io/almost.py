@@ -70,8 +70,8 @@ def _decimal_comma(column: Column, decimal: str) -> str | None:
 def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Rows of the cells that are no numbers where few are and the most are; else none.
 
-    Digits with leading zeros are names: a column that holds some has nothing odd. A few integers too long for
-    64 bits are odd, many are names.
+    Digits with leading zeros are names: a column that holds some has nothing odd. So are many with more than
+    18, but a few are odd.
     """
     none = np.empty(0, dtype=np.intp)
     if not is_text(column) or not len(column) or infer(column, decimal) is not Kind.STRING:
@@ -80,4 +80,6 @@ def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[
     numbers = fits(column, plain)
     odd = np.flatnonzero(~numbers)
     few = len(odd) <= max(_FEW, len(column) // _PART) and 2 * len(odd) <= len(column)
-    return odd if few and bool((fits(column, number) == numbers | fits(column, _LONG.pattern)).all()) else none
+    return (
+        odd if few and bool((fits(column, number) == numbers | fits(column, _LONG.pattern)).all()) else none
+    )

@@ -33,6 +33,11 @@ def read_tsv(path: Path, options: Options) -> Raw:
 
 
 def _read(path: Path, options: Options, delimiter: str) -> Raw:
+    for name, character in (("delimiter", delimiter), ("quote", options.quote or "")):
+        if not character.isascii():
+            raise DataError(
+                str(path), f"option {name} cannot be {character!r}", hint="only ASCII characters can"
+            )
     sample = list(itertools.islice(_records(path, options, delimiter), _SAMPLE))
     if not sample:
         return Raw(str(path), (), (), lambda _: None, named=False)
@@ -81,11 +86,9 @@ def _columns(path: Path, options: Options, delimiter: str, width: int, *, header
             )
     except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
         raise _explained(path, options, delimiter, width, error) from error
-    if options.quote and len(table):
-        last = table.columns[-1][-1].as_py()
-        if doubtful(path, options.encoding, delimiter, options.quote, last):
-            for _ in _records(path, options, delimiter):
-                pass  # it raises the error, if there is one
+    if options.quote and doubtful(path, delimiter, options.quote):
+        for _ in _records(path, options, delimiter):
+            pass  # it raises the error, if there is one
     return tuple(table.columns)
 
 

@@ -15,41 +15,31 @@ from kgreason.errors import DataError
 from kgreason.graph.io.raw import whole_lines
 
 _BLOCK = 1 << 20  # so small that the arrays stay in the cache
-_TAIL = 1 << 13  # bytes of the end of a file, enough for _END characters
-_END = 1000
 _SHOWN = 20
 
 
-def doubtful(path: Path, encoding: str, delimiter: str, quote: str, last: str) -> bool:
-    """Whether quotation marks may be amiss; told by their neighbours, so much faster than by reading fields.
+def doubtful(path: Path, delimiter: str, quote: str) -> bool:
+    """Whether quotation marks may be amiss; told by their number and neighbours, much faster than by reading.
 
-    It is never false where they are amiss, but for a quoted field closed after a delimiter or at the start of
-    a line and followed by text, as ``"a,"b``: that looks like the start of a field. It is true without need
-    where unquoted fields have quotation marks inside, as ``5"x``.
-
-    Parameters
-    ----------
-    last
-        The last field of the last row, as Arrow read it: the only one that can be open.
+    Every second mark closes; a doubled one closes and opens again. So what opens follows a delimiter or a mark,
+    and what closes is followed by one. Unquoted fields with marks in them, as ``5"``, upset that although they
+    are in order: such a file is doubtful, too.
     """
     mark = ord(quote)
     inner = np.ones(256, dtype=np.bool_)
     inner[[mark, ord(delimiter), *b"\r\n"]] = False
-    tail = b""
+    seen = 0
     for number, block in enumerate(whole_lines(path, _BLOCK)):
-        tail = (tail + block[-_TAIL:])[-_TAIL:]
         if mark not in block:
             continue
         lines = b"\n" + (block if number else block.removeprefix(BOM_UTF8)) + b"\n"
         codes = np.frombuffer(lines, dtype=np.uint8)
         marks = np.flatnonzero(codes == mark)
-        breaks = np.flatnonzero(np.diff(marks) != 1)
-        first, final = marks[np.append(0, breaks + 1)], marks[np.append(breaks, -1)]
-        within, even = inner[codes[first - 1]], (final - first) % 2 == 1
-        if (inner[codes[final + 1]] & (within != even)).any():
+        opening, closing = marks[seen % 2 :: 2], marks[1 - seen % 2 :: 2]
+        if inner[codes[opening - 1]].any() or inner[codes[closing + 1]].any():
             return True
-    rest = quote + last.replace(quote, 2 * quote)
-    return tail.decode(encoding, "replace").endswith(rest[-_END:])
+        seen += len(marks)
+    return seen % 2 == 1
 
 
 def located(file: str, record: str, line: int, delimiter: str, quote: str) -> DataError | None:
