@@ -503,11 +503,11 @@ ERRORS = {
     "E006": (
         "p(X) :- X = 1" + "+1" * 120 + ".",
         """\
-<text>:1:1: error[E006]: this is nested more than 100 levels deep
-  1 | p(X) :- X = 1+1+1+1+1+1+1+1+1\
-+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+\
-1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+
-    | """
+<text>:1:13: error[E006]: this is nested more than 100 levels deep
+  1 | p(X) :- X = 1"""
+        + "+1" * 73
+        + """+
+    |             """
         + "^" * 100
         + """
   note: long chains of one operator count as nesting, too

@@ -206,8 +206,9 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
             return []
     built: list[Clause] = state.feed_eof(tokens[-1])  # type: ignore[no-untyped-call]
     builder.end_clause()
-    deep = next(filter(None, (deeper(c, DEPTH) for c in built)), None) if len(tokens) > DEPTH else None
-    if deep is not None:
-        builder.found.append(too_deep(deep.span))
-        return []
+    for made in built if len(tokens) > DEPTH else ():
+        deep = deeper(made, DEPTH)
+        if deep is not None:
+            builder.found.append(too_deep(deep.span))
+            return []
     return built
