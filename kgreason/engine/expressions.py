@@ -167,8 +167,7 @@ class Scope:
         ]
         kinds = [k for k, _ in operands]
 
-        def evaluate(rows: Values) -> Values:
-            columns = [coded(f(rows), k, k, self.symbols) for k, f in operands]
+        def evaluate(rows: Values, columns: list[Values]) -> Values:
             if not len(rows):
                 return np.empty(0, dtype=dtype(kind))
             varying = [i for i, column in enumerate(columns) if column.ndim]
@@ -191,22 +190,35 @@ class Scope:
                     raise self.refused(refusal, whole, row) from None
             return encoded(results, kind, self.symbols)[which]
 
-        return self._guarded(kind, evaluate, operands) if _nests_skolem(whole) else evaluate
+        return self._of(operands, kind, evaluate, whole)
 
-    def _guarded(self, kind: Kind, evaluate: Function, operands: Sequence[Compiled]) -> Function:
-        """The same function where its operands have a value, and a code below 0 where the chase left a null out."""
+    def _of(
+        self,
+        operands: Sequence[Compiled],
+        kind: Kind,
+        evaluate: Callable[[Values, list[Values]], Values],
+        whole: Expression,
+    ) -> Function:
+        """Function that evaluates rows and the columns of its operands, each of which it computes once.
+
+        Where the chase left out a null that an operand needs, it gives a code below 0.
+        """
+
+        def function(rows: Values) -> Values:
+            return evaluate(rows, [coded(f(rows), k, k, self.symbols) for k, f in operands])
 
         def guarded(rows: Values) -> Values:
+            columns = [coded(f(rows), k, k, self.symbols) for k, f in operands]
             given = np.ones(len(rows), dtype=np.bool_)
-            for operand, function in operands:
+            for (operand, _), column in zip(operands, columns, strict=True):
                 if operand in CODED:
-                    given &= function(rows) >= 0
+                    given &= column >= 0
             result = np.full(len(rows), -1, dtype=dtype(kind))
             if given.any():
-                result[given] = evaluate(rows[given])
+                result[given] = evaluate(rows[given], [c[given] if c.ndim else c for c in columns])
             return result
 
-        return guarded
+        return guarded if _nests_skolem(whole) else function
 
     def refuse(self, bad: Values, what: str, whole: Expression, rows: Values) -> None:
         """Raise an error with the binding of the first row that is bad."""
@@ -264,13 +276,13 @@ class Scope:
         nulls = self.nulls
         assert nulls is not None
 
-        def evaluate(rows: Values) -> Values:
+        def evaluate(rows: Values, columns: list[Values]) -> Values:
             arguments = np.empty((len(rows), len(operands)), dtype=np.int64)
-            for i, (kind, function) in enumerate(operands):
-                arguments[:, i] = coded(function(rows), kind, kind, self.symbols)
+            for i, column in enumerate(columns):
+                arguments[:, i] = column
             return nulls.invent(f"#{node.function}", arguments, kinds, self.rule)
 
-        return self._guarded(Kind.ANY, evaluate, operands) if _nests_skolem(node) else evaluate
+        return self._of(operands, Kind.ANY, evaluate, node)
 
     def _comparison(self, node: Binary) -> Function:
         one, other = self.compile(node.left), self.compile(node.right)
