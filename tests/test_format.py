@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 FILES = sorted(f for f in ROOT.rglob("*.vada") if not {".git", "build", "dist"} & set(f.parts))
 
 STYLE = {
+    "facts behind a comment": ("p % note\n. q. r.", "p.  % note\nq. r.\n"),
     "spaces": (
         "p( X ,Z )<-q(X,Y),X>1.5,V=msum( W,< Y ,Z > ),not r( X ),Z=- X+ -2*( Y%3 ).",
         "p(X, Z) :- q(X, Y), X > 1.5, V = msum(W, <Y, Z>), not r(X), Z = -X + -2 * (Y % 3).\n",

@@ -56,7 +56,7 @@ def format_text(text: str, file: str = "<text>") -> str:
         if not words:
             _between(notes, lines)
             _blank(piece.newlines, lines)
-            notes = []
+            fact, notes = fact and not notes, []  # nothing may stand behind a comment
         piece.notes, notes = notes, []
         words.append(piece)
         if piece.type == "END":
