@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.engine.patterns import nulls_in
 from kgreason.engine.relation import Rows, grown
@@ -72,6 +73,22 @@ class Nestings:
         found = np.array([self._around(name, tuple(row)) for row in distinct.tolist()], dtype=np.int64)
         both = found[which.ravel()]
         return both[:, 0], both[:, 1]
+
+    def flat(self, numbers: Codes) -> npt.NDArray[np.bool_]:
+        """Whether nothing is nested in itself, in nestings given by number.
+
+        Examples
+        --------
+        >>> nestings = Nestings(Symbols())
+        >>> once = nestings.around("#f", np.empty((1, 0), dtype=np.int64))[1]
+        >>> nestings.record(np.array([0]), once)
+        >>> twice = nestings.around("#f", np.array([[0]]))[1]
+        >>> nestings.flat(np.concatenate((once, twice))).tolist()
+        [True, False]
+        """
+        flat = np.array([all(depth == 1 for _, depth in nesting) for nesting in self._all])
+        among: npt.NDArray[np.bool_] = flat[numbers]
+        return among
 
     def _around(self, name: Name, inside: tuple[int, ...]) -> tuple[int, int]:
         found = self._found.get((name, inside))

@@ -83,7 +83,7 @@ class Nulls:
         self.wardedness = wardedness
         self.limits = limits
         self.cyclic = 0  # cyclic activations made in this run
-        self.plain = 0  # other ones
+        self.plain = 0  # those without a cyclic null in them: no more than the data allow
         self.whole = True  # whether the chase is tried in full
         self.last = 0  # number of the newest null
         self.merges: Merges | None = None  # where explanations are wanted
@@ -221,7 +221,7 @@ class Nulls:
         inside = activations.frontiers.rows[numbers][:, activations.nested]
         levels, activations.nesting[numbers] = self._nestings.around(activations.name, inside)
         activations.state[numbers] = MADE
-        self.plain += int((levels == 0).sum())
+        self.plain += int(self._nestings.flat(activations.nesting[numbers]).sum())
         for i in np.flatnonzero(levels).tolist():  # cyclic ones
             if not self._admits(place, int(numbers[i]), int(levels[i]), rule):
                 activations.state[numbers[i]] = SKIPPED
