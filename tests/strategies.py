@@ -340,7 +340,7 @@ def _value_of(scope: _Scope, kind: str) -> Expression:
             lambda: Binary("/", _call("if", _test(scope), some("d", "w"), some("i", "n")), Constant(2)),
         ],
         "s": [
-            lambda: _call("substring", some("s"), 0, some("n")),
+            lambda: _call("substring", some("s"), 0, _call("as_int", some("n"))),
             lambda: _call("concat", some("s"), "-", some("s")),
             lambda: _call("to_upper", some("s")),
             lambda: _call("replace", some("s"), "a", some("s")),
