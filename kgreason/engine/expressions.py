@@ -350,10 +350,10 @@ class Scope:
     def _integers(self, operator: str, a: Values, b: Values, whole: Expression, rows: Values) -> Values:
         if operator in "/%":
             self.refuse(b == 0, "division by zero", whole, rows)
-            if operator == "%":
-                return np.asarray(np.where(b == -1, 0, np.fmod(a, np.where(b == -1, 1, b))))
-            self.refuse((b == -1) & (a == SMALLEST), "integer overflow", whole, rows)
-            return np.asarray((a - np.fmod(a, np.where(b == -1, 1, b))) // b)  # toward zero
+            self.refuse((operator == "/") & (b == -1) & (a == SMALLEST), "integer overflow", whole, rows)
+            with np.errstate(divide="ignore"):  # a constant 0 that divides no rows
+                rest = np.where(b == -1, 0, np.fmod(a, np.where(b == -1, 1, b)))
+                return np.asarray(rest if operator == "%" else (a - rest) // b)  # toward zero
         compute: Any = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator]
         if not a.size or not b.size or _fits(compute, a, b):
             return np.asarray(compute(a, b))
