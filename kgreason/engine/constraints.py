@@ -75,11 +75,19 @@ def unify(
     different = np.flatnonzero(left != right)
     for done, i in enumerate(different.tolist()):
         a, b = int(left[i]), int(right[i])
-        if not nulls.merge(a, b):
+        if not nulls.identities.merge(a, b):
             before = different[:done]
             chain = _chain(left[before], right[before], (a, b), nulls)
             matched = rows[[*before[chain].tolist(), i]]
-            raise _clash(unification.rule, nulls.roots(a, b), matched, types, relations, kinds, nulls.symbols)
+            raise _clash(
+                unification.rule,
+                nulls.identities.roots(a, b),
+                matched,
+                types,
+                relations,
+                kinds,
+                nulls.symbols,
+            )
         if nulls.merges is not None:
             nulls.merges.link(a, b, unification.predicate, rows[i])
     return len(different) > 0
@@ -92,7 +100,7 @@ def _chain(left: Codes, right: Codes, ends: tuple[int, int], nulls: Nulls) -> li
         beside.setdefault(a, []).append((b, i))
         beside.setdefault(b, []).append((a, i))
     chain: list[int] = []
-    for start, goal in zip(ends, nulls.roots(*ends), strict=True):
+    for start, goal in zip(ends, nulls.identities.roots(*ends), strict=True):
         ways: dict[int, list[int]] = {start: []}
         waiting = deque([start])
         while waiting and goal not in ways:

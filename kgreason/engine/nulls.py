@@ -1,4 +1,4 @@
-"""Labelled nulls: their invention, their unification, and where the chase is cut off.
+"""Labelled nulls: their invention, and where the chase is cut off.
 
 A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an explicit
 ``#f(X)``. It is *cyclic* if its rule or function occurs inside its arguments already. All other nulls are made,
@@ -25,23 +25,23 @@ L. Bellomarini, E. Sallinger, G. Gottlob: The Vadalog system: Datalog-based reas
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedRule, Invention, Wardedness
 from kgreason.engine.frontiers import MADE, OPEN, SKIPPED, Activations
+from kgreason.engine.identities import Identities
 from kgreason.engine.limits import Limits
 from kgreason.engine.merges import Merges
 from kgreason.engine.nesting import Nestings
 from kgreason.engine.patterns import Pattern, alike, nulls_in, pattern
 from kgreason.engine.relation import CHUNK, Rows, grown
-from kgreason.engine.scalars import Refusal, make_set
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, any_codes
-from kgreason.errors import Diagnostic, EvaluationError
-from kgreason.lang.values import Null, Value, source
+from kgreason.errors import Diagnostic
+from kgreason.lang.values import Null, Value
 
 CUT = -1
 """Stands for the null of a Skolem term that is nested too deep: the binding is to be dropped."""
@@ -86,14 +86,13 @@ class Nulls:
         self.plain = 0  # those without a cyclic null in them: no more than the data allow
         self.whole = True  # whether the chase is tried in full
         self.last = 0  # number of the newest null
+        self.identities = Identities(symbols)
         self.merges: Merges | None = None  # where explanations are wanted
         self.warnings: dict[int | str, Diagnostic] = {}
         self._activations: list[Activations] = []
         self._places: dict[object, int] = {}  # rule or function -> position among the activations
         self._nestings = Nestings(symbols)
         self._owner: npt.NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)  # of each null: its activation
-        self._links: dict[int, int] = {}  # unified nulls -> what they became
-        self._roots: Codes = np.empty(0, dtype=np.int64)
 
     # --- invention ------------------------------------------------------------------
 
@@ -171,7 +170,7 @@ class Nulls:
         self._complete(place, np.unique(numbers[keep]), functions)
         codes = np.full((len(batch), len(functions)), CUT, dtype=np.int64)
         for j, function in enumerate(functions):
-            codes[keep, j] = self._find(activations.nulls[function][numbers[keep]])
+            codes[keep, j] = self.identities.shallow(activations.nulls[function][numbers[keep]])
         return keep, codes
 
     def _full(self, name: int | str) -> bool:
@@ -333,64 +332,13 @@ class Nulls:
 
     # --- unification ----------------------------------------------------------------
 
-    @property
-    def links(self) -> Mapping[int, int]:
-        """What unified values became, perhaps in several steps."""
-        return self._links
-
-    @property
-    def unified(self) -> bool:
-        """Whether anything has become something else."""
-        return bool(self._links)
-
-    def find(self, codes: Codes) -> Codes:
-        """What the values of a column of kind ANY, LIST or SET have become, also inside of collections.
-
-        Raises
-        ------
-        EvaluationError
-            If that is no set: of booleans and numbers, for instance.
-        """
-        found = self._find(codes)
-        if not self._links or not len(found):
-            return found
-        distinct, which = np.unique(found, return_inverse=True)
-        values = self.symbols.values(distinct.tolist())
-        for i, value in enumerate(values):
-            if isinstance(value, tuple | frozenset) and next(nulls_in(value), None) is not None:
-                distinct[i] = self._became(value)
-        return distinct[which].reshape(found.shape)
-
-    def merge(self, a: int, b: int) -> bool:
-        """Make two values one; tells whether that can be: two constants cannot.
-
-        A null becomes the constant, the younger of two nulls the older one. Inside of collections, nulls become
-        doubles where the code is that of a double, even of one that equals an integer.
-        """
-        a, b = self._root(a), self._root(b)
-        if a == b:
-            return True
-        one, other = self.symbols.value(a), self.symbols.value(b)
-        if isinstance(other, Null) and (not isinstance(one, Null) or one.number < other.number):
-            self._links[b] = a
-        elif isinstance(one, Null):
-            self._links[a] = b
-        else:
-            return False
-        self._roots = np.empty(0, dtype=np.int64)
-        return True
-
-    def roots(self, a: int, b: int) -> tuple[int, int]:
-        """What two values have become."""
-        return self._root(a), self._root(b)
-
     def restart(self) -> None:
         """Forget all decisions, and carry the unifications into the arguments of all nulls.
 
         Nulls whose arguments have become the same become one, until there are no more of them.
         """
         self.cyclic = self.plain = 0
-        changed = bool(self._links)
+        changed = self.identities.unified
         while changed:
             changed = False
             for place in range(len(self._activations)):
@@ -406,7 +354,7 @@ class Nulls:
         old = self._activations[place]
         rows = old.rows.copy()
         for i in old.nested:
-            rows[:, i] = self.find(rows[:, i])
+            rows[:, i] = self.identities.find(rows[:, i])
         new = self._activations[place] = Activations(old.name, old.kinds)
         numbers = np.empty(len(rows), dtype=np.int64)
         functions = list(old.nulls)
@@ -419,44 +367,11 @@ class Nulls:
                 known = int(new.nulls[function][number])
                 if known < 0:
                     new.nulls[function][number] = code
-                elif self._root(known) != self._root(code):
-                    self.merge(known, code)
+                elif self.identities.root(known) != self.identities.root(code):
+                    self.identities.merge(known, code)
                     if self.merges is not None:
                         self.merges.link(known, code)
                     merged = True
         mine = np.flatnonzero(self._owner[:, 0] == place)
         self._owner[mine, 1] = numbers[self._owner[mine, 1]]
         return merged
-
-    def _find(self, codes: Codes) -> Codes:
-        if not self._links:
-            return codes
-        if len(self._roots) < len(self.symbols):
-            self._roots = np.arange(len(self.symbols), dtype=np.int64)
-            nulls = np.fromiter(self._links, dtype=np.int64)
-            roots = np.fromiter(map(self._root, self._links), dtype=np.int64, count=len(nulls))
-            self._roots[nulls] = self.symbols.unified(roots)
-        return self._roots[codes]
-
-    def _root(self, code: int) -> int:
-        while code in self._links:
-            code = self._links[code]
-        return code
-
-    def _became(self, value: Value) -> int:
-        try:
-            return self.symbols.intern(self._replaced(value))
-        except Refusal as refusal:
-            nulls = sorted(set(nulls_in(value)), key=lambda null: null.number)
-            became = ", ".join(f"{null} = {source(self._replaced(null))}" for null in nulls)
-            hint = "values cannot become equal (X = Y :- ...) that no set holds side by side"
-            raise EvaluationError(f"{refusal.what}, in {source(value)} with {became}", hint=hint) from None
-
-    def _replaced(self, value: Value) -> Value:
-        if isinstance(value, tuple):
-            return tuple(map(self._replaced, value))
-        if isinstance(value, frozenset):
-            return make_set(list(map(self._replaced, value)))
-        return (
-            self.symbols.value(self._root(self.symbols.intern(value))) if isinstance(value, Null) else value
-        )

@@ -194,7 +194,7 @@ class Chase:
                 )
             self.nulls.restart()
             if self.nulls.merges is not None:
-                self.nulls.merges.again(self.relations, self.nulls.links)
+                self.nulls.merges.again(self.relations, self.nulls.identities.links)
         return done
 
     def _unify(self, unification: Unification) -> bool:
@@ -242,7 +242,7 @@ def _load(
         table = facts.tables.get(predicate)
         if table is not None and table.length:
             rows = _rows(table, kinds[predicate], nulls)
-            same = table.kinds == tuple(kinds[predicate]) and not nulls.unified
+            same = table.kinds == tuple(kinds[predicate]) and not nulls.identities.unified
             try:
                 relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
             except Refusal as refusal:
@@ -283,7 +283,7 @@ def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:
     rows = np.empty((table.length, table.arity), dtype=np.int64)
     for i, (data, kind, target) in enumerate(zip(table.columns, table.kinds, kinds, strict=True)):
         codes = converted(data, kind, target, nulls.symbols)
-        rows[:, i] = nulls.find(codes) if kind in NESTING else codes
+        rows[:, i] = nulls.identities.find(codes) if kind in NESTING else codes
     return rows
 
 

@@ -1,0 +1,118 @@
+"""What values have become by equality-generating dependencies: nulls became other nulls, or constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kgreason.engine.patterns import nulls_in
+from kgreason.engine.scalars import Refusal, make_set
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes
+from kgreason.errors import EvaluationError
+from kgreason.lang.values import Null, Value, source
+
+
+class Identities:
+    """Values that are one, by code: a forest in which each null points to what it became.
+
+    Examples
+    --------
+    >>> symbols = Symbols()
+    >>> one, other, known = (symbols.intern(value) for value in (Null(1), Null(2), "a"))
+    >>> identities = Identities(symbols)
+    >>> identities.merge(one, other), identities.merge(other, known)
+    (True, True)
+    >>> symbols.values(identities.find(np.array([one, other, known])).tolist())
+    ['a', 'a', 'a']
+    """
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self._links: dict[int, int] = {}
+        self._roots: Codes = np.empty(0, dtype=np.int64)
+
+    @property
+    def links(self) -> Mapping[int, int]:
+        """What unified values became, perhaps in several steps."""
+        return self._links
+
+    @property
+    def unified(self) -> bool:
+        """Whether anything has become something else."""
+        return bool(self._links)
+
+    def find(self, codes: Codes) -> Codes:
+        """What the values of a column of kind ANY, LIST or SET have become, also inside of collections.
+
+        Raises
+        ------
+        EvaluationError
+            If that is no set: of booleans and numbers, for instance.
+        """
+        found = self.shallow(codes)
+        if not self._links or not len(found):
+            return found
+        distinct, which = np.unique(found, return_inverse=True)
+        values = self.symbols.values(distinct.tolist())
+        for i, value in enumerate(values):
+            if isinstance(value, tuple | frozenset) and next(nulls_in(value), None) is not None:
+                distinct[i] = self._became(value)
+        return distinct[which].reshape(found.shape)
+
+    def merge(self, a: int, b: int) -> bool:
+        """Make two values one; tells whether that can be: two constants cannot.
+
+        A null becomes the constant, the younger of two nulls the older one. Inside of collections, nulls become
+        doubles where the code is that of a double, even of one that equals an integer.
+        """
+        a, b = self.root(a), self.root(b)
+        if a == b:
+            return True
+        one, other = self.symbols.value(a), self.symbols.value(b)
+        if isinstance(other, Null) and (not isinstance(one, Null) or one.number < other.number):
+            self._links[b] = a
+        elif isinstance(one, Null):
+            self._links[a] = b
+        else:
+            return False
+        self._roots = np.empty(0, dtype=np.int64)
+        return True
+
+    def roots(self, a: int, b: int) -> tuple[int, int]:
+        """What two values have become."""
+        return self.root(a), self.root(b)
+
+    def root(self, code: int) -> int:
+        """What one value has become."""
+        while code in self._links:
+            code = self._links[code]
+        return code
+
+    def shallow(self, codes: Codes) -> Codes:
+        """What values have become, without a look into lists and sets."""
+        if not self._links:
+            return codes
+        if len(self._roots) < len(self.symbols):
+            self._roots = np.arange(len(self.symbols), dtype=np.int64)
+            nulls = np.fromiter(self._links, dtype=np.int64)
+            roots = np.fromiter(map(self.root, self._links), dtype=np.int64, count=len(nulls))
+            self._roots[nulls] = self.symbols.unified(roots)
+        return self._roots[codes]
+
+    def _became(self, value: Value) -> int:
+        try:
+            return self.symbols.intern(self._replaced(value))
+        except Refusal as refusal:
+            nulls = sorted(set(nulls_in(value)), key=lambda null: null.number)
+            became = ", ".join(f"{null} = {source(self._replaced(null))}" for null in nulls)
+            hint = "values cannot become equal (X = Y :- ...) that no set holds side by side"
+            raise EvaluationError(f"{refusal.what}, in {source(value)} with {became}", hint=hint) from None
+
+    def _replaced(self, value: Value) -> Value:
+        if isinstance(value, tuple):
+            return tuple(map(self._replaced, value))
+        if isinstance(value, frozenset):
+            return make_set(list(map(self._replaced, value)))
+        return self.symbols.value(self.root(self.symbols.intern(value))) if isinstance(value, Null) else value
