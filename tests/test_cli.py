@@ -232,37 +232,49 @@ def test_nothing_half_written(
     assert list(anywhere.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_leaves_nothing_behind(ownership: Path, anywhere: Path, number: signal.Signals) -> None:
-    program = """
-import os, sys
+VERIFICATION_WITH_A_SIGNAL = """
+import os, signal, sys
 from kgreason import api, cli
-number = int(sys.argv.pop())
-api.verify = lambda *_, **__: os.kill(os.getpid(), number)
+number, before = int(sys.argv.pop()), sys.argv.pop()
+signal.signal(number, {"ignored": signal.SIG_IGN, "by default": signal.SIG_DFL}[before])
+if number == signal.SIGINT and before == "by default":
+    signal.signal(number, signal.default_int_handler)  # as Python starts
+verify = api.verify
+def send(*values, **options):
+    os.kill(os.getpid(), number)
+    return verify(*values, **options)
+api.verify = send
 cli.main()
 """
-    words = [
-        "anonymize",
-        "--rules",
-        str(ownership / "control.vada"),
-        "--method",
-        "klone",
-        "-x",
-        "2",
-        "--trials",
-        "1",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words, str(int(number))],
+
+
+def anonymize_with_signal(
+    ownership: Path, folder: Path, number: int, before: str
+) -> subprocess.CompletedProcess[str]:
+    rules = str(ownership / "control.vada")
+    words = ["anonymize", "--rules", rules, "--method", "klone", "-x", "2", "--trials", "1"]
+    return subprocess.run(
+        [sys.executable, "-c", VERIFICATION_WITH_A_SIGNAL, *words, before, str(int(number))],
         capture_output=True,
         text=True,
         check=False,
-        cwd=anywhere,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_nothing_behind(ownership: Path, anywhere: Path, number: signal.Signals) -> None:
+    done = anonymize_with_signal(ownership, anywhere, number, "by default")
     assert done.returncode == 130, done.stderr
     assert "interrupted; nothing was written" in done.stderr
     assert list(anywhere.iterdir()) == []
+
+
+def test_nohup_keeps_a_run_alive(ownership: Path, anywhere: Path) -> None:
+    done = anonymize_with_signal(ownership, anywhere, signal.SIGHUP, "ignored")
+    assert done.returncode == 0, done.stderr
+    assert (anywhere / "release").is_dir()
 
 
 def test_failed_replacement_restores_both_folders(

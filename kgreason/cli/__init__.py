@@ -42,8 +42,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows a question mark
             stream.reconfigure(errors="replace")
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # a signal ends the work as Ctrl-C does: nothing is left behind
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+        number = getattr(signal, name, None)  # a signal ends the work as Ctrl-C does: nothing is left behind
+        if number and signal.getsignal(number) != signal.SIG_IGN:  # but for those that nohup keeps away
+            signal.signal(number, signal.default_int_handler)
     app()
 
 
