@@ -88,9 +88,16 @@ class Reasoned:
         return facts_to_arrow(self.facts, predicate, column_names(self.program, predicate, arity))
 
     def to_pandas(self, predicate: str) -> pandas.DataFrame:
-        """Facts of a predicate as a pandas frame (needs pandas)."""
-        frame: pandas.DataFrame = self.to_arrow(predicate).to_pandas()
-        return frame
+        """Facts of a predicate as a pandas frame.
+
+        Raises
+        ------
+        DataError
+            If pandas is not installed.
+        """
+        from kgreason.graph.interchange import as_frame
+
+        return as_frame(self.to_arrow(predicate))
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,7 @@ def test_date_columns() -> None:
         ('@input("p"). @output("r"). q(X) :- q(X), p(X). r(X) :- p(X).', "W510"),
         ('@input("p"). @input("s"). s(1). r(X) :- p(X).', "W511"),
         ('@input("p"). @output("r"). @post("q","unique"). r(X) :- q(X). q(X) :- p(X).', "W512"),
+        ('@param("q", 1). @input("p"). r(X) :- p(X).', "W514"),
     ],
 )
 def test_code(text: str, code: str) -> None:

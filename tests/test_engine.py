@@ -597,7 +597,15 @@ def test_files_that_no_goal_needs_are_not_opened(tmp_path):
         ("n(Y) :- n(X), Y = [X, X]. n([1]).", "n([[[["),
         ('n(Y) :- n(X), Y = X + "abc". n("a").', 'n("aabcabc'),
         ('n(Y) :- n(X), Y = concat(X, X). n("a").', 'n("aaaa'),
-        ("n(S) :- n(X), S = munion({X}). n({1}).", "S = {{{"),
+        ("n(S) :- n(X), S = munion({X}). n({1}).", "n({{{"),
+        (
+            "n(L, 0) :- n(K, 0), L = K + [1]. n([9], M) :- n([9], N), M = N + 1. n([0], 0). n([9], 1).",
+            "n([0, 1, 1",
+        ),
+        (
+            'n(1, S) :- n(1, T), S = T + "abc". n(1, "s"). n(K, "k") :- n(J, "k"), K = J + 1. n(2, "k").',
+            'n(1, "sabc',
+        ),
     ],
 )
 def test_values_that_grow_in_length_are_stopped(rule: str, grown: str) -> None:
@@ -611,3 +619,18 @@ def test_values_that_grow_in_length_are_stopped(rule: str, grown: str) -> None:
         in text
     )
     assert len(text) < 500
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("n(Y, T, D) :- n(X, T, E), e(X, Y), D = E + 1, D < 5. n(0, T, 0) :- p(T).", 3),
+        ("n(Y, S, 0) :- n(X, T, 0), e(X, Y), S = to_upper(T). n(0, T, 0) :- p(T).", 3),
+        ("n(X, S) :- e(X, Y), n(Y, T), S = munion(T). n(2, {1}). n(2, S) :- c(I), S = munion({I}).", 3),
+        ("n(X, S) :- e(X, Y), n(Y, _), c(I), T = {I}, S = munion(T). n(2, {1}).", 3),
+    ],
+)
+def test_long_values_of_the_data_do_not_grow(text: str, facts: int) -> None:
+    given = {"p": [("lorem" * 1000,)], "e": [(0, 1), (1, 2)], "c": [(i,) for i in range(300)]}
+    result = evaluate(load_text(text + '@output("n").'), Facts.from_rows(given), limits=Limits(length=100))
+    assert result.facts.count("n") == facts

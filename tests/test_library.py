@@ -74,3 +74,52 @@ def test_unknown_persons_are_nulls() -> None:
     result = kgreason.reason(ROOT / "rules" / "significant_control.vada", data)
     blind = [person for person, company in result.rows("psc") if company == "Blind"]
     assert [type(person) for person in blind] == [Null]
+
+
+@pytest.mark.parametrize(
+    ("own", "company"),
+    [
+        ([("H", "A", 0.7), ("A", "B", 0.2), ("H", "B", 0.06)], "B"),
+        ([("H", "A", 0.18), ("A", "B", 0.5), ("B", "A", 0.2)], "A"),  # 0.18 / (1 - 0.5 * 0.2)
+        ([("H", "A", 0.15), ("A", "B", 0.5), ("B", "A", 0.5)], "A"),  # 0.15 / (1 - 0.5 * 0.5)
+    ],
+)
+def test_20_percent_are_enough(own: list[tuple[str, str, float]], company: str) -> None:
+    assert ("H", company) in kgreason.reason(ROOT / "rules" / "close_links.vada", {"own": own}).rows(
+        "close_link"
+    )
+
+
+def test_several_loans_of_one_pair_are_not_lost() -> None:
+    data = {"exposure": [("B", "A", 3), ("B", "A", 4)], "capital": [("A", 3), ("B", 5)], "shock": [("A",)]}
+    with pytest.raises(kgreason.EvaluationError, match="are to be summed in the data"):
+        kgreason.reason(ROOT / "rules" / "default_propagation.vada", data)
+
+
+@pytest.mark.parametrize(
+    ("bids", "words"),
+    [
+        ([("Invest", "Fund", "Grid", 0.2), ("Invest", "Fund", "Grid", 0.3)], "are to be summed in the data"),
+        ([("Invest", "Fund", "Grid", 0.9)], "Nobody can sell more than it owns"),
+        ([("Invest", "Fun", "Grid", 0.5)], "Nobody can sell more than it owns"),
+    ],
+)
+def test_impossible_bids(bids: list[tuple[str, str, str, float]], words: str) -> None:
+    folder = EXAMPLES / "golden_power"
+    data = {p: str(folder / f"{p}.csv") for p in ("own", "strategic", "foreign")}
+    with pytest.raises(kgreason.EvaluationError, match=words):
+        kgreason.reason(ROOT / "rules" / "golden_power.vada", {**data, "bid": bids})
+
+
+def test_names_that_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("owner,company,share\n1,10,0.6\n10,11,0.7\n", encoding="utf-8")
+    (tmp_path / "person.csv").write_text("person\n1\n", encoding="utf-8")
+    rules = tmp_path / "mine.vada"
+    mine = '@include("significant_control").\n@mapping("person", 0, "person", "string").\n'
+    rules.write_text(mine, encoding="utf-8")
+    data = {p: str(tmp_path / f"{p}.csv") for p in ("own", "person")}
+    assert set(kgreason.reason(rules, data).rows("psc")) == {("1", "10"), ("1", "11")}
+    with pytest.raises(
+        kgreason.ProgramError, match=r'as strings: @mapping\("person", 0, "column", "string"\)'
+    ):
+        kgreason.reason(ROOT / "rules" / "significant_control.vada", data)

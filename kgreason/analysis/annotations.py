@@ -30,6 +30,7 @@ class Annotations:
     mappings: list[Mapped] = field(default_factory=list)
     posts: list[Post] = field(default_factory=list)
     incoming_sums: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, Annotation] = field(default_factory=dict)
 
     def of(self, name: str) -> tuple[str, ...]:
         """Predicates that carry the annotation."""
@@ -60,12 +61,11 @@ def read_annotations(
         What relative paths are relative to, for each file by its name in spans.
     """
     read = Annotations()
-    parameters: dict[str, Annotation] = {}
     for clause in clauses:
         if not _known(clause, findings) or not well_formed(clause, findings) or clause.name in _DONE:
             continue
         if clause.name == "param":
-            _parameter(clause, parameters, findings)
+            _parameter(clause, read.parameters, findings)
         elif _PREDICATE.match(str(clause.arguments[0].value)):
             predicate = str(clause.arguments[0].value)
             read.named[clause.name].setdefault(predicate, clause.span)

@@ -15,7 +15,7 @@ from kgreason.analysis.findings import Findings
 from kgreason.analysis.include import Source, read_program, read_text
 from kgreason.analysis.posts import check_posts
 from kgreason.analysis.targets import check_targets
-from kgreason.analysis.unused import all_atoms, check_unused, heads, read_predicates
+from kgreason.analysis.unused import all_atoms, check_parameters, check_unused, heads, read_predicates
 from kgreason.analysis.warded import wardedness
 from kgreason.analysis.wardreport import warn_unwarded
 from kgreason.errors import Diagnostic, ProgramError, render_all
@@ -119,6 +119,7 @@ def _examine(text: str, file: str, folder: Path, path: Path | None, given: Itera
     if source.whole:
         check_undefined(read_predicates(program), notes, defined, arities, findings)
         check_unused(program, notes, arities, defined, findings)
+        check_parameters(notes.parameters, source.texts.values(), findings)
     if findings.errors:
         return Examined(None, findings.all, source.texts)
     return _assemble(source, notes, arities, built, findings)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from kgreason.analysis.annotations import Annotations
 from kgreason.analysis.findings import Findings
 from kgreason.errors import Span
-from kgreason.lang.ast import Atom, BodyItem, Constraint, Equality, Fact, Negation, Program, Rule
+from kgreason.lang.ast import Annotation, Atom, BodyItem, Constraint, Equality, Fact, Negation, Program, Rule
 from kgreason.lang.names import suggest
 
+_REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
 _UNNEEDED = {
     "rules": "is derived, but no output and no other rule needs it",
     "facts": "has facts, but no output and no rule needs them",
@@ -92,6 +94,23 @@ def check_unused(
             for predicate, span in notes.named[name].items():
                 if predicate in arities and predicate not in {*used, *shown, *derived}:
                     _unread(name, predicate, span, missing, findings)
+
+
+def check_parameters(parameters: Mapping[str, Annotation], texts: Iterable[str], findings: Findings) -> None:
+    """Warn of parameters that no file takes a value from: their names may be slips."""
+    used = {name for text in texts for name in _REFERENCE.findall(text)}
+    if used - parameters.keys():  # one without a value is an error that tells what was meant
+        return
+    for name, clause in parameters.items():
+        if name not in used:
+            closest = suggest(name, sorted(used))
+            findings.add(
+                "W514",
+                f"@param: nothing takes the value of {name!r}",
+                clause.span,
+                note=f"a parameter is used as ${{{name}}}, in a rule or in a string",
+                hint=f"did you mean {closest!r}?" if closest else "use it, or leave it out",
+            )
 
 
 def _read_elsewhere(program: Program) -> frozenset[str]:

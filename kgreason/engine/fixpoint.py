@@ -8,14 +8,16 @@ F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query proc
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 
-from kgreason.analysis.checked import Assign
+from kgreason.analysis.checked import Assign, CheckedRule
 from kgreason.engine.advice import CONTRIBUTIONS
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
@@ -31,6 +33,7 @@ from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Value, brief, elements, source
 from kgreason.plan import ir
 from kgreason.plan.doubles import gives_double
+from kgreason.plan.ir import plain
 from kgreason.plan.prune import inputs
 from kgreason.progress import Progress
 
@@ -84,6 +87,8 @@ class Fixpoint:
         self.plan = plan
         self.limits = limits
         self.watch = watch
+        self.symbols = nulls.symbols
+        self.given = self.seen = len(nulls.symbols)  # codes of values that this stratum has not made
         self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
         self.rules = [
             (_Aggregating if rule.rule.aggregation else _Plain)(rule, kinds, relations, nulls, plan)
@@ -120,14 +125,22 @@ class Fixpoint:
         if rounds > self.limits.rounds:
             raise self._endless(rules)
         for rule in rules:
-            if rule.longest(self.limits.length) > self.limits.length:
+            grown = rule.longer(self.seen, self.limits.length)
+            if grown is not None and rule.longer(self.seen, self.limits.length + self._longest) is not None:
                 raise EvaluationError(
-                    f"values still grow after {rounds - 1} rounds{rule.example()}",
+                    f"values still grow after {rounds - 1} rounds{rule.example(grown)}",
                     rule.plan.rule.text,
                     rule.plan.rule.span,
                     "bound the values that grow in the recursion, or allow longer ones "
                     "(in Python Limits(length=N))",
                 )
+        self.seen = len(self.symbols)
+
+    @cached_property
+    def _longest(self) -> int:
+        """Elements of the longest value that was there before."""
+        given = self.symbols.values(range(self.given))
+        return max((elements(value, sys.maxsize) for value in given), default=0)
 
     def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
         most = max(rule.facts for rule in rules)
@@ -157,9 +170,7 @@ class _Rule(ABC):
         self.plan = plan
         self.head = relations[plan.rule.head.predicate]
         self.kinds = kinds[plan.rule.head.predicate]
-        self.sized = [
-            i for i, kind in enumerate(self.kinds) if kind in CODED
-        ]  # columns of values that can grow
+        self.growing = _growing(plan.rule, self.kinds)
         self.symbols = nulls.symbols
         self.lines: list[tuple[Relation | None, Pipeline]] = []
         self.facts = self.changed = 0
@@ -211,24 +222,47 @@ class _Rule(ABC):
         rule = self.plan.rule
         return rule.aggregation is not None or any(isinstance(step, Assign) for step in rule.before)
 
-    def example(self) -> str:
+    def example(self, row: int = -1) -> str:
         """A fact or group that changed in the last round, for messages."""
-        values = self._last(range(len(self.kinds)))
+        recent = self.head.rows(ir.Part.RECENT)[row:][:1]
+        values = [
+            decode(kind, recent[:, i].copy(), self.symbols)[0]
+            for i, kind in enumerate(self.kinds)
+            if len(recent)
+        ]
         return (
             f", for instance {self.plan.rule.head.predicate}({', '.join(map(brief, values))})"
             if values
             else ""
         )
 
-    def longest(self, most: int) -> int:
-        """Elements of the longest value in one of the newest facts, counted up to `most`."""
-        return max((elements(value, most) for value in self._last(self.sized)), default=0)
-
-    def _last(self, columns: Iterable[int]) -> list[Value]:
+    def longer(self, seen: int, most: int) -> int | None:
+        """Which of the newest facts holds a value of more than `most` elements that has no code below `seen`."""
         recent = self.head.rows(ir.Part.RECENT)
-        if not len(recent):
-            return []
-        return [decode(self.kinds[i], recent[-1, i : i + 1].copy(), self.symbols)[0] for i in columns]
+        for column, size in self.growing.items():
+            fresh = np.flatnonzero(recent[:, column] >= seen)
+            for row, value in zip(fresh, self.symbols.values(recent[fresh, column].tolist()), strict=True):
+                if size(value, most) > most:
+                    return int(row)
+        return None
+
+
+def _growing(rule: CheckedRule, kinds: Sequence[Kind]) -> dict[int, Callable[[Value, int], int]]:
+    """Columns of the values that a rule computes, if they can grow, and what tells their sizes."""
+    sizes = {step.variable: elements for step in (*rule.before, *rule.after) if isinstance(step, Assign)}
+    if rule.aggregation is not None and plain(rule.aggregation) == "union":
+        sizes[rule.aggregation.variable] = _element  # there are no more elements than somebody makes
+    return {
+        i: sizes[term.name]
+        for i, (term, kind) in enumerate(zip(rule.head.terms, kinds, strict=True))
+        if kind in CODED and isinstance(term, Variable) and term.name in sizes
+    }
+
+
+def _element(value: Value, most: int) -> int:
+    """Size of the largest element of a set."""
+    assert isinstance(value, frozenset)
+    return max((elements(element, most) for element in value), default=0)
 
 
 class _Plain(_Rule):
@@ -315,7 +349,7 @@ class _Aggregating(_Rule):
                 pipeline.scope.shown,
             )
 
-    def example(self) -> str:
-        if not len(self.last):
-            return super().example()
+    def example(self, row: int = -1) -> str:
+        if not len(self.last) or row >= 0:
+            return super().example(row)
         return ", for instance " + self.scope.binding(self.last[0], self.scope.layout)

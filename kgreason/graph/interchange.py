@@ -350,8 +350,29 @@ def _lists(values: Sequence[Any]) -> Column:
 
 
 def to_pandas(graph: KnowledgeGraph, relation: str | None = None) -> pd.DataFrame:
-    """`to_arrow` as a pandas DataFrame; needs pandas installed."""
-    frame: pd.DataFrame = to_arrow(graph, relation).to_pandas()
+    """`to_arrow` as a pandas DataFrame; needs pandas installed.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+    """
+    return as_frame(to_arrow(graph, relation))
+
+
+def as_frame(table: pa.Table) -> pd.DataFrame:
+    """Make a pandas DataFrame of an Arrow table.
+
+    Raises
+    ------
+    DataError
+        If pandas is not installed, with the command that installs it.
+    """
+    try:
+        frame: pd.DataFrame = table.to_pandas()
+    except ModuleNotFoundError:
+        what = "a DataFrame needs the package pandas, which is not installed"
+        raise DataError("to_pandas", what, hint="pip install pandas; to_arrow does without") from None
     return frame
 
 

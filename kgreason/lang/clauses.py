@@ -39,7 +39,7 @@ _CHARACTERS = {
     "~": "negation is written `not`",
     "\\": "negation is written `not`",
     "¬": "negation is written `not`",
-}
+} | dict.fromkeys("“”„‟«»‘’‚‹›", 'write strings between straight double quotes: "..."')
 
 
 class _AllTokens:

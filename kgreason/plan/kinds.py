@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
-from kgreason.lang.ast import NOWHERE, Constant, Expression
+from kgreason.lang.ast import NOWHERE, Constant, Expression, Variable
 from kgreason.plan.doubles import VariableKinds, double_positions, double_variables
 from kgreason.plan.ir import plain
+from kgreason.plan.place import variables
 from kgreason.plan.types import (
     COLLECTIONS,
     NAMES,
@@ -30,8 +31,13 @@ from kgreason.plan.types import (
 
 Position = tuple[str, int]
 
+DATA = "the data"
+"""Origin of kinds that come with the facts."""
+
 COLLECTING = {"set": Kind.SET, "union": Kind.SET, "list": Kind.LIST}
 """Aggregates that gather their contributions, and what they give."""
+
+_CASTS = tuple(remedy(Kind.STRING, kind) for kind in NUMBERS)
 
 
 def infer(program: CheckedProgram, facts: Facts) -> Kinds:
@@ -45,7 +51,7 @@ def infer(program: CheckedProgram, facts: Facts) -> Kinds:
     kinds = Kinds(program.arities)
     for predicate, table in facts.tables.items():
         for i, kind in enumerate(table.kinds):
-            kinds.meet((predicate, i), kind, "the data")
+            kinds.meet((predicate, i), kind, DATA)
     for fact in program.facts:
         for i, term in enumerate(fact.terms):
             position = (fact.predicate, i)
@@ -129,6 +135,11 @@ class Kinds:
         }
 
 
+def mapping(position: Position, name: str) -> str:
+    """The annotation that gives a column its type."""
+    return f'@mapping("{position[0]}", {position[1]}, "column", "{name}")'
+
+
 class _Flow:
     """One pass of kinds through one rule."""
 
@@ -187,7 +198,36 @@ class _Flow:
             f"{term} is {NAMES[kind]}, but argument {i + 1} of {atom.predicate} is {NAMES[here]}"
             f" (from {origin})",
             atom.span,
+            hint=self.names(atom, i) or self.names_of(term),
         )
+
+    def names(self, atom: CheckedAtom, i: int) -> str | None:
+        """How to read a column of the data as strings, if it is one of integers: names can be numbers."""
+        position = (atom.predicate, i)
+        if self.kinds.positions.get(position) is not Kind.INT or self.kinds.origins[position] != DATA:
+            return None
+        return f"if these are names, read them as strings: {mapping(position, 'string')}"
+
+    def names_of(self, variable: str) -> str | None:
+        """The same for the first column of the data that a variable stands for."""
+        return next(filter(None, (self.names(a, i) for a, i in self.places(variable))), None)
+
+    def numbers(self, expression: Expression) -> str | None:
+        """How to have a column of the data read as numbers that was read as strings, if an expression takes one."""
+        for name in variables(expression):
+            for atom, i in self.places(name):
+                position = (atom.predicate, i)
+                if self.kinds.positions.get(position) is Kind.STRING and self.kinds.origins[position] == DATA:
+                    what = f"if {name} should be a number, {mapping(position, 'double')}"
+                    return f"{what} names the cells that are none"
+        return None
+
+    def places(self, variable: str) -> Iterator[tuple[CheckedAtom, int]]:
+        """Where a variable stands in the positive body."""
+        for atom in self.rule.positives:
+            for i, term in enumerate(atom.terms):
+                if isinstance(term, Variable) and term.name == variable:
+                    yield atom, i
 
     def bind(self, variable: str, kind: Kind | None, span: Span) -> None:
         old = self.variables.get(variable)
@@ -223,13 +263,16 @@ class _Flow:
             return kind
         if kind is not None and kind is not Kind.ANY and kind not in NUMBERS:
             what = f"{aggregation.function} takes numbers, but {argument} is {NAMES[kind]}"
-            self.clash("E502", what, aggregation.span, SIGNATURE, remedy(Kind.DOUBLE, kind))
+            hint = self.numbers(argument) or remedy(Kind.DOUBLE, kind)
+            self.clash("E502", what, aggregation.span, SIGNATURE, hint)
             return None
         # a mean is a double even where nothing is known of what it is taken of
         return Kind.DOUBLE if name in ("avg", "median") else kind
 
     def expression(self, expression: Expression, span: Span) -> Kind | None:
         def complain(code: str, node: Expression, message: str, note: str, hint: str | None) -> None:
+            if hint in _CASTS:
+                hint = self.numbers(node) or hint
             self.clash(code, message, span if node.span == NOWHERE else node.span, note, hint)
 
         return kind_of_expression(expression, self.variables, complain)

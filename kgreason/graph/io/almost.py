@@ -8,9 +8,12 @@ import numpy as np
 
 from kgreason.engine.table import Kind
 from kgreason.graph.io.cast import (
+    ABSENT,
     COMMA_NUMBER,
     COMMA_PLAUSIBLE,
     DECIMAL_COMMA,
+    DECIMAL_POINT,
+    INTEGER,
     MARK,
     NUMBER,
     PLAUSIBLE,
@@ -37,8 +40,9 @@ def almost_numbers(table: Selected, shape: Shape) -> tuple[str, ...]:
 def _said(table: Selected, shape: Shape, position: int) -> str | None:
     column = table.present(position)
     raw, name = table.raw, table.names[position]
-    if (value := _decimal_comma(column, table.decimal)) is not None:
-        return f"{raw.file}: column {name!r} is text, as {value!r} is; {DECIMAL_COMMA}"
+    if (value := _other_point(column, table.decimal)) is not None:
+        cure = DECIMAL_POINT if table.decimal == "," else DECIMAL_COMMA
+        return f"{raw.file}: column {name!r} is text, as {value!r} is; {cure}"
     odd = _odd_cells(column, table.decimal)
     if not len(odd):
         return None
@@ -48,6 +52,12 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
     where = f"row {row + 1}" if line is None else f"line {line}"
     others = f" (and {len(odd) - 1:,} other{'s' * (len(odd) > 2)})" if len(odd) > 1 else ""
     mark = value.strip()
+    if _is_name(column, odd, mark):
+        return (
+            f"{raw.file}: the whole column {name!r} is read as text because of {value!r} in {where}{others}; "
+            f'@mapping("{shape.predicate}", {position}, "{name}", "string") says that it is meant, '
+            '"int" makes that an error'
+        )
     mapped, does = "double", "makes that an error"
     if _LONG.fullmatch(mark):
         where += ", a number of more than 18 digits"
@@ -56,15 +66,29 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
     mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "{mapped}") {does}'
     marks = not raw.memory and MARK.fullmatch(mark)
     marked = f"nullString={mark} makes such cells missing; " if marks else ""
+    if table.decimal != "," and re.match(COMMA_NUMBER, mark):
+        no_points = (fits(column, NUMBER) <= fits(column, COMMA_NUMBER)).all()
+        marked = f"{DECIMAL_COMMA}; " if no_points else ""
     return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapping}"
 
 
-def _decimal_comma(column: Column, decimal: str) -> str | None:
-    """The first number with a decimal comma in a column that holds nothing but such numbers and plain ones."""
-    if decimal == "," or not is_text(column) or not len(column) or not fits(column, COMMA_NUMBER).all():
+def _is_name(column: Column, odd: np.ndarray[tuple[int], np.dtype[np.intp]], mark: str) -> bool:
+    """Whether a cell is a name among integers: ids, where one is written once; what is missing is so more often."""
+    if not any(c.isalpha() for c in mark) or ABSENT.fullmatch(mark):
+        return False
+    once = sum(column[int(row)].as_py().strip() == mark for row in odd) == 1
+    return once and int(fits(column, INTEGER).sum()) == len(column) - len(odd)
+
+
+def _other_point(column: Column, decimal: str) -> str | None:
+    """The first number with the other decimal point in a column that holds nothing but such numbers and plain ones."""
+    if not is_text(column) or not len(column):
         return None
-    commas = np.flatnonzero(~fits(column, NUMBER))
-    return None if not len(commas) else str(column[int(commas[0])].as_py())
+    own, other = (COMMA_NUMBER, NUMBER) if decimal == "," else (NUMBER, COMMA_NUMBER)
+    if not fits(column, other).all():
+        return None
+    odd = np.flatnonzero(~fits(column, own))
+    return None if not len(odd) else str(column[int(odd[0])].as_py())
 
 
 def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

@@ -20,13 +20,16 @@ from kgreason.lang.values import Null
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
 PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
-COMMA_NUMBER = r"^[+-]?(([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+COMMA_NUMBER = r"^[+-]?(([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
 
 MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
 """What may stand for a missing value."""
+ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
+"""What stands for one as a rule."""
 
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
+DECIMAL_POINT = "with decimal=, points group thousands; if the point is the decimal point, leave it out"
 
 
 def plain(column: Column) -> Column:

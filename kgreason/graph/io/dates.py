@@ -48,4 +48,16 @@ def _date(text: str, row: int) -> datetime:
             raise ValueError
         return datetime.fromisoformat(text)
     except ValueError:
-        raise CastError(row, text, EXPECTED[Kind.DATE]) from None
+        raise CastError(row, text, EXPECTED[Kind.DATE], _form(text)) from None
+
+
+def _form(text: str) -> str:
+    """Say how to come by dates; of day, month and year there is a way in the rules."""
+    parts = re.fullmatch(r"[0-9]{2}([./-])[0-9]{2}\1[0-9]{4}", text)
+    if parts is None:
+        return "write dates as 2024-01-15, or map the column as string"
+    iso = 'concat(substring(D, 6, 10), "-", substring(D, 3, 5), "-", substring(D, 0, 2))'
+    return (
+        "write dates as 2024-01-15; or map the column as string and let a rule make dates of day, month and year: "
+        f"as_date({iso})"
+    )

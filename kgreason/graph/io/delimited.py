@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kgreason.errors import DataError
+from kgreason.graph.io.cast import ABSENT
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.quotes import doubtful, located
 from kgreason.graph.io.raw import Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
@@ -19,7 +20,6 @@ _SAMPLE = 200
 _FIELD = 1 << 24  # characters of a field; as many as Arrow takes
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
-_ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
 
 
 def read_csv(path: Path, options: Options) -> Raw:
@@ -45,21 +45,19 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     header, doubt = _header(sample, options)
     names = _unique(first) if header else tuple(f"column{i + 1}" for i in range(len(first)))
     columns = _columns(path, options, delimiter, len(first), header=header)
-    notes = []
-    if doubt:
-        read_as = (
-            "names: say useHeaders=false if it is data"
-            if header
-            else "data: say useHeaders=true if it names columns"
-        )
-        shown = " ".join(delimiter.join(first).split())[:60]
-        notes.append(f"{path}: the first line ({shown}) was read as {read_as}")
+    read_as = (
+        "names: say useHeaders=false if it is data"
+        if header
+        else "data: say useHeaders=true if it names columns"
+    )
+    shown = " ".join(delimiter.join(first).split())[:60]
+    note = f"{path}: the first line ({shown}) was read as {read_as}" if doubt else None
 
     def line(row: int) -> int | None:
         records = _records(path, options, delimiter)
         return next(itertools.islice(records, row + header, None), (None, ()))[0]
 
-    return Raw(str(path), names, columns, line, named=header, notes=tuple(notes))
+    return Raw(str(path), names, columns, line, named=header, doubt=note)
 
 
 def _columns(path: Path, options: Options, delimiter: str, width: int, *, header: bool) -> tuple[Any, ...]:
@@ -101,10 +99,21 @@ def _explained(path: Path, options: Options, delimiter: str, width: int, error: 
     for line, record in _records(path, options, delimiter):
         if len(record) != width:
             hint = other_delimiter(record[0], delimiter) if width == 1 else None
+            hint = hint or _ragged(len(record) < width, options, delimiter)
             return DataError(
                 str(path), f"{len(record)} fields where the first line has {width}", line, hint=hint
             )
     return DataError(str(path), f"not a CSV file: {error}", hint="is a quoted field left open?")
+
+
+def _ragged(short: bool, options: Options, delimiter: str) -> str:
+    """Say what to look for in a line of too few fields or too many."""
+    mark = {"\t": "tab", " ": "blank"}.get(delimiter, repr(delimiter))
+    if short:
+        return f"look for a {mark} that is missing in this line, or one inside quotation marks"
+    if options.quote is None:
+        return f"look for a {mark} too many in this line"
+    return f"look for a {mark} too many in this line; a field that holds one needs quotation marks ({options.quote})"
 
 
 def _records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -155,14 +164,14 @@ def _checked_start(path: Path, encoding: str) -> None:
 
 def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[bool, bool]:
     """Judge whether the first record holds names, and whether that is in doubt."""
-    if options.header is not None:
-        return options.header, False
     first, rest = sample[0][1], [record for _, record in sample[1:]]
     named = set(options.columns or ()) - {str(i + 1) for i in range(len(first))}
-    if named and named <= set(first):
-        return True, False
-    if any(_NUMBER.fullmatch(cell) for cell in first):
-        return False, False
+    known = bool(named) and named <= set(first)
+    number = any(_NUMBER.fullmatch(cell) for cell in first)
+    if options.header is not None:
+        return options.header, options.header and number and not known
+    if known or number:
+        return known, False
     values = {cell for record in rest for cell in record}
     again = not values.isdisjoint(cell for cell in first if cell.strip())
     absent = [_absent(cell, place, options) for place, cell in enumerate(first)]
@@ -178,7 +187,7 @@ def _absent(cell: str, place: int, options: Options) -> bool:
     """Whether a cell stands for a missing value; row numbers are written without a name at the first place."""
     if not cell.strip():
         return place > 0
-    return cell == options.null_string or _ABSENT.fullmatch(cell.strip()) is not None
+    return cell == options.null_string or ABSENT.fullmatch(cell.strip()) is not None
 
 
 def _numeric(cells: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.raw import Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, extra, located, no_table, only, quoted, refused
 
 
@@ -22,7 +22,7 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
     duckdb = extra("duckdb", "duckdb", path)
     file, table = (path, None) if query else located(path, options.table)
     if not file.exists():
-        raise DataError(str(file), "there is no such file")
+        raise no_file(file)
     try:
         connection = duckdb.connect(":memory:" if file.is_dir() else str(file), read_only=file.is_file())
     except duckdb.Error as error:

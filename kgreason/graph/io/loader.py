@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
-from kgreason.errors import DataError
+from kgreason.errors import DataError, Span
 from kgreason.graph.distinct import first_rows
 from kgreason.graph.interchange import as_raw
 from kgreason.graph.io.almost import almost_numbers
@@ -20,10 +21,12 @@ from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table, understood
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.remarks import remarks
 from kgreason.graph.io.select import Selected, Shape, select
 from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file
 from kgreason.graph.io.typed import interned, kinds, nullable, typed
 from kgreason.graph.io.values import Objects
+from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.values import Null
 from kgreason.progress import Progress
@@ -113,15 +116,17 @@ class Loader:
     def load(self, predicate: str) -> Loaded | None:
         """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
         tables: list[tuple[Selected, Options]] = []
-        read = [(self._read(predicate, s, options), options, m) for s, options, m in self.sources(predicate)]
-        shape = self._shape(predicate, [(raw, options) for raw, options, _ in read])
-        for raw, options, mapped in read:
+        sources = self.sources(predicate)
+        read = [(self._read(predicate, s, options), options, m, s) for s, options, m in sources]
+        shape = self._shape(predicate, [(raw, options) for raw, options, _, _ in read])
+        for raw, options, mapped, source in read:
             fit = _graph_shape(shape) if raw.graph else shape
             if not mapped:
                 self._tell_unmapped(fit, raw)
                 fit = replace(fit, columns=(None,) * fit.arity)
-            table = select(raw, fit, options)
-            self._tell(table, almost_numbers(table, fit))
+            with _placed(source):
+                table = select(raw, fit, options)
+            self._tell(table, fit)
             shape = replace(shape, kinds=_fractional(fit, options).kinds)
             tables.append((table, options))
         selected = [t for t, _ in tables]
@@ -134,6 +139,8 @@ class Loader:
         if len(known) < shape.arity:
             return None
         parts = tuple(self._rows(t, o, known, nulls, shape) for t, o in tables)
+        for table, _ in tables:
+            self._notes(remarks(table, known, shape))
         for part in parts:
             self._tell_isolated(predicate, part)
         names = next((t.names for t, _ in tables if t.raw.named and t.names), None)
@@ -149,17 +156,38 @@ class Loader:
         if isinstance(source, Raw):
             return source
         self.progress.step(f"Reading {_title(predicate, source)}")
-        return read_table(source, options)
+        with _placed(source):
+            return read_table(source, options)
 
-    def _tell(self, table: Selected, more: Sequence[str]) -> None:
-        for note in (*table.raw.notes, *table.notes, *more):
+    def _notes(self, notes: Iterable[str]) -> None:
+        for note in notes:
             self.progress.note(note)
+
+    def _tell(self, table: Selected, shape: Shape) -> None:
+        doubt = table.raw.doubt
+        if doubt and not (table.raw.named and self._expects(table.raw, shape)):
+            self.progress.note(doubt)
+        self._notes((*table.raw.notes, *table.notes, *almost_numbers(table, shape)))
         if not len(table.raw):
             self.progress.note(f"{table.raw.file}: no rows")
         if table.skipped:
             self.progress.note(
                 f"{table.raw.file}: {_counted(table.skipped, 'row')} with an empty cell skipped"
             )
+
+    def _expects(self, raw: Raw, shape: Shape) -> bool:
+        """Whether the rules or the file itself are called like one of its columns, so that its first line is names."""
+        if not {c for c in shape.columns if c is not None}.isdisjoint(raw.names):
+            return True
+        rules = [
+            atom for rule in self.program.rules for atom in (rule.head, *rule.positives, *rule.negatives)
+        ]
+        terms = [term for atom in rules if atom.predicate == shape.predicate for term in atom.terms]
+        variables = {term.name.lower() for term in terms if isinstance(term, Variable)}
+        called = {shape.predicate.lower(), Path(raw.file).name.lower().partition(".")[0]}
+        words = {word for name in called for word in name.split("_")}
+        names = {name.lower() for name in raw.names if len(name) > 1}  # a letter may be data as well
+        return not names.isdisjoint(variables | called | words)
 
     def _tell_unmapped(self, shape: Shape, raw: Raw) -> None:
         """Say that the names in ``@mapping`` do not count, unless other data stand in for the file they are of."""
@@ -202,6 +230,7 @@ class Loader:
             frozenset(i for i, m in mapped.items() if m.type == "percent"),
             edge,
             predicate in program.nodes,
+            {i: _line(m.span) for i, m in mapped.items()},
         )
 
     def _width(self, predicate: str, columns: int) -> int:
@@ -322,6 +351,22 @@ def queried(query: Query) -> SourceSpec:
     """Source of a ``@qbind``; without a database the files in the query are relative to the rule file."""
     path = Path(query.path) if query.path else Path(query.span.file).parent
     return SourceSpec(path, query.source, query.options, query.query, query.span)
+
+
+@contextmanager
+def _placed(source: SourceSpec | Raw) -> Iterator[None]:
+    """Name the annotation of the source in errors of its file as a whole."""
+    try:
+        yield
+    except DataError as error:
+        span = source.span if isinstance(source, SourceSpec) else None
+        if span is None or error.line is not None or error.column is not None or error.file == str(span):
+            raise
+        raise replace(error, message=f"{error.message} (bound in {_line(span)})") from error
+
+
+def _line(span: Span) -> str:
+    return f"{span.file}:{span.line}"
 
 
 def _title(predicate: str, source: SourceSpec) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.raw import Raw, no_file
 
 
 def read_parquet(path: Path, _: Options) -> Raw:
@@ -15,7 +15,7 @@ def read_parquet(path: Path, _: Options) -> Raw:
     import pyarrow.parquet as pq
 
     if not path.is_file():
-        raise DataError(str(path), "is a folder" if path.is_dir() else "there is no such file")
+        raise DataError(str(path), "is a folder") if path.is_dir() else no_file(path)
     try:
         table = pq.read_table(path, columns=None)
     except pa.ArrowInvalid as error:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError
+from kgreason.lang.names import suggest
 
 Column = Any
 """A pyarrow array or chunked array."""
@@ -42,6 +43,8 @@ class Raw:
         The vertices (id, label) that a graph file declares.
     notes
         What the user should hear about how the file was read.
+    doubt
+        A note that the first line was taken for names; idle where the rules use these names.
     memory
         It is a table of the calling program, not a file: options of files are no help there.
     attributes
@@ -61,6 +64,7 @@ class Raw:
     undirected: npt.NDArray[np.bool_] | None = None
     vertices: Raw | None = None
     notes: tuple[str, ...] = ()
+    doubt: str | None = None
     memory: bool = False
     attributes: tuple[str, ...] = ()
     extra: Mapping[str, Column] = field(default_factory=dict)
@@ -113,12 +117,19 @@ def arrow_stream(path: Path, encoding: str) -> Any:
     return pa.BufferReader(sink.getvalue())
 
 
+def no_file(path: Path) -> DataError:
+    """Build the error for a file that is not there; it asks for one of a similar name in the folder."""
+    beside = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
+    near = suggest(path.name, beside)
+    return DataError(str(path), "there is no such file", hint=f"did you mean {near}?" if near else None)
+
+
 def _packed(path: Path) -> bool:
     try:
         with path.open("rb") as plain:
             return plain.read(2) == b"\x1f\x8b"
     except FileNotFoundError:
-        raise DataError(str(path), "there is no such file") from None
+        raise no_file(path) from None
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror}") from error
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,8 @@ class Shape:
         Positions 0 and 1 are vertices, 2 is a weight.
     node
         Position 0 is a vertex.
+    places
+        Where ``@mapping`` names the column of a position.
     """
 
     predicate: str
@@ -50,6 +52,7 @@ class Shape:
     percent: frozenset[int] = frozenset()
     edge: bool = False
     node: bool = False
+    places: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -174,16 +177,22 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
 
 def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int]:
     if len(wanted) != shape.arity:
-        raise DataError(raw.file, f"{len(wanted)} columns chosen, but {shape.predicate} has {shape.arity}")
-    if len(raw.names) != shape.arity and any(name is None for name in wanted):
-        have = f"{len(raw.names)} ({', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''})"
         raise DataError(
             raw.file,
-            f"{shape.predicate} has {shape.arity} column{'s' * (shape.arity != 1)}, "
-            f"the {'table' if raw.memory else 'file'} {have}",
+            f"{len(wanted)} columns chosen, but {shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)}",
+        )
+    if len(raw.names) != shape.arity and any(name is None for name in wanted):
+        have = f"{len(raw.names)} column{'s' * (len(raw.names) != 1)}"
+        shown = f"{', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''}"
+        raise DataError(
+            raw.file,
+            f"the predicate {shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)} in the rules, "
+            f"the {'table' if raw.memory else 'file'} {have} ({shown})",
             hint=_choice(raw, shape),
         )
-    return [i if name is None else _position(raw, name) for i, name in enumerate(wanted)]
+    given = wanted is not shape.columns
+    mapped = {} if given else shape.places
+    return [i if name is None else _position(raw, name, mapped.get(i)) for i, name in enumerate(wanted)]
 
 
 def _choice(raw: Raw, shape: Shape) -> str:
@@ -234,15 +243,18 @@ def _delimiter_hint(raw: Raw) -> str | None:
     return other_delimiter(f"{raw.names[0]}{first}")
 
 
-def _position(raw: Raw, name: str) -> int:
+def _position(raw: Raw, name: str, mapped: str | None = None) -> int:
+    """Number of a column; `mapped` is the place of the ``@mapping`` that names it."""
     if name in raw.names:
         return raw.names.index(name)
     if name.isdecimal() and 1 <= int(name) <= len(raw.names):
         return int(name) - 1
-    raise DataError(raw.file, f"there is no column {name!r}", hint=_delimiter_hint(raw) or _others(raw, name))
+    where = f", which @mapping names in {mapped}" if mapped else ""
+    hint = _delimiter_hint(raw) or _others(raw, name, mapped=mapped is not None)
+    raise DataError(raw.file, f"there is no column {name!r}{where}", hint=hint)
 
 
-def _others(raw: Raw, name: str) -> str:
+def _others(raw: Raw, name: str, *, mapped: bool) -> str:
     known = [*raw.names, *raw.extra]
     near = suggest(name, known)
     means = f"did you mean {near!r}? " if near else ""
@@ -252,7 +264,12 @@ def _others(raw: Raw, name: str) -> str:
         return f"{means}the table has {names}; df.rename(columns={{...}}) names them as @mapping does"
     if not (named or raw.typed or raw.graph):
         return f"{means}the file has {names}; useHeaders=true takes the first line for their names"
-    return f"{means}the file has {names}; columns=a,b takes others"
+    others = (
+        "name one of them in the @mapping, or columns=a,b takes others"
+        if mapped
+        else "columns=a,b takes others"
+    )
+    return f"{means}the file has {names}; {others}"
 
 
 def _prefixed(column: Column, prefix: str) -> Column:

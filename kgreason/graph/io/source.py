@@ -32,6 +32,8 @@ _EXTENSIONS = {
     "nt": "rdf",
     "ttl": "rdf",
 }
+_SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+_SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,11 @@ class SourceSpec:
         >>> SourceSpec(Path("a.edges.gz")).kind(), SourceSpec(Path("out.moreno_blogs")).kind()
         ('edges', 'konect')
         """
+        name = self.path.name.lower().removesuffix(".gz")
+        if self.query is None and name.endswith(_SHEETS):
+            raise DataError(
+                self.place, f"{self.path.name} is a spreadsheet, and these are not read", hint=_SAVE
+            )
         given = self.format or normal(self.options).get("format")
         if given is not None:
             if given not in FORMATS:
@@ -91,7 +98,6 @@ class SourceSpec:
                     hint=f"one of {', '.join(FORMATS)}",
                 )
             return given
-        name = self.path.name.lower().removesuffix(".gz")
         known = _EXTENSIONS.get(name.rpartition(".")[2])
         if known is None and name.startswith("out."):
             return "konect"

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from kgreason.errors import DataError
+from kgreason.graph.io.raw import no_file
 from kgreason.lang.names import suggest
 
 ONLY_READS = "it does not read rows and nothing else; write one SELECT"
@@ -33,7 +34,7 @@ def located(path: Path, table: str | None) -> tuple[Path, str | None]:
             return path / table, None
         raise DataError(str(path), "is a folder, not a database")
     missing = path if table or path.suffix else path.parent
-    raise DataError(str(missing), "there is no such file")
+    raise no_file(missing)
 
 
 def only(file: Path, tables: Sequence[str]) -> str:

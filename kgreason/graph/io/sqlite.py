@@ -14,7 +14,7 @@ from urllib.parse import quote
 from kgreason.errors import DataError
 from kgreason.graph.io.dates import DATE
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw
+from kgreason.graph.io.raw import Column, Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
 from kgreason.graph.io.values import CastError, arrow_column
 
@@ -34,7 +34,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
     """
     file, table = (path, None) if query else located(path, options.table)
     if not file.is_file():
-        raise DataError(str(file), "there is no such file")
+        raise no_file(file)
     uri = f"file:{quote(str(file.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
