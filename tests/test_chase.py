@@ -182,6 +182,30 @@ def test_unification_agrees_with_the_oblivious_chase(text, given_rows):
     assert homomorphism([f for f in again.facts if f[0] in "pqr"], found)
 
 
+def test_many_unifications_one_after_another_are_no_endless_chase():
+    text = """
+        addr(P, A) :- p(P).             A = B :- addr(P, A), given(P, B).
+        reach(P) :- addr(P, A), is_not_null(A).
+        A = B :- reach(P), next(P, Q), addr(P, A), addr(Q, B).
+        n(A, N) :- addr(P, A), N = count(P).   @output("n").
+    """
+    given = {"p": [(i,) for i in range(9)], "given": [(0, "x")], "next": [(i, i + 1) for i in range(8)]}
+    result = derive(text, Limits(restarts=2), **given)
+    assert rows(result, "n") == [("x", 9)]
+    assert result.stats.restarts == 9
+
+
+def test_what_a_unification_mends_is_no_warning():
+    text = """
+        person("c").                    mother(X, Y) :- person(X).            person(Y) :- mother(X, Y).
+        gm(X, Z) :- mother(X, Y), mother(Y, Z).   ggm(X, Z) :- gm(X, Y), mother(Y, Z).
+        X = Z :- ggm(X, Z).             @output("mother").
+    """
+    result = derive(text)
+    assert rows(result, "mother") == [("c", N(1)), (N(1), N(2)), (N(2), "c")]
+    assert not result.warnings
+
+
 # --- doubles that nulls become --------------------------------------------------------------
 
 UNKNOWN = ["p0", "p1", "p2", "p3"]

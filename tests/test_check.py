@@ -552,13 +552,13 @@ of its rules, and either always the greatest value or always the least
   help: did you mean 'holding'?""",
     ),
     "E305": (
-        '@param("a",1). @param("a",2). q(1).',
+        '@param("a",1). @param("a",2). q(${a}).',
         """\
 <text>:1:16: error[E305]: the parameter 'a' has two values
-  1 | @param("a",1). @param("a",2). q(1).
+  1 | @param("a",1). @param("a",2). q(${a}).
     |                ^^^^^^^^^^^^^
   <text>:1:1: the first one
-  1 | @param("a",1). @param("a",2). q(1).
+  1 | @param("a",1). @param("a",2). q(${a}).
     | ^^^^^^^^^^^^^
   note: a file sets the parameters of the files that it includes; otherwise a parameter has one value
   help: keep one of them""",

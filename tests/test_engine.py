@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kgreason import reason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import Aggregation, Keyed
-from kgreason.engine import kernels, naive
+from kgreason.engine import fixpoint, kernels, naive
 from kgreason.engine.aggregate import Groups
 from kgreason.engine.limits import Limits
 from kgreason.engine.operators import Joining, Matching, Probe
@@ -634,3 +634,20 @@ def test_long_values_of_the_data_do_not_grow(text: str, facts: int) -> None:
     given = {"p": [("lorem" * 1000,)], "e": [(0, 1), (1, 2)], "c": [(i,) for i in range(300)]}
     result = evaluate(load_text(text + '@output("n").'), Facts.from_rows(given), limits=Limits(length=100))
     assert result.facts.count("n") == facts
+
+
+def test_memory_that_runs_out_is_told_with_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    insert = fixpoint._Rule._insert
+
+    def little(rule: fixpoint._Rule, rows: np.ndarray) -> int:
+        if rule.facts >= 6:
+            raise MemoryError
+        return insert(rule, rows)
+
+    monkeypatch.setattr(fixpoint._Rule, "_insert", little)
+    program = load_text("path(X, Y, [X, Y]) :- e(X, Y). path(X, Z, L + [Z]) :- path(X, Y, L), e(Y, Z).")
+    with pytest.raises(
+        EvaluationError, match="not enough memory: this rule has 6 facts so far, for instance"
+    ) as e:
+        evaluate(program, Facts.from_rows({"e": [(0, 1), (1, 2), (2, 0)]}))
+    assert "rule: path(X, Z, L + [Z]) :- " in str(e.value)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -75,7 +78,7 @@ MAPPED = load_text('@edge("own"). @mapping("own",0,"who","string"). control(X,Y)
         (
             OWN,
             FRAME.assign(year=1),
-            "own has 3 columns, the table 4 (by, of, share, year)\n"
+            "own has 3 arguments in the rules, the table 4 columns (by, of, share, year)\n"
             "  help: choose them, for instance df[['by', 'of', 'share']]",
         ),
         (OWN, [("a", "b", 0.5, 1)], "help: give rows of 3 values"),
@@ -88,8 +91,8 @@ MAPPED = load_text('@edge("own"). @mapping("own",0,"who","string"). control(X,Y)
         (
             MAPPED,
             FRAME,
-            "there is no column 'who'\n  help: the table has the columns by, of, share; "
-            "df.rename(columns={...}) names them as @mapping does",
+            "there is no column 'who', which @mapping names in <text>:1\n"
+            "  help: the table has the columns by, of, share; df.rename(columns={...}) names them as @mapping does",
         ),
     ],
 )
@@ -192,6 +195,30 @@ def test_several_relations_and_attributes() -> None:
     with pytest.raises(DataError, match="there is no relation 'owns'"):
         to_arrow(graph, "owns")
     assert to_arrow(graph, "knows").to_pylist() == [{"source": "b", "target": "a"}]
+
+
+def test_pandas_is_optional() -> None:
+    code = """
+import sys
+class Without:
+    def find_spec(self, name, *_):
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name=name)
+sys.meta_path.insert(0, Without())
+import kgreason
+derived = kgreason.reason("q(X) :- p(X).", {"p": [("a",)]})
+graph = kgreason.KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")
+for frame in (lambda: derived.to_pandas("q"), lambda: kgreason.to_pandas(graph)):
+    try:
+        frame()
+    except kgreason.KgreasonError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == 2 * (
+        "to_pandas: a DataFrame needs the package pandas, which is not installed\n"
+        "  help: pip install pandas; to_arrow does without\n"
+    )
 
 
 def test_tables_out() -> None:

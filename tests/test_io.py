@@ -211,6 +211,10 @@ def test_decimal_comma(write: Callable[..., Path]) -> None:
         ("a", "b", 0.4127),
         ("b", "c", 0.0815),
     ]
+    points = write("d.csv", "a;b;0.600\n")
+    assert "'0.600' is not a number with a decimal comma, as in 0,25" in fails(OWN, "own", points, **options)
+    grouped = write("d.csv", "-1.234,5;1.234.567;00.600\n")
+    assert rows(FREE, "p", grouped, **options) == [(-1234.5, 1234567.0, "00.600")]
     points = write("d.csv", "a;b;0.5\n")
     assert "'0.5' is not a number with a decimal comma, as in 0,25" in fails(OWN, "own", points, **options)
     with pytest.raises(DataError, match=r"option decimal cannot be ''\n  help: write decimal=, or"):
@@ -309,6 +313,69 @@ def test_first_row_without_a_number(write: Callable[..., Path], first: str, data
     assert [n for n in notes.said if "first line" in n] == [note] * told
 
 
+@pytest.mark.parametrize(
+    ("first", "told"), [("A,B,0.6", True), ("A,B,2024", True), ("A,B,5,5 %", True), ("A,B,w", False)]
+)
+def test_numbers_among_names_are_said(write: Callable[..., Path], first: str, told: bool) -> None:
+    path, notes = write("a.csv", f"{first.replace(',', ';')}\nB;C;0.7\n".replace("5;5", "5,5")), Notes()
+    options = {"useHeaders": "true", "delimiter": ";"}
+    load_facts(load_text(FREE), {"p": [SourceSpec(path, None, options)]}, notes)
+    assert any("was read as names: say useHeaders=false if it is data" in n for n in notes.said) is told
+    notes = Notes()
+    load_facts(load_text(FREE), {"p": [SourceSpec(path, None, options | {"columns": "A,B,3"})]}, notes)
+    assert notes.said == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "file", "first", "told"),
+    [
+        ("q(X) :- person(X).", "x.csv", "Person", False),
+        ("q(P) :- key_person(P, X).", "x.csv", "person,company", False),
+        ("q(Who) :- e(Who, X).", "x.csv", "who,whom", False),
+        ("q(X) :- e(X, Y).", "parent.csv", "parent,child", False),
+        ('q(X) :- e(X, Y). @mapping("e", 1, "Whom", "string").', "x.csv", "Who,Whom", False),
+        ("q(X) :- e(X, Y).", "x.csv", "x,y", True),
+        ("q(X) :- e(X, Y).", "x.csv", "anna,bob", True),
+    ],
+)
+def test_expected_names_are_no_doubt(
+    write: Callable[..., Path], rules: str, file: str, first: str, told: bool
+) -> None:
+    notes, program = Notes(), load_text(rules)
+    predicate = next(p for p in program.arities if p != "q")
+    load_facts(program, {predicate: write(file, f"{first}\n{'z,k' if ',' in first else 'z'}\n")}, notes)
+    assert bool(notes.said) is told
+
+
+def test_names_with_blanks_around_are_said(write: Callable[..., Path]) -> None:
+    content = "o,c,s\nA , B,0.6\nA , B,0.7\n C,D,0.8\n"
+    note = (
+        "a.csv: column 'o': 2 names begin or end with a blank, as 'A ' does, and stay as written; "
+        "if 'A' is meant, take the blanks out of the file"
+    )
+    assert told(write, content)[:2] == [
+        note,
+        "a.csv: column 'c': 1 name begins or ends with a blank, as ' B' does, and stay as written; "
+        "if 'B' is meant, take the blanks out of the file",
+    ]
+    assert told(write, "o,c,s\nA B,C, 0.6 \n") == []
+
+
+def test_percentages_beside_numbers_are_said(write: Callable[..., Path]) -> None:
+    content = "o;c;s\nA;B;5,5 %\nB;C;7\nC;D;8\n"
+    options = {"delimiter": ";", "decimal": ","}
+    assert told(write, content, **options) == [
+        "a.csv: column 's' mixes 1 number with % and 2 without: the former are divided by 100, the latter stay; "
+        "percent=true divides all"
+    ]
+    assert told(write, content, **options, percent="true") == []
+    assert told(write, content.replace("7", "7%").replace("8", "8 %"), **options) == []
+    first = "s,o,c\n5%,A,B\n7,B,C\n"
+    assert '@mapping("p", 0, "s", "percent") divides all' in told(write, first)[0]
+    mapped = FREE + '@mapping("p", 0, "s", "percent").'
+    assert rows(mapped, "p", write("b.csv", first)) == [(0.05, "A", "B"), (0.07, "B", "C")]
+
+
 def test_numbered_rows_have_names(write: Callable[..., Path]) -> None:
     assert rows(EDGE, "e", write("a.csv", ",name\n0,Anna\n1,Bob\n")) == [("0", "Anna"), ("1", "Bob")]
 
@@ -323,7 +390,9 @@ def test_empty_cell_in_the_first_line(write: Callable[..., Path]) -> None:
 def test_columns_by_name_and_number(write: Callable[..., Path]) -> None:
     path = write("a.csv", "7188,1,10,1407470400\n430,1,-5,1376539200\n")
     assert rows(OWN, "own", path, columns="2,1,3") == [("1", "7188", 10.0), ("1", "430", -5.0)]
-    assert "own has 3 columns, the file 4" in fails(OWN, "own", path)
+    assert "the predicate own has 3 arguments in the rules, the file 4 columns (column1, " in fails(
+        OWN, "own", path
+    )
     assert "columns=1,2,3" in fails(OWN, "own", path)
     named = write("b.csv", "x,y,share\na,b,0.5\n")
     text = fails(OWN, "own", named, columns="x,y,shares")
@@ -335,7 +404,16 @@ def test_columns_by_name_and_number(write: Callable[..., Path]) -> None:
 
 def test_ragged_rows(write: Callable[..., Path]) -> None:
     path = write("a.csv", "s,t,w\na,b,0.5\n\na,b\n")
-    assert fails(OWN, "own", path) == "a.csv:4: 2 fields where the first line has 3"
+    assert fails(OWN, "own", path) == (
+        "a.csv:4: 2 fields where the first line has 3\n"
+        "  help: look for a ',' that is missing in this line, or one inside quotation marks"
+    )
+    long = write("c.tsv", "a\tb\t1\na\tb\tc\t1\n")
+    assert fails(OWN, "own", long) == (
+        "c.tsv:2: 4 fields where the first line has 3\n"
+        '  help: look for a tab too many in this line; a field that holds one needs quotation marks (")'
+    )
+    assert fails(OWN, "own", long, quote="none").endswith("look for a tab too many in this line")
     semicolons = write("b.csv", "s;t;w\na;b;0.5\n")
     assert "is the delimiter ';'" in fails(OWN, "own", semicolons)
 
@@ -593,6 +671,58 @@ def test_bind_mapping_and_replacement(write: Callable[..., Path], tmp_path: Path
     assert both.count("own") == 2
     other = load_facts(program, {"own": [SourceSpec(write("c.edges", "x y 40\n"))]})
     assert list(other.rows("own")) == [("x", "y", 0.4)]
+
+
+@pytest.mark.parametrize(
+    ("bind", "words"),
+    [
+        (
+            '"csv", "", "owm.csv"',
+            "owm.csv: there is no such file (bound in rules.vada:2)\n  help: did you mean own.csv?",
+        ),
+        (
+            '"parquet", "", "twos.csv"',
+            "twos.csv: there is no such file (bound in rules.vada:2)\n  help: did you mean two.csv?",
+        ),
+        (
+            '"sqlite", "shares.db", "own"',
+            "shares.db: there is no such file (bound in rules.vada:2)",
+        ),
+        (
+            '"csv columns=a,b,c", "", "own.csv"',
+            "own.csv: there is no column 'a' (bound in rules.vada:2)\n"
+            "  help: the file has the columns by, of, share; columns=a,b takes others",
+        ),
+        (
+            '"csv", "", "two.csv"',
+            "two.csv: the predicate p has 3 arguments in the rules, the file 2 columns (by, of) "
+            "(bound in rules.vada:2)\n  help: p takes one column for each of its 3 arguments",
+        ),
+        (
+            '"csv", "", "own.csv"). @mapping("p", 2, "shares", "double"',
+            "own.csv: there is no column 'shares', which @mapping names in rules.vada:2 (bound in rules.vada:2)\n"
+            "  help: did you mean 'share'? the file has the columns by, of, share; name one of them in the @mapping, "
+            "or columns=a,b takes others",
+        ),
+    ],
+)
+def test_errors_of_a_whole_file_name_the_bind(
+    write: Callable[..., Path], tmp_path: Path, bind: str, words: str
+) -> None:
+    write("own.csv", "by,of,share\na,b,0.5\n")
+    write("two.csv", "by,of\na,b\n")
+    program = bound(tmp_path, f'q(X) :- p(X, Y, Z).\n@bind("p", {bind}).')
+    with pytest.raises(DataError) as caught:
+        load_facts(program, {})
+    assert str(caught.value).replace(f"{tmp_path}/", "") == words
+
+
+@pytest.mark.parametrize("name", ["own.xlsx", "own.ods"])
+def test_spreadsheets_are_not_read(tmp_path: Path, name: str) -> None:
+    assert fails(OWN, "own", tmp_path / name) == (
+        f"{name}: {name} is a spreadsheet, and these are not read\n"
+        "  help: save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
+    )
 
 
 def test_sources_are_joined_to_one_kind(write: Callable[..., Path]) -> None:
@@ -905,9 +1035,14 @@ def told(write: Callable[..., Path], content: str, **options: str) -> list[str]:
 
 def test_a_name_among_numbers_is_no_missing_value(write: Callable[..., Path]) -> None:
     assert told(write, "id,b,c\n1,x,y\nA7,x,y\n3,x,y\n") == [
-        "a.csv: column 'id' is text because of 'A7' in line 3; "
-        '@mapping("p", 0, "id", "double") makes that an error'
+        "a.csv: the whole column 'id' is read as text because of 'A7' in line 3; "
+        '@mapping("p", 0, "id", "string") says that it is meant, "int" makes that an error'
     ]
+    assert "whole column" in told(write, "id,b,c\n1,x,y\nX,x,y\n3,x,y\n4,x,y\nY,x,y\n")[0]
+    for mark in ("NA", "?"):
+        assert f"nullString={mark}" in told(write, f"id,b,c\n1,x,y\n{mark},x,y\n3,x,y\n")[0]
+    assert "nullString=X" in told(write, "id,b,c\n1,x,y\nX,x,y\n3,x,y\n4,x,y\nX,x,z\n")[0]
+    assert "nullString=X" in told(write, "id,b,c\n0.5,x,y\nX,x,y\n3,x,y\n")[0]
 
 
 def test_decimal_commas_are_told(write: Callable[..., Path]) -> None:
@@ -917,6 +1052,16 @@ def test_decimal_commas_are_told(write: Callable[..., Path]) -> None:
         "(in @bind: decimal=',')"
     ]
     assert told(write, content, delimiter=";", decimal=",") == []
+    assert told(write, "o;c;s\nA;B;1\nB;C;0.600\n", delimiter=";", decimal=",") == [
+        "a.csv: column 's' is text, as '0.600' is; with decimal=, points group thousands; if the point is the "
+        "decimal point, leave it out"
+    ]
+    mixed = "o;c;s\nA;B;1\nB;C;0,7\nC;D;x\nD;E;2\n"
+    assert told(write, mixed, delimiter=";") == [
+        "a.csv: column 's' is text because of '0,7' in line 3 (and 1 other); if the comma is the decimal point, say "
+        'decimal=, (in @bind: decimal=\',\'); @mapping("p", 2, "s", "double") makes that an error'
+    ]
+    assert "decimal=," not in told(write, mixed.replace("2", "2.5"), delimiter=";")[0]
 
 
 def test_few_texts_among_numbers_are_told(write: Callable[..., Path]) -> None:
@@ -1060,7 +1205,7 @@ def test_names_of_a_mapping_are_for_tables(write: Callable[..., Path]) -> None:
 def test_a_line_of_odd_names_is_said(write: Callable[..., Path]) -> None:
     mapped = '@mapping("p", 0, "1st", "string"). q(X) :- p(X, Y).'
     assert fails(mapped, "p", write("a.csv", "1st,2nd\n")) == (
-        "a.csv: there is no column '1st'\n"
+        "a.csv: there is no column '1st', which @mapping names in <text>:1\n"
         "  help: the file has 2 unnamed columns; useHeaders=true takes the first line for their names"
     )
 

@@ -16,6 +16,7 @@ import pytest
 
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped, Query
+from kgreason.api import reason
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, Span
 from kgreason.graph.io.load import load_facts
@@ -355,6 +356,16 @@ def test_dates(write: Write, tmp_path: Path) -> None:
     bad = write("b.csv", "2024-01-15,x\n2023-02-29,y\n")
     assert fails(lambda: rows(bad, mapped("date", "string"))) == (
         "b.csv:2: column 'column1': '2023-02-29' is not a date, as in 2024-01-15 or 2024-01-15 10:30:00"
+    )
+    german = write("c.csv", "15.01.2024,x\n02.03.2024,y\n")
+    text = fails(lambda: rows(german, mapped("date", "string")))
+    advice = "write dates as 2024-01-15; or map the column as string and let a rule make dates of day, month and year: "
+    assert advice in text
+    rules = load_text(f"q(V) :- p(D, X), V = {text.partition(advice)[2]}.")
+    assert reason(rules, {"p": german}).rows("q") == [(datetime(2024, 1, 15),), (datetime(2024, 3, 2),)]
+    short = write("d.csv", "15/1/24,x\n")
+    assert fails(lambda: rows(short, mapped("date", "string"))).endswith(
+        "help: write dates as 2024-01-15, or map the column as string"
     )
     table = pa.table({"a": pa.array([date(2024, 1, 15)], pa.date32()), "b": ["x"]})
     pq.write_table(table, tmp_path / "a.parquet")

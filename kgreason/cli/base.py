@@ -36,7 +36,8 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", 2)
         except MemoryError:
             _stop(
-                "error: there is not enough memory for this\n  help: choose a smaller k or x, or a smaller graph",
+                "error: there is not enough memory for this\n"
+                "  help: take a smaller graph, or (to anonymize) a smaller k or x",
                 2,
             )
         except KeyboardInterrupt:

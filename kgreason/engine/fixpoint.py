@@ -99,6 +99,17 @@ class Fixpoint:
         """Reach the fixpoint."""
         start = perf_counter()
         progress.step("deriving " + ", ".join(sorted(self.plan.predicates)))
+        try:
+            rounds = self._rounds(progress)
+        except MemoryError:
+            raise self._exhausted() from None
+        for relation in self.relations:
+            relation.settle()
+        rules = tuple(RuleStats(rule.plan.rule.text, rule.facts, rule.seconds) for rule in self.rules)
+        return StratumStats(tuple(sorted(self.plan.predicates)), rounds, perf_counter() - start, rules)
+
+    def _rounds(self, progress: Progress) -> int:
+        """Carry out all rules once, and the recursive ones until nothing is new; returns the number of rounds."""
         for rule in self.rules:
             if not rule.plan.recursive:
                 progress.advance(rule.apply())
@@ -109,10 +120,7 @@ class Fixpoint:
             if self.plan.inventive:
                 self._check(recursive, rounds)
             progress.advance(sum(rule.apply() for rule in recursive))
-        for relation in self.relations:
-            relation.settle()
-        rules = tuple(RuleStats(rule.plan.rule.text, rule.facts, rule.seconds) for rule in self.rules)
-        return StratumStats(tuple(sorted(self.plan.predicates)), rounds, perf_counter() - start, rules)
+        return rounds
 
     def _turn(self) -> bool:
         recent = [relation.turn() for relation in self.relations]  # every one of them, so not inside any()
@@ -141,6 +149,15 @@ class Fixpoint:
         """Elements of the longest value that was there before."""
         given = self.symbols.values(range(self.given))
         return max((elements(value, sys.maxsize) for value in given), default=0)
+
+    def _exhausted(self) -> EvaluationError:
+        rule = max(self.rules, key=lambda rule: rule.facts)
+        return EvaluationError(
+            f"there is not enough memory: this rule has {rule.facts:,} facts so far{rule.example()}",
+            rule.plan.rule.text,
+            rule.plan.rule.span,
+            "bound what grows in the recursion, or derive less at once",
+        )
 
     def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
         most = max(rule.facts for rule in rules)

@@ -30,7 +30,7 @@ class Limits:
         Most elements, those within elements too, of a list or set that recursion makes; of strings, characters by
         the ten. Rules that make longer ones are taken to grow for ever.
     restarts
-        How often unified nulls may make the evaluation start again.
+        How often unified nulls may make the evaluation start again after a run that made new nulls.
 
     Examples
     --------

@@ -338,6 +338,7 @@ class Nulls:
         Nulls whose arguments have become the same become one, until there are no more of them.
         """
         self.cyclic = self.plain = 0
+        self.warnings.clear()
         changed = self.identities.unified
         while changed:
             changed = False

@@ -185,12 +185,16 @@ class Chase:
             return self._run(progress)
 
     def _run(self, progress: Progress) -> tuple[StratumStats, ...]:
+        known, more = self.nulls.last, 0  # more: runs that made new nulls; all others leave fewer
         while (done := self._attempt(progress)) is None:
             self.restarts += 1
-            if self.restarts > self.limits.restarts:
+            more += self.nulls.last > known
+            known = self.nulls.last
+            if more > self.limits.restarts:
                 raise EvaluationError(
-                    f"unified nulls still lead to new ones after {self.limits.restarts} runs",
-                    hint="look for a dependency (X = Y :- ...) over a recursion that makes nulls",
+                    f"unified nulls still lead to new ones after {self.restarts} runs",
+                    hint="look for a dependency (X = Y :- ...) over a recursion that makes nulls, or allow more runs "
+                    "(in Python Limits(restarts=N))",
                 )
             self.nulls.restart()
             if self.nulls.merges is not None:

@@ -66,7 +66,7 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
     mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "{mapped}") {does}'
     marks = not raw.memory and MARK.fullmatch(mark)
     marked = f"nullString={mark} makes such cells missing; " if marks else ""
-    if table.decimal != "," and re.match(COMMA_NUMBER, mark):
+    if table.decimal != "," and "," in mark and re.match(COMMA_NUMBER, mark):
         no_points = (fits(column, NUMBER) <= fits(column, COMMA_NUMBER)).all()
         marked = f"{DECIMAL_COMMA}; " if no_points else ""
     return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapping}"

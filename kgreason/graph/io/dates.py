@@ -51,8 +51,13 @@ def _date(text: str, row: int) -> datetime:
         raise CastError(row, text, EXPECTED[Kind.DATE], _form(text)) from None
 
 
-def _form(text: str) -> str:
-    """Say how to come by dates; of day, month and year there is a way in the rules."""
+def _form(text: str) -> str | None:
+    """Say how to come by dates; of day, month and year there is a way in the rules.
+
+    Words, and days that are in no calendar, are a matter of the data, not of the form.
+    """
+    if not re.search("[0-9]", text) or re.fullmatch(DATE, text):
+        return None
     parts = re.fullmatch(r"[0-9]{2}([./-])[0-9]{2}\1[0-9]{4}", text)
     if parts is None:
         return "write dates as 2024-01-15, or map the column as string"

@@ -176,22 +176,18 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
 
 
 def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int]:
+    arguments = f"{shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)}"
     if len(wanted) != shape.arity:
-        raise DataError(
-            raw.file,
-            f"{len(wanted)} columns chosen, but {shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)}",
-        )
+        raise DataError(raw.file, f"{len(wanted)} columns chosen, but {arguments}")
     if len(raw.names) != shape.arity and any(name is None for name in wanted):
         have = f"{len(raw.names)} column{'s' * (len(raw.names) != 1)}"
         shown = f"{', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''}"
         raise DataError(
             raw.file,
-            f"the predicate {shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)} in the rules, "
-            f"the {'table' if raw.memory else 'file'} {have} ({shown})",
+            f"the predicate {arguments} in the rules, the {'table' if raw.memory else 'file'} {have} ({shown})",
             hint=_choice(raw, shape),
         )
-    given = wanted is not shape.columns
-    mapped = {} if given else shape.places
+    mapped = shape.places if wanted is shape.columns else {}
     return [i if name is None else _position(raw, name, mapped.get(i)) for i, name in enumerate(wanted)]
 
 
