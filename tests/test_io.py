@@ -355,7 +355,7 @@ def test_names_with_blanks_around_are_said(write: Callable[..., Path]) -> None:
     )
     assert told(write, content)[:2] == [
         note,
-        "a.csv: column 'c': 1 name begins or ends with a blank, as ' B' does, and stay as written; "
+        "a.csv: column 'c': 1 name begins or ends with a blank, as ' B' does, and stays as written; "
         "if 'B' is meant, take the blanks out of the file",
     ]
     assert told(write, "o,c,s\nA B,C, 0.6 \n") == []
@@ -720,7 +720,7 @@ def test_errors_of_a_whole_file_name_the_bind(
 @pytest.mark.parametrize("name", ["own.xlsx", "own.ods"])
 def test_spreadsheets_are_not_read(tmp_path: Path, name: str) -> None:
     assert fails(OWN, "own", tmp_path / name) == (
-        f"{name}: {name} is a spreadsheet, and these are not read\n"
+        f"{name}: spreadsheets are not read\n"
         "  help: save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
     )
 
@@ -1056,6 +1056,8 @@ def test_decimal_commas_are_told(write: Callable[..., Path]) -> None:
         "a.csv: column 's' is text, as '0.600' is; with decimal=, points group thousands; if the point is the "
         "decimal point, leave it out"
     ]
+    both = told(write, "o;c;s\nA;B;1,5\nB;C;0.600\n", delimiter=";", decimal=",")
+    assert "because of '0.600' in line 3; with decimal=, points group thousands; @mapping" in both[0]
     mixed = "o;c;s\nA;B;1\nB;C;0,7\nC;D;x\nD;E;2\n"
     assert told(write, mixed, delimiter=";") == [
         "a.csv: column 's' is text because of '0,7' in line 3 (and 1 other); if the comma is the decimal point, say "

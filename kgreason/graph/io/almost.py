@@ -69,6 +69,8 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
     if table.decimal != "," and "," in mark and re.match(COMMA_NUMBER, mark):
         no_points = (fits(column, NUMBER) <= fits(column, COMMA_NUMBER)).all()
         marked = f"{DECIMAL_COMMA}; " if no_points else ""
+    elif table.decimal == "," and re.match(NUMBER, mark) and not _LONG.fullmatch(mark):
+        marked = "with decimal=, points group thousands; "
     return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapping}"
 
 

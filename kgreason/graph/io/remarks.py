@@ -38,12 +38,13 @@ def _padded(table: Selected, position: int) -> str | None:
     if not pc.any(padded).as_py():
         return None
     names = pc.unique(column.filter(padded))
-    count = "1 name begins or ends" if len(names) == 1 else f"{len(names):,} names begin or end"
+    one = len(names) == 1
+    count = "1 name begins or ends" if one else f"{len(names):,} names begin or end"
     first = names[0].as_py()
     where = "table" if table.raw.memory else "file"
     return (
         f"{table.raw.file}: column {table.names[position]!r}: {count} with a blank, as {first!r} does, and "
-        f"stay as written; if {first.strip()!r} is meant, take the blanks out of the {where}"
+        f"stay{'s' * one} as written; if {first.strip()!r} is meant, take the blanks out of the {where}"
     )
 
 

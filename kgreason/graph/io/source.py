@@ -86,9 +86,7 @@ class SourceSpec:
         """
         name = self.path.name.lower().removesuffix(".gz")
         if self.query is None and name.endswith(_SHEETS):
-            raise DataError(
-                self.place, f"{self.path.name} is a spreadsheet, and these are not read", hint=_SAVE
-            )
+            raise DataError(self.place, "spreadsheets are not read", hint=_SAVE)
         given = self.format or normal(self.options).get("format")
         if given is not None:
             if given not in FORMATS:
