@@ -6,6 +6,7 @@ import csv
 import gzip
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -1310,3 +1311,13 @@ def test_text_of_two_bytes(tmp_path: Path) -> None:
             load_facts(load_text("q(X) :- p(X, Y)."), {"p": source})
         assert "save " in str(caught.value)
         assert "as UTF-8" in str(caught.value)
+
+
+def test_dates_of_a_text_with_a_zone_are_read_as_utc(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("d\n2024-01-15T10:00:00Z\n2024-01-15 00:30:00+02:00\n", encoding="utf-8")
+    rules = '@bind("p", "csv", "{}", "t.csv"). @mapping("p", 0, "d", "date"). q(X) :- p(X).'
+    found = reason(rules.replace("{}", str(tmp_path)))
+    assert set(found.rows("q")) == {(datetime(2024, 1, 15, 10),), (datetime(2024, 1, 14, 22, 30),)}
+    (tmp_path / "t.csv").write_text("d\n0001-01-01T00:00:00+02:00\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"t\.csv:2: column 'd': '0001-01-01T00:00:00\+02:00' is not a date"):
+        reason(rules.replace("{}", str(tmp_path)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from kgreason.engine.table import Codes, Kind
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import EXPECTED, CastError, is_text, text
 
-DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?"
+DATE = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
+)
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -46,8 +48,9 @@ def _date(text: str, row: int) -> datetime:
     try:
         if not re.fullmatch(DATE, text):
             raise ValueError
-        return datetime.fromisoformat(text)
-    except ValueError:
+        made = datetime.fromisoformat(text)
+        return made.astimezone(UTC).replace(tzinfo=None) if made.tzinfo else made
+    except (ValueError, OverflowError):  # of a first or last day that has another year in UTC
         raise CastError(row, text, EXPECTED[Kind.DATE], _form(text)) from None
 
 
