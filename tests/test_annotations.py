@@ -154,6 +154,7 @@ def test_date_columns() -> None:
         ('@input("p"). @input("s"). s(1). r(X) :- p(X).', "W511"),
         ('@input("p"). @output("r"). @post("q","unique"). r(X) :- q(X). q(X) :- p(X).', "W512"),
         ('@param("q", 1). @input("p"). r(X) :- p(X).', "W514"),
+        ('@param("q", 1). @input("p"). r(X) :- p(X). % ${q} and ${s}', "W514"),
     ],
 )
 def test_code(text: str, code: str) -> None:

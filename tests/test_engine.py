@@ -602,6 +602,8 @@ def test_files_that_no_goal_needs_are_not_opened(tmp_path):
             "n(L, 0) :- n(K, 0), L = K + [1]. n([9], M) :- n([9], N), M = N + 1. n([0], 0). n([9], 1).",
             "n([0, 1, 1",
         ),
+        ('n(T) :- n(S), T = S + "ab", U = T + "ab", contains(U, "b"). n("a").', 'n("aabab'),
+        ('n(T) :- n(S), T = mmax(S + "aabbccdd"). n("a").', 'n("aaabb'),
         (
             'n(1, S) :- n(1, T), S = T + "abc". n(1, "s"). n(K, "k") :- n(J, "k"), K = J + 1. n(2, "k").',
             'n(1, "sabc',
@@ -628,6 +630,8 @@ def test_values_that_grow_in_length_are_stopped(rule: str, grown: str) -> None:
         ("n(Y, S, 0) :- n(X, T, 0), e(X, Y), S = to_upper(T). n(0, T, 0) :- p(T).", 3),
         ("n(X, S) :- e(X, Y), n(Y, T), S = munion(T). n(2, {1}). n(2, S) :- c(I), S = munion({I}).", 3),
         ("n(X, S) :- e(X, Y), n(Y, _), c(I), T = {I}, S = munion(T). n(2, {1}).", 3),
+        ("n(X, L) :- e(X, 1), c(I), L = list(I). n(X, M) :- n(Y, L), e(Y, X), M = L + [X].", 3),
+        ('n(X, S) :- e(X, 1), p(T), S = T + T + T. n(X, M) :- n(X, _), M = to_lower("A").', 2),
     ],
 )
 def test_long_values_of_the_data_do_not_grow(text: str, facts: int) -> None:
@@ -647,7 +651,7 @@ def test_memory_that_runs_out_is_told_with_the_rule(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(fixpoint._Rule, "_insert", little)
     program = load_text("path(X, Y, [X, Y]) :- e(X, Y). path(X, Z, L + [Z]) :- path(X, Y, L), e(Y, Z).")
     with pytest.raises(
-        EvaluationError, match="not enough memory: this rule has 6 facts so far, for instance"
+        EvaluationError, match="not enough memory for what this rule derives, besides the 6 facts so far, for"
     ) as e:
         evaluate(program, Facts.from_rows({"e": [(0, 1), (1, 2), (2, 0)]}))
     assert "rule: path(X, Z, L + [Z]) :- " in str(e.value)

@@ -120,6 +120,6 @@ def test_names_that_are_numbers(tmp_path: Path) -> None:
     data = {p: str(tmp_path / f"{p}.csv") for p in ("own", "person")}
     assert set(kgreason.reason(rules, data).rows("psc")) == {("1", "10"), ("1", "11")}
     with pytest.raises(
-        kgreason.ProgramError, match=r'as strings: @mapping\("person", 0, "column", "string"\)'
+        kgreason.ProgramError, match=r'as strings: @mapping\("person", 0, "<column>", "string"\)'
     ):
         kgreason.reason(ROOT / "rules" / "significant_control.vada", data)

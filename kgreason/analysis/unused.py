@@ -12,6 +12,7 @@ from kgreason.lang.ast import Annotation, Atom, BodyItem, Constraint, Equality, 
 from kgreason.lang.names import suggest
 
 _REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
+_COMMENT = re.compile(r'("(?:[^"\\]|\\[\s\S])*")|%[^\n]*')
 _UNNEEDED = {
     "rules": "is derived, but no output and no other rule needs it",
     "facts": "has facts, but no output and no rule needs them",
@@ -98,7 +99,8 @@ def check_unused(
 
 def check_parameters(parameters: Mapping[str, Annotation], texts: Iterable[str], findings: Findings) -> None:
     """Warn of parameters that no file takes a value from: their names may be slips."""
-    used = {name for text in texts for name in _REFERENCE.findall(text)}
+    bare = (_COMMENT.sub(r"\1", text) for text in texts)
+    used = {name for text in bare for name in _REFERENCE.findall(text)}
     if used - parameters.keys():  # one without a value is an error that tells what was meant
         return
     for name, clause in parameters.items():

@@ -88,7 +88,7 @@ class Fixpoint:
         self.limits = limits
         self.watch = watch
         self.symbols = nulls.symbols
-        self.given = self.seen = len(nulls.symbols)  # codes of values that this stratum has not made
+        self.given = 0  # codes below are of values that no recursive rule has made
         self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
         self.rules = [
             (_Aggregating if rule.rule.aggregation else _Plain)(rule, kinds, relations, nulls, plan)
@@ -99,10 +99,7 @@ class Fixpoint:
         """Reach the fixpoint."""
         start = perf_counter()
         progress.step("deriving " + ", ".join(sorted(self.plan.predicates)))
-        try:
-            rounds = self._rounds(progress)
-        except MemoryError:
-            raise self._exhausted() from None
+        rounds = self._rounds(progress)
         for relation in self.relations:
             relation.settle()
         rules = tuple(RuleStats(rule.plan.rule.text, rule.facts, rule.seconds) for rule in self.rules)
@@ -112,15 +109,22 @@ class Fixpoint:
         """Carry out all rules once, and the recursive ones until nothing is new; returns the number of rounds."""
         for rule in self.rules:
             if not rule.plan.recursive:
-                progress.advance(rule.apply())
+                progress.advance(self._apply(rule))
         rounds = 1
+        self.given = len(self.symbols)
         recursive = [rule for rule in self.rules if rule.plan.recursive]
         while self._turn() and recursive:
             rounds += 1
             if self.plan.inventive:
                 self._check(recursive, rounds)
-            progress.advance(sum(rule.apply() for rule in recursive))
+            progress.advance(sum(map(self._apply, recursive)))
         return rounds
+
+    def _apply(self, rule: _Rule) -> int:
+        try:
+            return rule.apply()
+        except MemoryError:
+            raise self._exhausted(rule) from None
 
     def _turn(self) -> bool:
         recent = [relation.turn() for relation in self.relations]  # every one of them, so not inside any()
@@ -133,16 +137,17 @@ class Fixpoint:
         if rounds > self.limits.rounds:
             raise self._endless(rules)
         for rule in rules:
-            grown = rule.longer(self.seen, self.limits.length)
-            if grown is not None and rule.longer(self.seen, self.limits.length + self._longest) is not None:
+            if rule.longer(self.given, self.limits.length) is None:
+                continue
+            grown = rule.longer(self.given, self.limits.length + 2 * self._longest)
+            if grown is not None:
                 raise EvaluationError(
-                    f"values still grow after {rounds - 1} rounds{rule.example(grown)}",
+                    f"values still grow after {rounds - 1} round{'s' * (rounds > 2)}{rule.example(grown)}",
                     rule.plan.rule.text,
                     rule.plan.rule.span,
                     "bound the values that grow in the recursion, or allow longer ones "
                     "(in Python Limits(length=N))",
                 )
-        self.seen = len(self.symbols)
 
     @cached_property
     def _longest(self) -> int:
@@ -150,13 +155,13 @@ class Fixpoint:
         given = self.symbols.values(range(self.given))
         return max((elements(value, sys.maxsize) for value in given), default=0)
 
-    def _exhausted(self) -> EvaluationError:
-        rule = max(self.rules, key=lambda rule: rule.facts)
+    def _exhausted(self, rule: _Rule) -> EvaluationError:
+        found = f", besides the {rule.facts:,} facts so far{rule.example()}" if rule.facts else ""
         return EvaluationError(
-            f"there is not enough memory: this rule has {rule.facts:,} facts so far{rule.example()}",
+            f"there is not enough memory for what this rule derives{found}",
             rule.plan.rule.text,
             rule.plan.rule.span,
-            "bound what grows in the recursion, or derive less at once",
+            ("bound what grows in the recursion, or " if rule.plan.recursive else "") + "derive less at once",
         )
 
     def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
@@ -253,11 +258,11 @@ class _Rule(ABC):
             else ""
         )
 
-    def longer(self, seen: int, most: int) -> int | None:
-        """Which of the newest facts holds a value of more than `most` elements that has no code below `seen`."""
+    def longer(self, given: int, most: int) -> int | None:
+        """Which of the newest facts holds a value of more than `most` elements that has no code below `given`."""
         recent = self.head.rows(ir.Part.RECENT)
         for column, size in self.growing.items():
-            fresh = np.flatnonzero(recent[:, column] >= seen)
+            fresh = np.flatnonzero(recent[:, column] >= given)
             for row, value in zip(fresh, self.symbols.values(recent[fresh, column].tolist()), strict=True):
                 if size(value, most) > most:
                     return int(row)
@@ -269,6 +274,8 @@ def _growing(rule: CheckedRule, kinds: Sequence[Kind]) -> dict[int, Callable[[Va
     sizes = {step.variable: elements for step in (*rule.before, *rule.after) if isinstance(step, Assign)}
     if rule.aggregation is not None and plain(rule.aggregation) == "union":
         sizes[rule.aggregation.variable] = _element  # there are no more elements than somebody makes
+    elif rule.aggregation is not None:
+        sizes[rule.aggregation.variable] = elements
     return {
         i: sizes[term.name]
         for i, (term, kind) in enumerate(zip(rule.head.terms, kinds, strict=True))

@@ -17,13 +17,11 @@ from kgreason.engine.scalars import Refusal, checked, clash, compare, described,
 from kgreason.engine.symbols import Symbols, form, tidy
 from kgreason.lang.definitions import told
 from kgreason.lang.functions import Signature
-from kgreason.lang.values import Null, Value, date_text, source
+from kgreason.lang.values import Null, Value, date_text, read_date, source
 from kgreason.plan.types import TYPES, kind_of, remedy
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)?")
-
 BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "#t": True, "#f": False, "1": True, "0": False}
 
 
@@ -76,12 +74,10 @@ def as_date(value: Value) -> datetime:
     """Date of a value."""
     if isinstance(value, datetime):
         return value
-    if isinstance(value, str) and DATE.fullmatch(value):
-        try:
-            return datetime.fromisoformat(value.replace("T", " "))
-        except ValueError:
-            pass
-    raise _misfit("as_date", value)
+    made = read_date(value) if isinstance(value, str) else None
+    if made is None:
+        raise _misfit("as_date", value)
+    return made
 
 
 # --- numbers ---------------------------------------------------------------------

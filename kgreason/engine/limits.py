@@ -27,9 +27,9 @@ class Limits:
         are not warded or have harmful joins: many atoms that join through nulls, over nulls that branch, can
         need very many. What would go beyond is left out, with a warning.
     length
-        By how many elements, those within elements too, a list or set that a recursive rule computes may exceed the
-        longest that was there before; strings by characters, counted by the ten. Rules that make longer ones
-        are said to grow for ever.
+        By how many elements, those within elements too, a list or set that a recursive rule computes may exceed
+        twice the longest that was there before; strings by characters, counted by the ten. Rules that make longer
+        ones are taken to grow for ever.
     restarts
         How often unified nulls may make the evaluation start again after a run that made new nulls.
 

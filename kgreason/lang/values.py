@@ -6,13 +6,18 @@ for a day), lists `tuple`, sets `frozenset`, labelled nulls `Null`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import UTC, datetime, time
 from typing import TypeAlias
 
 DEPTH = 100
 """How deep lists and sets can be nested."""
+
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,23 @@ def elements(value: Value, most: int) -> int:
         elif isinstance(one, str):
             count += len(one) // 10
     return count
+
+
+def read_date(text: str) -> datetime | None:
+    """Read a date in ISO form; with a time zone it is turned into UTC.
+
+    Examples
+    --------
+    >>> str(read_date("2024-01-15")), str(read_date("2024-01-15T00:30+01:00")), read_date("15.01.2024")
+    ('2024-01-15 00:00:00', '2024-01-14 23:30:00', None)
+    """
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        made = datetime.fromisoformat(text.upper())
+        return made.astimezone(UTC).replace(tzinfo=None) if made.tzinfo else made
+    except (ValueError, OverflowError):  # no day of the calendar, or none of the years 1 to 9999 in UTC
+        return None
 
 
 def date_text(value: datetime) -> str:

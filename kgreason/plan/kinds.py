@@ -137,7 +137,7 @@ class Kinds:
 
 def mapping(position: Position, name: str) -> str:
     """The annotation that gives a column its type."""
-    return f'@mapping("{position[0]}", {position[1]}, "column", "{name}")'
+    return f'@mapping("{position[0]}", {position[1]}, "<column>", "{name}")'
 
 
 class _Flow:

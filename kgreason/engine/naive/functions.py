@@ -158,11 +158,12 @@ def _as_date(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
     if isinstance(value, str) and re.fullmatch(
-        r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,6})?)?", value, re.ASCII
+        r"\d{4}-\d\d-\d\d([ Tt]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([zZ]|[+-]\d\d:?\d\d)?)?", value, re.ASCII
     ):
         try:
-            return datetime.fromisoformat(value)
-        except ValueError:
+            there = datetime.fromisoformat(value.upper())
+            return (there - (there.utcoffset() or timedelta())).replace(tzinfo=None)
+        except (ValueError, OverflowError):
             raise Fault(f"{value!r} is no date") from None
     raise Fault(f"{value!r} is no date")
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from kgreason.engine.table import Codes, Kind
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import EXPECTED, CastError, is_text, text
+from kgreason.lang.values import read_date
 
-DATE = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
+FORMS = (
+    "write dates as 2024-01-15, times as 2024-01-15T10:30:00, with up to 6 more digits and a zone as +01:00"
 )
 
 _EPOCH = datetime(1970, 1, 1)
@@ -45,13 +46,10 @@ def dates(column: Column) -> Codes:
 
 
 def _date(text: str, row: int) -> datetime:
-    try:
-        if not re.fullmatch(DATE, text):
-            raise ValueError
-        made = datetime.fromisoformat(text)
-        return made.astimezone(UTC).replace(tzinfo=None) if made.tzinfo else made
-    except (ValueError, OverflowError):  # of a first or last day that has another year in UTC
-        raise CastError(row, text, EXPECTED[Kind.DATE], _form(text)) from None
+    made = read_date(text)
+    if made is None:
+        raise CastError(row, text, EXPECTED[Kind.DATE], _form(text))
+    return made
 
 
 def _form(text: str) -> str | None:
@@ -59,8 +57,10 @@ def _form(text: str) -> str | None:
 
     Words, and days that are in no calendar, are a matter of the data, not of the form.
     """
-    if not re.search("[0-9]", text) or re.fullmatch(DATE, text):
+    if not re.search("[0-9]", text) or re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return None
+    if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]", text):
+        return FORMS
     parts = re.fullmatch(r"[0-9]{2}([./-])[0-9]{2}\1[0-9]{4}", text)
     if parts is None:
         return "write dates as 2024-01-15, or map the column as string"

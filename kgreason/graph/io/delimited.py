@@ -101,7 +101,10 @@ def _explained(path: Path, options: Options, delimiter: str, width: int, error: 
             hint = other_delimiter(record[0], delimiter) if width == 1 else None
             hint = hint or _ragged(len(record) < width, options, delimiter)
             return DataError(
-                str(path), f"{len(record)} fields where the first line has {width}", line, hint=hint
+                str(path),
+                f"{len(record)} field{'s' * (len(record) != 1)} where the first line has {width}",
+                line,
+                hint=hint,
             )
     return DataError(str(path), f"not a CSV file: {error}", hint="is a quoted field left open?")
 

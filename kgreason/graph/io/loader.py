@@ -176,7 +176,7 @@ class Loader:
             )
 
     def _expects(self, raw: Raw, shape: Shape) -> bool:
-        """Whether the rules or the file itself are called like one of its columns, so that its first line is names."""
+        """Whether the rules name one of the columns, so that the first line is names and no data."""
         if not {c for c in shape.columns if c is not None}.isdisjoint(raw.names):
             return True
         rules = [
@@ -184,10 +184,9 @@ class Loader:
         ]
         terms = [term for atom in rules if atom.predicate == shape.predicate for term in atom.terms]
         variables = {term.name.lower() for term in terms if isinstance(term, Variable)}
-        called = {shape.predicate.lower(), Path(raw.file).name.lower().partition(".")[0]}
-        words = {word for name in called for word in name.split("_")}
+        words = {shape.predicate.lower(), *shape.predicate.lower().split("_")}
         names = {name.lower() for name in raw.names if len(name) > 1}  # a letter may be data as well
-        return not names.isdisjoint(variables | called | words)
+        return not names.isdisjoint(variables | words)
 
     def _tell_unmapped(self, shape: Shape, raw: Raw) -> None:
         """Say that the names in ``@mapping`` do not count, unless other data stand in for the file they are of."""

@@ -119,8 +119,10 @@ def arrow_stream(path: Path, encoding: str) -> Any:
 
 def no_file(path: Path) -> DataError:
     """Build the error for a file that is not there; it asks for one of a similar name in the folder."""
-    beside = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
-    near = suggest(path.name, beside)
+    try:
+        near = suggest(path.name, [p.name for p in path.parent.iterdir() if p.is_file()])
+    except OSError:  # there is no such folder either, or none that may be read
+        near = None
     return DataError(str(path), "there is no such file", hint=f"did you mean {near}?" if near else None)
 
 

@@ -85,9 +85,9 @@ class SourceSpec:
         ('edges', 'konect')
         """
         name = self.path.name.lower().removesuffix(".gz")
-        if self.query is None and name.endswith(_SHEETS):
-            raise DataError(self.place, "spreadsheets are not read", hint=_SAVE)
         given = self.format or normal(self.options).get("format")
+        if given is None and self.query is None and name.endswith(_SHEETS):
+            raise DataError(self.place, "spreadsheets are not read", hint=_SAVE)
         if given is not None:
             if given not in FORMATS:
                 raise DataError(

@@ -7,16 +7,15 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from kgreason.errors import DataError
-from kgreason.graph.io.dates import DATE
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
 from kgreason.graph.io.values import CastError, arrow_column
+from kgreason.lang.values import read_date
 
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _WRITES = frozenset(
@@ -136,11 +135,9 @@ def _as_declared(values: Sequence[object], declared: str) -> Sequence[object]:
     texts = [v for v in present if isinstance(v, str)]
     if len(texts) < len(present):
         return values
-    if declared.startswith(("DATE", "TIMESTAMP")) and all(re.fullmatch(DATE, t) for t in texts):
-        try:
-            return [None if v is None else datetime.fromisoformat(str(v)) for v in values]
-        except ValueError:
-            return values
+    if declared.startswith(("DATE", "TIMESTAMP")):
+        made = [None if v is None else read_date(str(v)) for v in values]
+        return values if made.count(None) > values.count(None) else made
     if declared == "JSON":
         try:
             lists = [None if v is None else json.loads(str(v)) for v in values]
