@@ -12,7 +12,7 @@ from kgreason.lang.ast import Annotation, Atom, BodyItem, Constraint, Equality, 
 from kgreason.lang.names import suggest
 
 _REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
-_COMMENT = re.compile(r'("(?:[^"\\]|\\[\s\S])*")|%[^\n]*')
+_COMMENT = re.compile(r'("[^"\\]*(?:\\[\s\S][^"\\]*)*")|%[^\n]*')
 _UNNEEDED = {
     "rules": "is derived, but no output and no other rule needs it",
     "facts": "has facts, but no output and no rule needs them",

@@ -111,7 +111,7 @@ def _split(
         hint = "if the first line is a title or a count, say skip=1" if number[odd[0]] <= 2 else None
         raise DataError(
             file,
-            f"{widths[odd[0]]} field{'s' * (widths[odd[0]] != 1)} where the lines before have {width}",
+            f"{widths[odd[0]]} field{'s' * int(widths[odd[0]] != 1)} where the lines before have {width}",
             int(number[odd[0]]),
             hint=hint,
         )
