@@ -196,6 +196,18 @@ def test_many_unifications_one_after_another_are_no_endless_chase():
     assert result.stats.restarts == 9
 
 
+def test_nulls_inside_of_cyclic_ones_give_no_room_for_more():
+    text = """
+        t(K, X, X), t(K, X, N) :- t(K, X, Y), e(K, L).
+        t(K, Y, X), t(K, X, M) :- t(K, X, X), e(K, L).
+        t(L, N, X) :- t(K, X, Y), e(K, L).
+        t(K, K, N) :- c(K).             @output("t").
+    """
+    result = derive(text, Limits(cyclic=100), e=[(0, 0)], c=[(0,)])
+    assert result.facts.count("t") < 100
+    assert not result.warnings
+
+
 def test_what_a_unification_mends_is_no_warning():
     text = """
         person("c").                    mother(X, Y) :- person(X).            person(Y) :- mother(X, Y).
