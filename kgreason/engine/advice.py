@@ -29,7 +29,7 @@ def advice(what: str, node: Expression) -> str | None:
     'test the divisor first, as in if(X == 0, ..., 1 / X)'
     """
     match node:
-        case Binary("/" | "%", _, divisor) if what == "division by zero" and next(variables(divisor), None):
+        case Binary("/" | "%", _, divisor) if what == "division by zero" and variables(divisor):
             return f"test the divisor first, as in if({divisor} == 0, ..., {node})"
         case Binary() if what == "integer overflow":
             return f"doubles reach further than integers of 64 bits: as_double({node.left})"

@@ -229,7 +229,7 @@ class Scope:
 
     def refused(self, refusal: Refusal, whole: Expression, row: Values) -> EvaluationError:
         """An error about one row."""
-        names = tuple(dict.fromkeys(variables(whole)))
+        names = variables(whole)
         nulls = [name for name in names if isinstance(self._value(row, name), Null)]
         hint = refusal.hint
         if hint and nulls:

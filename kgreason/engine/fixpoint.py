@@ -141,10 +141,8 @@ class Fixpoint:
                 continue
             grown = rule.longer(self.given, self.limits.length + 2 * self._longest)
             if grown is not None:
-                raise EvaluationError(
+                raise rule.error(
                     f"values still grow after {rounds - 1} round{'s' * (rounds > 2)}{rule.example(grown)}",
-                    rule.plan.rule.text,
-                    rule.plan.rule.span,
                     "bound the values that grow in the recursion, or allow longer ones "
                     "(in Python Limits(length=N))",
                 )
@@ -157,10 +155,8 @@ class Fixpoint:
 
     def _exhausted(self, rule: _Rule) -> EvaluationError:
         found = f", besides the {rule.facts:,} facts so far{rule.example()}" if rule.facts else ""
-        return EvaluationError(
+        return rule.error(
             f"there is not enough memory for what this rule derives{found}",
-            rule.plan.rule.text,
-            rule.plan.rule.span,
             ("bound what grows in the recursion, or " if rule.plan.recursive else "") + "derive less at once",
         )
 
@@ -169,10 +165,8 @@ class Fixpoint:
         growing = [rule for rule in rules if 2 * rule.facts >= most]
         growing.sort(key=lambda rule: not rule.computes())  # a rule that only copies is not the reason
         rule = next((rule for rule in growing if rule.example()), growing[0])
-        return EvaluationError(
+        return rule.error(
             f"values still change after {self.limits.rounds} rounds{rule.example()}",
-            rule.plan.rule.text,
-            rule.plan.rule.span,
             "bound the values that grow in the recursion, or allow more rounds "
             "(--rounds N, in Python Limits(rounds=N))",
         )
@@ -223,10 +217,13 @@ class _Rule(ABC):
         try:
             return self.head.insert(rows)
         except Refusal as refusal:  # of a union of booleans and numbers, or of values that do not compare
-            rule = self.plan.rule
             clash = refusal.what.startswith("type clash")
             hint = "the values of one key must be of one type, and no nulls" if clash else None
-            raise EvaluationError(f"{refusal.what}, in {rule.head}", rule.text, rule.span, hint) from None
+            raise self.error(f"{refusal.what}, in {self.plan.rule.head}", hint) from None
+
+    def error(self, message: str, hint: str | None) -> EvaluationError:
+        """An error that the rule makes."""
+        return EvaluationError(message, self.plan.rule.text, self.plan.rule.span, hint)
 
     @abstractmethod
     def derived(self) -> Batches:

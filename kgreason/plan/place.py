@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from kgreason.analysis.expressions import variables as occurrences
 from kgreason.engine.table import Kind
-from kgreason.lang.ast import Aggregate as AggregateCall
 from kgreason.lang.ast import (
     Binary,
     Call,
-    Collection,
     Constant,
     Expression,
-    Skolem,
     Unary,
-    Unsupported,
     Variable,
 )
 from kgreason.lang.functions import plain_name
@@ -26,24 +23,15 @@ LOGIC = frozenset({"&&", "||"})
 TESTS = frozenset({"is_null", "is_not_null"})
 
 
-def variables(expression: Expression) -> Iterator[str]:
-    """Names of the variables of an expression."""
-    match expression:
-        case Variable():
-            yield expression.name
-        case Unary():
-            yield from variables(expression.operand)
-        case Binary():
-            yield from variables(expression.left)
-            yield from variables(expression.right)
-        case Call() | Skolem():
-            for argument in expression.arguments:
-                yield from variables(argument)
-        case Collection():
-            for element in expression.elements:
-                yield from variables(element)
-        case AggregateCall() | Constant() | Unsupported():
-            pass
+def variables(expression: Expression) -> tuple[str, ...]:
+    """Names of the variables of an expression, each once, in order.
+
+    Examples
+    --------
+    >>> variables(Binary("+", Variable("X"), Binary("*", Variable("Y"), Variable("X"))))
+    ('X', 'Y')
+    """
+    return tuple(dict.fromkeys(variable.name for variable in occurrences(expression)))
 
 
 def total(expression: Expression, kinds: Mapping[str, Kind]) -> bool:

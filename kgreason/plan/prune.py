@@ -57,10 +57,10 @@ def _uses(operator: Operator) -> tuple[str, ...]:
         case Scan() | Join() | AntiJoin() | Project():
             return operator.atom.variables
         case Filter() | Assign():
-            return tuple(variables(operator.expression))
+            return variables(operator.expression)
         case Invent(inventions):
             return tuple(v for invention in inventions for v in invention.frontier)
         case Aggregate(aggregation):
             group, contributors = inputs(operator)
-            argument = () if aggregation.argument is None else tuple(variables(aggregation.argument))
+            argument = () if aggregation.argument is None else variables(aggregation.argument)
             return (*group, *contributors, *argument)

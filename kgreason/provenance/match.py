@@ -16,9 +16,10 @@ from kgreason.lang.ast import Constant, Expression, Variable
 from kgreason.lang.values import Value
 from kgreason.plan.doubles import VariableKinds, double_variables
 from kgreason.plan.kinds import infer
+from kgreason.plan.place import variables
 from kgreason.plan.types import join
 from kgreason.provenance.known import Ids
-from kgreason.provenance.rules import Prepared, variables
+from kgreason.provenance.rules import Prepared
 from kgreason.provenance.trace import Trace
 
 Binding = dict[str, int]

@@ -16,11 +16,11 @@ from kgreason.engine.table import Kind
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Binary, Constant, Variable
 from kgreason.lang.values import Value, source
+from kgreason.plan.place import variables
 from kgreason.provenance.equations import differences
 from kgreason.provenance.groups import Group, groups, named, written
 from kgreason.provenance.match import Binding, Matcher
 from kgreason.provenance.proof import EQUAL, Bound, Proof, bound
-from kgreason.provenance.rules import variables
 from kgreason.provenance.search import Search
 from kgreason.provenance.words import atom_text, shown, step_text
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step, Stratum
 from kgreason.analysis.expressions import rewrite, walk
-from kgreason.analysis.expressions import variables as within
 from kgreason.lang.ast import Expression, Skolem, Variable
+from kgreason.plan.place import variables
 
 MADE = "#made:"
 
@@ -136,15 +136,3 @@ def _lifted(step: Step, log: Callable[[Sequence[str], Assign], None]) -> Step:
         return Variable(str(node)) if isinstance(node, Skolem) else node
 
     return replace(step, expression=rewrite(step.expression, read))
-
-
-def variables(expression: Expression) -> tuple[str, ...]:
-    """Names of the variables of an expression, each once, in order.
-
-    Examples
-    --------
-    >>> from kgreason.lang.ast import Binary, Constant
-    >>> variables(Binary("+", Variable("X"), Binary("*", Variable("Y"), Variable("X"))))
-    ('X', 'Y')
-    """
-    return tuple(dict.fromkeys(variable.name for variable in within(expression)))
