@@ -1,21 +1,261 @@
-"""The one way kgreason compiles a kernel."""
+"""The one place where kernels become machine code.
+
+A `kernel` works on the arrays of its caller and allocates nothing. numba compiles it once on a machine; from then on
+its machine code comes from a file, and numba itself, half a second of start-up, is not even imported. Kernels that
+allocate need numba's run-time library, hence numba in each process: `allocating`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+import ctypes
+import hashlib
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, update_wrapper
+from pathlib import Path
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints
 
-import numba
+import numpy as np
+import numpy.typing as npt
 
-F = TypeVar("F", bound=Callable[..., Any])
+from kgreason import caches
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Ints = Annotated[npt.NDArray[np.int64], "int64", 1]
+Rows = Annotated[npt.NDArray[np.int64], "int64", 2]
+Shorts = Annotated[npt.NDArray[np.int32], "int32", 1]
+Doubles = Annotated[npt.NDArray[np.float64], "float64", 1]
+Flags = Annotated[npt.NDArray[np.bool_], "bool", 1]
+Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
+"""Arguments of kernels: C-contiguous arrays of a type and a number of axes."""
+
+compiling: Callable[[], None] = lambda: None
+"""Called before the first compilation of a process, which takes seconds; the command line says so."""
+
+checked = False
+"""Whether kernels that are called for the first time check their arrays each time, as the tests want."""
+
+_ABI = 1  # raised when what a cached file holds changes its meaning
+_HEAD = object.__basicsize__  # an array object begins, by NumPy's ABI, with: data, number of axes, lengths
+_LOCK = threading.RLock()
+_NUMBERS: dict[Any, tuple[Any, str]] = {
+    int: (ctypes.c_int64, "np.int64"),
+    float: (ctypes.c_double, "np.float64"),
+    bool: (ctypes.c_bool, "np.bool_"),
+}
 
 
-def kernel(function: F) -> F:
-    """Compile a function over plain arrays to machine code; released GIL, cached on disk.
+class Kernel(Generic[P, R]):
+    """A function over plain arrays as machine code that releases the GIL.
 
-    Where no cache folder is writable the kernel still works: it is compiled anew in each process.
+    Its parameters are annotated with the types of this module, `int`, `float` and `bool`; it returns numbers or
+    nothing. Arrays must be of the annotated types: outside of tests nothing checks them.
     """
-    try:
-        return cast(F, numba.njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # numba: "no locator available", i.e. nowhere to write the cache
-        return cast(F, numba.njit(nogil=True)(function))
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self.function = function
+        update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the machine code; arguments go by position."""
+        return self._run(*args, **kwargs)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What other kernels call in its place."""
+        return _dispatcher(self.function)._numba_type_
+
+    @cached_property
+    def _run(self) -> Callable[P, R]:
+        with _LOCK:
+            hints = get_type_hints(self.function, include_extras=True)
+            result = hints.pop("return")
+            results = [] if result is type(None) else list(get_args(result)) or [result]
+            return _entry(self.function, list(hints.values()), results)
+
+
+class Allocating(Generic[P, R]):
+    """A function that makes arrays of its own, compiled by numba in each process that calls it (or from its cache)."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self.function = function
+        update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the machine code; numba finds the types of the arguments."""
+        return self._run(*args, **kwargs)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._run._numba_type_  # type: ignore[attr-defined]
+
+    @cached_property
+    def _run(self) -> Callable[P, R]:
+        import numba
+
+        with _LOCK:
+            try:
+                return cast(Callable[P, R], numba.njit(nogil=True, cache=True)(self.function))
+            except RuntimeError:  # numba: "no locator available", i.e. nowhere to write the cache
+                return cast(Callable[P, R], numba.njit(nogil=True)(self.function))
+
+
+def kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel that works on arrays of its caller and returns numbers."""
+    return Kernel(function)
+
+
+def allocating(function: Callable[P, R]) -> Allocating[P, R]:
+    """Make a kernel that makes arrays of its own."""
+    return Allocating(function)
+
+
+@cache
+def _dispatcher(function: Callable[..., Any]) -> Any:
+    import numba
+
+    return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+def _entry(function: Callable[P, R], types: Sequence[Any], results: Sequence[Any]) -> Callable[P, R]:
+    """Python function that calls the machine code of a kernel."""
+    fields = [(f"r{i}", _NUMBERS[t][0]) for i, t in enumerate(results or (int,))]
+    structure = type("Results", (ctypes.Structure,), {"_fields_": fields})
+    arguments = [ctypes.c_double if t is float else ctypes.c_int64 for t in types]
+    signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, *arguments)
+    names = [f"a{i}" for i in range(len(types))]
+    given = [f"id({a})" if get_args(t) else a for a, t in zip(names, types, strict=True)]
+    found = ", ".join(f"result.r{i}" for i in range(len(results))) or "None"
+    arrays = [f"fit({a}, {t.__metadata__}, {a!r})" for a, t in zip(names, types, strict=True) if get_args(t)]
+    source = f"""def {function.__name__}({", ".join(names)}):
+        {"; ".join(arrays) if checked else "pass"}
+        result = Results()
+        if call(byref(result), byref(error), {", ".join(given)}):
+            raise RuntimeError("a kernel failed")
+        return {found}"""
+    scope: dict[str, Any] = {"Results": structure, "byref": ctypes.byref, "error": ctypes.c_void_p(), "fit": _fit}
+    scope["call"] = signature(_address(function, types, results))
+    exec(source, scope)  # noqa: S102
+    return cast(Callable[P, R], scope[function.__name__])
+
+
+def _fit(array: npt.NDArray[Any], wanted: tuple[str, int], name: str) -> None:
+    fits = isinstance(array, np.ndarray) and (array.dtype.name, array.ndim) == wanted
+    assert fits and array.flags.c_contiguous, f"{name} of a kernel is no contiguous array of {wanted}"
+
+
+def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequence[Any]) -> int:
+    """Place of the machine code, which comes from its file or from numba."""
+    name = f"{function.__module__}.{function.__name__}".replace(".", "_")
+    key = hashlib.sha256(repr((_ABI, *_environment())).encode())
+    for path in sorted(_files(function)):
+        key.update(Path(path).read_bytes())
+    file = f"{name}-{key.hexdigest()[:24]}.bin"
+    source = function.__code__.co_filename
+    code = _whole(caches.read(file, source))
+    if code is None:
+        compiling()
+        code = _compile(function, name, types, results)
+        content = code[0].encode() + b"\n" + code[1]
+        caches.write(file, source, hashlib.sha256(content).digest() + content)
+    return _load(code)
+
+
+@cache
+def _environment() -> tuple[str, ...]:
+    """What machine code depends on besides its source."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features().flatten()
+    versions = (llvmlite.__version__, np.__version__, sys.version)
+    return (*versions, llvm.get_default_triple(), llvm.get_host_cpu_name(), features, str(_HEAD))
+
+
+def _files(function: Callable[..., Any], known: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Files of the source of a kernel and of all kernels that it calls."""
+    known |= {__file__, function.__code__.co_filename}
+    for name in function.__code__.co_names:
+        called = function.__globals__.get(name)
+        if isinstance(called, Kernel) and called.function.__code__.co_filename not in known:
+            known = _files(called.function, known)
+    return known
+
+
+def _whole(content: bytes | None) -> tuple[str, bytes] | None:
+    """Symbol and machine code of a file; `None` if it is not there or damaged."""
+    if content is None or hashlib.sha256(content[32:]).digest() != content[:32]:
+        return None
+    symbol, _, binary = content[32:].partition(b"\n")
+    return symbol.decode(), binary
+
+
+_LOADED: list[Any] = []  # keeps the machine code alive
+
+
+def _load(code: tuple[str, bytes]) -> int:
+    """Bring machine code into memory; returns its address."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    if llvm.address_of_symbol(_FREE) is None:  # mentioned by code that frees arrays of its own; ours has none
+        llvm.add_symbol(_FREE, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
+    target = llvm.Target.from_default_triple().create_target_machine(jit=True, codemodel="jitdefault")
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)  # one each: symbols do not meet
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code[1]))
+    engine.finalize_object()
+    _LOADED.append(engine)
+    address: int = engine.get_function_address(code[0])
+    return address
+
+
+_FREE = "NRT_MemInfo_call_dtor"
+
+
+def _compile(
+    function: Callable[..., Any], name: str, types: Sequence[Any], results: Sequence[Any]
+) -> tuple[str, bytes]:
+    """Compile a driver that takes the addresses of array objects, and the kernel with it."""
+    import numba
+    from numba.core import cgutils
+    from numba.core import types as known
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[misc]
+    def pointer(_context: Any, _address: Any) -> Any:
+        def generate(_: Any, builder: Any, __: Any, values: Any) -> Any:
+            return builder.inttoptr(values[0], cgutils.voidptr_t)
+
+        return known.voidptr(known.int64), generate
+
+    scope: dict[str, Any] = {"np": np, "carray": numba.carray, "pointer": pointer}
+    scope["kernel"] = _dispatcher(function)
+    lines = []
+    for i, annotated in enumerate(types):
+        if not get_args(annotated):
+            continue
+        dtype, axes = annotated.__metadata__
+        lengths = ", ".join(f"n{i}[{j}]" for j in range(axes))
+        lines += [
+            f"h{i} = carray(pointer(a{i} + {_HEAD}), 3, np.int64)",
+            f"n{i} = carray(pointer(h{i}[2]), {axes}, np.int64)",
+            f"v{i} = carray(pointer(h{i}[0]), ({lengths},), np.{dtype})",
+        ]
+    values = [f"v{i}" if get_args(t) else f"a{i} != 0" if t is bool else f"a{i}" for i, t in enumerate(types)]
+    lines.append(f"r = kernel({', '.join(values)})")
+    if len(results) > 1:
+        made = [f"{_NUMBERS[t][1]}(r[{i}])" for i, t in enumerate(results)]
+        lines.append(f"return {', '.join(made)}")
+    else:
+        lines.append(f"return {_NUMBERS[results[0]][1]}(r)" if results else "return 0")
+    exec(f"def {name}({', '.join(f'a{i}' for i in range(len(types)))}):\n    " + "\n    ".join(lines), scope)  # noqa: S102
+    signature = tuple(known.float64 if t is float else known.int64 for t in types)
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # nothing that needs numba's own library
+    driver = numba.njit(nogil=True, error_model="numpy", **options)(scope[name])
+    driver.compile(signature)
+    made_ = driver.overloads[signature]
+    return made_.fndesc.mangled_name, made_.library.serialize_using_object_code()[2][0]

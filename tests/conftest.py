@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from kgreason import jit
+
+jit.checked = True  # every kernel checks the arrays it gets
+
 # Who runs the tests gets the same verdict each time; `pytest --hypothesis-profile=explore` draws new inputs.
 settings.register_profile("same", derandomize=True)
 settings.register_profile("explore", derandomize=False)

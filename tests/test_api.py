@@ -211,31 +211,6 @@ def test_public_names() -> None:
         kgreason.nothing  # noqa: B018
 
 
-def test_kernels_compile_where_no_cache_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numba
-
-    from kgreason import jit
-
-    compile_ = numba.njit
-
-    def refuse(**options: Any) -> Any:
-        if options.get("cache"):
-
-            def decorator(_: Any) -> Any:
-                raise RuntimeError("cannot cache function: no locator available")
-
-            return decorator
-        return compile_(**options)
-
-    monkeypatch.setattr(numba, "njit", refuse)
-
-    @jit.kernel
-    def double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return values * 2
-
-    assert double(np.array([1, 2])).tolist() == [2, 4]
-
-
 HINT = '\n  help: say data={"own": ...} with a file or a table for each predicate'
 
 

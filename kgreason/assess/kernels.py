@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.jit import kernel
+from kgreason.jit import allocating
 
 Ints = npt.NDArray[np.int64]
 
 
-@kernel
+@allocating
 def next_subsets(
     indptr: Ints,
     indices: Ints,
@@ -94,7 +94,7 @@ def next_subsets(
     return count
 
 
-@kernel
+@allocating
 def pair_types(members: Ints, indptr: Ints, indices: Ints, types: Ints, out: Ints) -> None:
     """Look up the type of every ordered pair of vertices of every set.
 
@@ -123,7 +123,7 @@ def pair_types(members: Ints, indptr: Ints, indices: Ints, types: Ints, out: Int
                 out[i, a * size + b] = types[low] if low < stop and indices[low] == v else 0
 
 
-@kernel
+@allocating
 def intern(rows: Ints, store: Ints, slots: Ints, used: int, ids: Ints) -> int:
     """Number the distinct rows by first occurrence, going on from the `used` rows in `store`.
 
@@ -158,7 +158,7 @@ def intern(rows: Ints, store: Ints, slots: Ints, used: int, ids: Ints) -> int:
     return used
 
 
-@kernel
+@allocating
 def least_order(matrices: Ints, permutations: Ints, best: Ints) -> None:
     """Find for each x by x matrix the permutation of its vertices that makes it least, row by row.
 
@@ -183,7 +183,7 @@ def least_order(matrices: Ints, permutations: Ints, best: Ints) -> None:
         best[i] = winner
 
 
-@kernel
+@allocating
 def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Ints) -> bool:
     """Tell whether two placements share no vertex and, position by position, no trait."""
     size = len(first)
@@ -199,7 +199,7 @@ def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Ints
     return True
 
 
-@kernel
+@allocating
 def _scarce(found: Ints, count: int, members: Ints, turns: Ints, traits: Ints, need: int) -> bool:
     """Tell whether some position has fewer than `need` different in-degrees or out-degrees."""
     values = np.empty(need, dtype=np.int64)
@@ -223,7 +223,7 @@ def _scarce(found: Ints, count: int, members: Ints, turns: Ints, traits: Ints, n
     return False
 
 
-@kernel
+@allocating
 def _clique(
     start: int, found: Ints, count: int, need: int, work: Ints, left: Ints, chosen: Ints,
     members: Ints, turns: Ints, traits: Ints, budget: int,
@@ -271,7 +271,7 @@ def _clique(
     return 0, spent
 
 
-@kernel
+@allocating
 def find_images(
     targets: Ints,
     members: Ints,

@@ -10,13 +10,9 @@ All kernels take the same array types whatever the rule, so that each is compile
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kgreason.jit import kernel
-
-Array = Any  # numba infers the types; the public functions document them
+from kgreason.jit import Doubles, Flags, Ints, Rows, kernel
 
 LOW = 0xFFFFFFFF
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
@@ -28,7 +24,7 @@ ANY, GREATEST, LEAST = 0, 1, 2
 
 
 @kernel
-def _hash(rows: Array, i: int, key: Array, constants: Array) -> int:
+def _hash(rows: Rows, i: int, key: Ints, constants: Ints) -> int:
     h = 0
     for j in range(len(key)):
         column = key[j]
@@ -40,7 +36,7 @@ def _hash(rows: Array, i: int, key: Array, constants: Array) -> int:
 
 
 @kernel
-def _equal(rows: Array, i: int, key: Array, constants: Array, other: Array, r: int, other_key: Array) -> bool:
+def _equal(rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, r: int, other_key: Ints) -> bool:
     for j in range(len(key)):
         column = key[j]
         value = rows[i, column] if column >= 0 else constants[-1 - column]
@@ -51,7 +47,7 @@ def _equal(rows: Array, i: int, key: Array, constants: Array, other: Array, r: i
 
 @kernel
 def _find(
-    rows: Array, i: int, key: Array, constants: Array, other: Array, other_key: Array, slots: Array, tag: int
+    rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, other_key: Ints, slots: Ints, tag: int
 ) -> int:
     """Slot of the key of row i, or of the free place where it belongs."""
     mask = len(slots) - 1
@@ -66,7 +62,7 @@ def _find(
 
 
 @kernel
-def _before(a: int, b: int, kind: int, ranks: Array) -> bool:
+def _before(a: int, b: int, kind: int, ranks: Ints) -> bool:
     """Whether coded value a is less than b."""
     if kind == STRING:
         a, b = ranks[a], ranks[b]
@@ -85,7 +81,7 @@ def _mix(packed: int) -> int:
 
 
 @kernel
-def rehash(old: Array, new: Array, packed: bool) -> None:
+def rehash(old: Ints, new: Ints, packed: bool) -> None:
     """Move all entries of a hash table into a larger, empty one."""
     mask = len(new) - 1
     for i in range(len(old)):
@@ -98,7 +94,7 @@ def rehash(old: Array, new: Array, packed: bool) -> None:
 
 
 @kernel
-def insert(batch: Array, buffer: Array, slots: Array, key: Array, count: int) -> int:
+def insert(batch: Rows, buffer: Rows, slots: Ints, key: Ints, count: int) -> int:
     """Append the rows of `batch` that `buffer[:count]` lacks; returns the new count."""
     width = batch.shape[1]
     for i in range(len(batch)):
@@ -114,7 +110,7 @@ def insert(batch: Array, buffer: Array, slots: Array, key: Array, count: int) ->
 
 @kernel
 def insert_packed(
-    batch: Array, buffer: Array, slots: Array, bits: Array, i: int, count: int
+    batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, count: int
 ) -> tuple[int, int]:
     """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
 
@@ -145,20 +141,20 @@ def insert_packed(
 
 @kernel
 def improve(
-    batch: Array,
-    buffer: Array,
-    slots: Array,
-    key: Array,
+    batch: Rows,
+    buffer: Rows,
+    slots: Ints,
+    key: Ints,
     count: int,
     position: int,
     keep: int,
     kind: int,
-    ranks: Array,
-    told: Array,
+    ranks: Ints,
+    told: Ints,
     growth: float,
-    stamps: Array,
+    stamps: Ints,
     now: int,
-    changed: Array,
+    changed: Ints,
     n_changed: int,
 ) -> tuple[int, int]:
     """Insert rows of which one per key survives: the one with the greatest or least value at `position`.
@@ -201,7 +197,7 @@ def improve(
 
 
 @kernel
-def chain(rows: Array, key: Array, start: int, stop: int, slots: Array, following: Array, used: int) -> int:
+def chain(rows: Rows, key: Ints, start: int, stop: int, slots: Ints, following: Ints, used: int) -> int:
     """Put rows start..stop into a hash table in which rows of one key form a chain, newest first.
 
     `following[row]` is the next row of the chain or -1. Returns the number of distinct keys.
@@ -221,16 +217,16 @@ def chain(rows: Array, key: Array, start: int, stop: int, slots: Array, followin
 
 @kernel
 def join(
-    left: Array,
-    left_key: Array,
-    constants: Array,
-    right: Array,
-    right_key: Array,
-    slots: Array,
-    following: Array,
+    left: Rows,
+    left_key: Ints,
+    constants: Ints,
+    right: Rows,
+    right_key: Ints,
+    slots: Ints,
+    following: Ints,
     limit: int,
-    takes: Array,
-    out: Array,
+    takes: Ints,
+    out: Rows,
     i: int,
     row: int,
 ) -> tuple[int, int, int]:
@@ -265,15 +261,15 @@ def join(
 
 @kernel
 def matches(
-    left: Array,
-    left_key: Array,
-    constants: Array,
-    right: Array,
-    right_key: Array,
-    slots: Array,
-    following: Array,
+    left: Rows,
+    left_key: Ints,
+    constants: Ints,
+    right: Rows,
+    right_key: Ints,
+    slots: Ints,
+    following: Ints,
     limit: int,
-    found: Array,
+    found: Flags,
 ) -> None:
     """Set `found[i]` to whether left row i has a partner among the rows of `right` below `limit`."""
     for i in range(len(left)):
@@ -287,24 +283,24 @@ def matches(
 
 @kernel
 def contribute(
-    batch: Array,
+    batch: Rows,
     keep: int,
     kind: int,
-    ranks: Array,
-    contributors: Array,
-    contributor_slots: Array,
-    contributor_key: Array,
+    ranks: Ints,
+    contributors: Rows,
+    contributor_slots: Ints,
+    contributor_key: Ints,
     count: int,
-    values: Array,
-    owner: Array,
-    groups: Array,
-    group_slots: Array,
-    group_key: Array,
+    values: Ints,
+    owner: Ints,
+    groups: Rows,
+    group_slots: Ints,
+    group_key: Ints,
     group_count: int,
-    touched: Array,
-    olds: Array,
-    news: Array,
-    fresh: Array,
+    touched: Ints,
+    olds: Ints,
+    news: Ints,
+    fresh: Ints,
 ) -> tuple[int, int, int]:
     """Keep the best value of each contributor; rows of `batch` are group columns, contributor columns, value.
 
@@ -385,19 +381,19 @@ def _times(high: float, low: float, x: float) -> tuple[float, float]:
 
 @kernel
 def tally(
-    touched: Array,
-    owner: Array,
-    olds: Array,
-    news: Array,
-    fresh: Array,
+    touched: Ints,
+    owner: Ints,
+    olds: Ints,
+    news: Ints,
+    fresh: Ints,
     function: int,
     kind: int,
-    high: Array,
-    low: Array,
-    whole: Array,
-    stamps: Array,
+    high: Doubles,
+    low: Doubles,
+    whole: Ints,
+    stamps: Ints,
     now: int,
-    changed: Array,
+    changed: Ints,
     n_changed: int,
 ) -> int:
     """Carry changed contributions into the totals of their groups; the arrays are those of `contribute`.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.jit import kernel
+from kgreason.jit import allocating
 
 Ints = npt.NDArray[np.int64]
 
 
-@kernel
+@allocating
 def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, v: int) -> int:
     """Tie of two vertices as u sees it, 0 for none; searched on the side of the lower degree."""
     swap = indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]
@@ -30,7 +30,7 @@ def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, 
     return int(mirror[tie[low]] if swap else tie[low])
 
 
-@kernel
+@allocating
 def place_of(keys: Ints, row: int, table: Ints) -> int:
     """Slot of an open-addressing table that holds the key ``keys[row]``, or the free one where it belongs."""
     mixed = np.uint64(0)
@@ -49,7 +49,7 @@ def place_of(keys: Ints, row: int, table: Ints) -> int:
     return int(place)
 
 
-@kernel
+@allocating
 def intern_induced(
     indptr: Ints,
     neighbour: Ints,

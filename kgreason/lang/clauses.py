@@ -9,6 +9,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from kgreason import caches
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.plain import plain_facts
 from kgreason.resources import resource
@@ -61,6 +62,7 @@ def load_grammar(**options: Any) -> Lark:
     """Compile ``grammars/vadalog.lark``."""
     from lark import Lark
 
+    kept = caches.place("vadalog.grammar", __file__)
     return Lark(
         resource("grammars", "vadalog.lark").read_text(encoding="utf-8"),
         start="clause",
@@ -68,6 +70,7 @@ def load_grammar(**options: Any) -> Lark:
         lexer="basic",
         maybe_placeholders=False,
         postlex=_AllTokens(),
+        cache=str(kept) if kept else False,
         **options,
     )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.jit import kernel
+from kgreason.jit import allocating
 
 Ints = npt.NDArray[np.int64]
 
 
-@kernel
+@allocating
 def esu(indptr: Ints, neighbours: Ints, x: int, limit: int, out: Ints) -> int:
     """Count, and list into `out` if it has rows, the connected sets of x >= 2 vertices.
 
@@ -96,7 +96,7 @@ def esu(indptr: Ints, neighbours: Ints, x: int, limit: int, out: Ints) -> int:
     return total
 
 
-@kernel
+@allocating
 def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Ints, cells: Ints) -> None:
     """Write the kind of every ordered pair of each member's vertices, 0 for none, into `cells`.
 

@@ -1,0 +1,140 @@
+"""Kernels: from source to machine code, with and without files that keep it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numba
+import numpy as np
+import pytest
+
+from kgreason import caches, jit
+
+KERNELS = """
+from __future__ import annotations
+import numpy as np
+from kgreason.jit import Doubles, Flags, Ints, Rows, Shorts, allocating, kernel
+
+@kernel
+def _half(value: float) -> float:
+    return value / 2
+
+@kernel
+def sums(rows: Rows, totals: Ints, kept: Flags, shift: float, doubled: bool) -> tuple[int, float]:
+    low = 0
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            totals[i] += rows[i, j]
+        kept[i] = totals[i] > 5
+        low += totals[i] * (2 if doubled else 1)
+    return low, _half(shift)
+
+@kernel
+def fill(values: Shorts, other: Doubles) -> None:
+    for i in range(len(values)):
+        values[i] = i
+        other[i] = i / 4
+
+@kernel
+def odd(value: int) -> bool:
+    return value % 2 == 1
+
+@allocating
+def twice(values: Ints) -> Ints:
+    out = np.empty(len(values), dtype=np.int64)
+    for i in range(len(values)):
+        out[i] = int(_half(4.0 * values[i]))
+    return out
+"""
+
+USE = """
+import sys
+import numpy as np
+import made
+totals, kept = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.bool_)
+rows = np.array([[1, 2], [3, 4]])
+print(made.sums(rows, totals, kept, 3.0, True), totals.tolist(), kept.tolist(), 'numba' in sys.modules)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "made.py").write_text(KERNELS, encoding="utf-8")
+    return tmp_path
+
+
+def use(folder: Path) -> str:
+    run = subprocess.run([sys.executable, "-c", USE], cwd=folder, capture_output=True, text=True, check=True)
+    return run.stdout.strip()
+
+
+def module(folder: Path) -> ModuleType:
+    made = ModuleType("made")
+    exec(compile(KERNELS, str(folder / "made.py"), "exec"), made.__dict__)
+    for value in list(vars(made).values()):
+        if isinstance(value, jit.Kernel | jit.Allocating):
+            value.function.__module__ = "made"
+    sys.modules["made"] = made
+    return made
+
+
+def test_machine_code_is_kept_and_needs_no_numba(folder: Path) -> None:
+    assert use(folder) == "(20, 1.5) [3, 7] [False, True] True"
+    kept = list((folder / "cache").glob("made_sums-*.bin"))
+    assert len(kept) == 1
+    assert use(folder) == "(20, 1.5) [3, 7] [False, True] False"
+
+
+def test_damaged_files_are_made_again(folder: Path) -> None:
+    use(folder)
+    kept = next((folder / "cache").glob("made_sums-*.bin"))
+    whole = kept.read_bytes()
+    for damaged in (whole[:-5], b"", whole[:40] + b"x" + whole[41:]):
+        kept.write_bytes(damaged)
+        assert use(folder).endswith("True")
+        assert len(kept.read_bytes()) == len(whole)
+
+
+def test_other_source_is_compiled_anew(folder: Path) -> None:
+    use(folder)
+    (folder / "made.py").write_text(KERNELS.replace("value / 2", "value / 4"), encoding="utf-8")
+    assert use(folder) == "(20, 0.75) [3, 7] [False, True] True"
+    assert len(list((folder / "cache").glob("made_sums-*.bin"))) == 2
+
+
+def test_kernels_compile_where_nothing_can_be_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "file" / "below"))
+    assert caches.read("a", __file__) is None
+    told: list[int] = []
+    monkeypatch.setattr(jit, "compiling", lambda: told.append(1))
+    made = module(folder)
+    values, other = np.zeros(3, dtype=np.int32), np.zeros(3)
+    assert made.fill(values, other) is None
+    assert (values.tolist(), other.tolist(), told) == ([0, 1, 2], [0.0, 0.25, 0.5], [1])
+    assert made.odd(3) is True
+    made.fill(values, other)
+    assert told == [1, 1]
+
+
+def test_allocating_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_ = numba.njit
+
+    def refuse(**options: bool) -> object:
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return compile_(**options)
+
+    made = module(folder)
+    monkeypatch.setattr(numba, "njit", refuse)
+    assert made.twice(np.array([1, 2])).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros((3, 1), dtype=np.int32), np.zeros(6, dtype=np.int32)[::2], [1]])
+def test_arrays_are_checked_in_tests(folder: Path, wrong: object) -> None:
+    with pytest.raises(AssertionError, match=r"a0 of a kernel is no contiguous array of \('int32', 1\)"):
+        module(folder).fill(wrong, np.zeros(3))
