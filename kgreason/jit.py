@@ -136,9 +136,14 @@ def _entry(function: Callable[P, R], types: Sequence[Any], results: Sequence[Any
         if call(byref(result), byref(error), {", ".join(given)}):
             raise RuntimeError("a kernel failed")
         return {found}"""
-    scope: dict[str, Any] = {"Results": structure, "byref": ctypes.byref, "error": ctypes.c_void_p(), "fit": _fit}
+    scope: dict[str, Any] = {
+        "Results": structure,
+        "byref": ctypes.byref,
+        "error": ctypes.c_void_p(),
+        "fit": _fit,
+    }
     scope["call"] = signature(_address(function, types, results))
-    exec(source, scope)  # noqa: S102
+    exec(source, scope)
     return cast(Callable[P, R], scope[function.__name__])
 
 
@@ -225,14 +230,14 @@ def _compile(
     from numba.core import types as known
     from numba.extending import intrinsic
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def pointer(_context: Any, _address: Any) -> Any:
         def generate(_: Any, builder: Any, __: Any, values: Any) -> Any:
             return builder.inttoptr(values[0], cgutils.voidptr_t)
 
         return known.voidptr(known.int64), generate
 
-    scope: dict[str, Any] = {"np": np, "carray": numba.carray, "pointer": pointer}
+    scope: dict[str, Any] = {"np": np, "numba": numba, "pointer": pointer}
     scope["kernel"] = _dispatcher(function)
     lines = []
     for i, annotated in enumerate(types):
@@ -241,9 +246,9 @@ def _compile(
         dtype, axes = annotated.__metadata__
         lengths = ", ".join(f"n{i}[{j}]" for j in range(axes))
         lines += [
-            f"h{i} = carray(pointer(a{i} + {_HEAD}), 3, np.int64)",
-            f"n{i} = carray(pointer(h{i}[2]), {axes}, np.int64)",
-            f"v{i} = carray(pointer(h{i}[0]), ({lengths},), np.{dtype})",
+            f"h{i} = numba.carray(pointer(a{i} + {_HEAD}), 3, np.int64)",
+            f"n{i} = numba.carray(pointer(h{i}[2]), {axes}, np.int64)",
+            f"v{i} = numba.carray(pointer(h{i}[0]), ({lengths},), np.{dtype})",
         ]
     values = [f"v{i}" if get_args(t) else f"a{i} != 0" if t is bool else f"a{i}" for i, t in enumerate(types)]
     lines.append(f"r = kernel({', '.join(values)})")
@@ -252,9 +257,12 @@ def _compile(
         lines.append(f"return {', '.join(made)}")
     else:
         lines.append(f"return {_NUMBERS[results[0]][1]}(r)" if results else "return 0")
-    exec(f"def {name}({', '.join(f'a{i}' for i in range(len(types)))}):\n    " + "\n    ".join(lines), scope)  # noqa: S102
+    exec(f"def {name}({', '.join(f'a{i}' for i in range(len(types)))}):\n    " + "\n    ".join(lines), scope)
     signature = tuple(known.float64 if t is float else known.int64 for t in types)
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # nothing that needs numba's own library
+    options: Any = {
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+    }  # nothing that needs numba's own library
     driver = numba.njit(nogil=True, error_model="numpy", **options)(scope[name])
     driver.compile(signature)
     made_ = driver.overloads[signature]

@@ -117,7 +117,8 @@ def test_kernels_live_in_kernel_files() -> None:
         path.name
         for path in FILES
         for node in ast.walk(TREES[path])
-        if isinstance(node, ast.FunctionDef) and {"kernel", "allocating"}.intersection(map(ast.unparse, node.decorator_list))
+        if isinstance(node, ast.FunctionDef)
+        and {"kernel", "allocating"}.intersection(map(ast.unparse, node.decorator_list))
     }
     assert compiled == {"kernels.py"}
     assert {module(p) for p in FILES if "numba" in set(imports(p))} == {"kgreason.jit"}

@@ -134,7 +134,9 @@ def test_allocating_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert made.twice(np.array([1, 2])).tolist() == [2, 4]
 
 
-@pytest.mark.parametrize("wrong", [np.zeros(3), np.zeros((3, 1), dtype=np.int32), np.zeros(6, dtype=np.int32)[::2], [1]])
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(3), np.zeros((3, 1), dtype=np.int32), np.zeros(6, dtype=np.int32)[::2], [1]]
+)
 def test_arrays_are_checked_in_tests(folder: Path, wrong: object) -> None:
     with pytest.raises(AssertionError, match=r"a0 of a kernel is no contiguous array of \('int32', 1\)"):
         module(folder).fill(wrong, np.zeros(3))

@@ -27,6 +27,7 @@ from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches, Pipeline
 from kgreason.engine.relation import Relation, Rows, chunks
 from kgreason.engine.scalars import Refusal
+from kgreason.engine.separable import walk as separable
 from kgreason.engine.table import Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant, Variable
@@ -89,6 +90,7 @@ class Fixpoint:
         self.watch = watch
         self.symbols = nulls.symbols
         self.given = 0  # codes below are of values that no recursive rule has made
+        self.by_name = relations
         self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
         self.rules = [
             (_Aggregating if rule.rule.aggregation else _Plain)(rule, kinds, relations, nulls, plan)
@@ -113,12 +115,49 @@ class Fixpoint:
         rounds = 1
         self.given = len(self.symbols)
         recursive = [rule for rule in self.rules if rule.plan.recursive]
+        if (
+            self.plan.separable is not None
+            and self.watch is None
+            and self._separately(self.plan.separable, progress)
+        ):
+            return rounds
         while self._turn() and recursive:
             rounds += 1
             if self.plan.inventive:
                 self._check(recursive, rounds)
             progress.advance(sum(map(self._apply, recursive)))
         return rounds
+
+    def _separately(self, plan: ir.Separable, progress: Progress) -> bool:
+        """Complete a stratum that falls apart, value by value; tells whether the data admit that."""
+        start = perf_counter()
+        rules = {id(rule.plan.rule): rule for rule in self.rules}
+        try:
+            found = separable.run(plan, self.by_name, self._find, progress.advance)
+        except EvaluationError:  # of a step that perhaps nobody takes
+            return False
+        except MemoryError:
+            raise self._exhausted(rules[id(plan.steps[0].rule)]) from None
+        if found is None:
+            return False
+        for steps in plan.steps:  # the first rule of each predicate stands for all
+            rule = rules[id(steps.rule)]
+            rule.facts = found.pop(steps.head, 0)
+            rule.seconds += perf_counter() - start
+            start = perf_counter()
+        return True
+
+    def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:
+        """Rows that the line of some steps finds, with what they contribute as the last column."""
+        assert steps.line is not None
+        aggregation = steps.rule.aggregation
+        argument = aggregation.argument if aggregation and aggregation.function != "mcount" else None
+        pipeline = next(r.pipeline() for r in self.rules if r.plan.rule is steps.rule)
+        for operator in steps.line.operators[:-1]:
+            pipeline.add(operator)
+        kind = pipeline.contribute(steps.columns, argument or Constant(1))
+        nothing = np.empty((0, len(steps.columns) + 1), dtype=np.int64)
+        return np.concatenate([nothing, *(batch.copy() for batch in pipeline.run())]), kind
 
     def _apply(self, rule: _Rule) -> int:
         try:
@@ -188,15 +227,27 @@ class _Rule(ABC):
         self.kinds = kinds[plan.rule.head.predicate]
         self.growing = _growing(plan.rule, self.kinds)
         self.symbols = nulls.symbols
-        self.lines: list[tuple[Relation | None, Pipeline]] = []
         self.facts = self.changed = 0
         self.seconds = 0.0
-        for line in plan.lines:
-            pipeline = Pipeline(
-                relations, kinds, plan.kinds, nulls.symbols, plan.rule, stratum.predicates, nulls
-            )
+        self.relations = relations
+        self.stratum = stratum
+        self._pipeline = Pipeline(
+            relations, kinds, plan.kinds, nulls.symbols, plan.rule, stratum.predicates, nulls
+        )
+
+    def pipeline(self) -> Pipeline:
+        """A line of the rule, still without stages."""
+        return self._pipeline.successor(())
+
+    @cached_property
+    def lines(self) -> list[tuple[Relation | None, Pipeline]]:
+        """Relation whose recent rows a line reads, if it does, and its stages; they make the indexes that they use."""
+        made: list[tuple[Relation | None, Pipeline]] = []
+        for line in self.plan.lines:
+            pipeline = self.pipeline()
             self.build(line, pipeline)
-            self.lines.append((relations[line.recent] if line.recent else None, pipeline))
+            made.append((self.relations[line.recent] if line.recent else None, pipeline))
+        return made
 
     @abstractmethod
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:

@@ -109,9 +109,7 @@ def insert(batch: Rows, buffer: Rows, slots: Ints, key: Ints, count: int) -> int
 
 
 @kernel
-def insert_packed(
-    batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, count: int
-) -> tuple[int, int]:
+def insert_packed(batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, count: int) -> tuple[int, int]:
     """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
 
     Here `slots` holds whole rows, packed into one number by giving `bits[j]` bits to column j: a look-up

@@ -18,7 +18,7 @@ from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedRule
 from kgreason.engine import kernels
 from kgreason.engine.collect import misfit
 from kgreason.engine.expressions import CODED, Inventor, Scope, code, coded, has_skolem
-from kgreason.engine.relation import CHUNK, Index, Relation, Rows, chunks
+from kgreason.engine.relation import CHUNK, Index, Relation, Rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Constant, Expression, Variable
@@ -34,7 +34,7 @@ def read(atom: CheckedAtom, relation: Relation, part: ir.Part, codes: Sequence[i
     """Rows of a part of a relation that fit the constants and repeated variables of an atom."""
     fixed = [(i, c) for i, c in enumerate(codes) if c is not None]
     same = _repeats(atom)
-    for rows in chunks(relation.rows(part)):
+    for rows in relation.batches(part):
         keep = np.ones(len(rows), dtype=np.bool_) if fixed or same else None
         if keep is None:
             yield rows

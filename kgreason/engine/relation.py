@@ -99,7 +99,8 @@ class Relation:
     """
 
     def __init__(self, arity: int) -> None:
-        self.buffer: Rows = np.empty((16, arity), dtype=np.int64)
+        self._buffer: Rows | None = np.empty((16, arity), dtype=np.int64)
+        self._columns: tuple[npt.NDArray[np.int64], ...] = ()
         self.arity = arity
         self.stable = self.seen = self.count = 0
         self.indexes: dict[tuple[int, ...], Index] = {}
@@ -112,6 +113,31 @@ class Relation:
     def fluid(self) -> int | None:
         """Position whose value may change in place."""
         return None
+
+    @property
+    def buffer(self) -> Rows:
+        """All rows, with room for more behind them."""
+        if self._buffer is None:
+            self._buffer, self._columns = np.column_stack(self._columns), ()
+        return self._buffer
+
+    @buffer.setter
+    def buffer(self, rows: Rows) -> None:
+        self._buffer = rows
+
+    def adopt(self, columns: tuple[npt.NDArray[np.int64], ...]) -> None:
+        """Hold the distinct rows of some columns instead; nothing will be added any more."""
+        self._buffer, self._columns = None, columns
+        self.count = len(columns[0])
+        self.indexes.clear()
+        self._slots = Slots(packed=self._bits is not None)
+        self.settle()
+
+    def column(self, position: int) -> npt.NDArray[np.int64]:
+        """Values of all rows at a position, contiguous."""
+        if self._buffer is None:
+            return self._columns[position]
+        return np.ascontiguousarray(self._buffer[: self.count, position])
 
     def load(self, rows: Rows, distinct: bool) -> None:
         """Take over rows, before any others."""
@@ -189,6 +215,14 @@ class Relation:
         if part is Part.RECENT:
             return self.buffer[self.stable : self.seen]
         return self.buffer[: self.limit(part)]
+
+    def batches(self, part: Part) -> Iterator[Rows]:
+        """Rows of a part in chunks."""
+        if self._buffer is not None or part is not Part.ALL:
+            yield from chunks(self.rows(part))
+            return
+        for start in range(0, self.count, CHUNK):
+            yield np.column_stack([column[start : start + CHUNK] for column in self._columns])
 
     def limit(self, part: Part) -> int:
         """Number of the first row beyond the part."""

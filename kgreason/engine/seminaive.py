@@ -293,9 +293,8 @@ def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:
 
 def _table(goal: str, relation: Relation, kinds: Sequence[Kind], found: Kinds, symbols: Symbols) -> Table:
     """Facts of a goal; where doubles can stand in a column of kind ANY, its numbers are doubles."""
-    rows = relation.buffer[: relation.count]
-    columns = [np.ascontiguousarray(rows[:, i]) for i in range(relation.arity)]
+    columns = [relation.column(i) for i in range(relation.arity)]
     for i, kind in enumerate(kinds):
         if kind is Kind.ANY and (goal, i) in found.double_positions:
             columns[i] = symbols.doubled(columns[i])
-    return Table(tuple(kinds), tuple(columns), len(rows))
+    return Table(tuple(kinds), tuple(columns), relation.count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 from kgreason.analysis.checked import Assign as AssignStep
 from kgreason.analysis.checked import CheckedProgram, CheckedRule, Step, Stratum
@@ -23,12 +24,14 @@ from kgreason.plan.ir import (
     Project,
     RulePlan,
     Scan,
+    Steps,
     StratumPlan,
 )
 from kgreason.plan.kinds import Kinds
 from kgreason.plan.order import order_atoms
 from kgreason.plan.place import place_early
 from kgreason.plan.prune import prune_columns
+from kgreason.plan.separable import separable
 
 PASSES: tuple[Callable[[Line, Mapping[str, Kind]], Line], ...] = (
     order_atoms,  # recent facts first, then whatever is bound the most
@@ -48,11 +51,14 @@ def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, i
     sizes
         Number of facts of the predicates that no rule derives.
     """
-    strata = tuple(_stratum(s, program.keyed, kinds, sizes) for s in program.strata)
+    strata = tuple(_stratum(s, program, kinds, sizes) for s in program.strata)
     return Plan(strata, kinds.tables(), kinds.double_positions)
 
 
-def _stratum(stratum: Stratum, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]) -> StratumPlan:
+def _stratum(
+    stratum: Stratum, program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, int]
+) -> StratumPlan:
+    keyed = program.keyed
     recursive = stratum.predicates if stratum.recursive else frozenset()
     rules = tuple(
         compile_rule(rule, recursive, keyed, variables, sizes)
@@ -60,7 +66,18 @@ def _stratum(stratum: Stratum, keyed: Collection[str], kinds: Kinds, sizes: Mapp
         if (variables := kinds.of_rule(rule)) is not None
     )
     inventive = any(rule.recursive and _invents(rule.rule) for rule in rules)
-    return StratumPlan(stratum.predicates, rules, stratum.recursive, inventive)
+    apart = None if inventive else separable(stratum, keyed, program.arities, kinds)
+    if apart is not None:
+        apart = replace(apart, steps=tuple(_found(steps, keyed, kinds, sizes) for steps in apart.steps))
+    return StratumPlan(stratum.predicates, rules, stratum.recursive, inventive, apart)
+
+
+def _found(steps: Steps, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]) -> Steps:
+    """The steps with the operators that find them."""
+    known = kinds.of_rule(steps.rule)
+    if steps.body is None or known is None:
+        return steps
+    return replace(steps, line=compile_rule(steps.body, (), keyed, known, sizes).lines[0])
 
 
 def compile_rule(

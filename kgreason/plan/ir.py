@@ -129,6 +129,49 @@ class RulePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Threshold:
+    """A total must be greater than `value` or, unless `strict`, equal to it."""
+
+    value: int | float
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Steps from values in facts of `source` to values in facts of `head`, the same for every fixed value.
+
+    Attributes
+    ----------
+    rule
+        The recursive rule that allows them.
+    body
+        The rule without its recursive atom; `None` where it copies facts.
+    columns
+        Variables of a step: source, target, then those that tell contributions of one source apart.
+    threshold
+        What the sum of the contributions to a target must pass; `None` if one step is enough.
+    line
+        Operators that find the steps.
+    """
+
+    rule: CheckedRule
+    source: str
+    head: str
+    body: CheckedRule | None
+    columns: tuple[str, ...]
+    threshold: Threshold | None
+    line: Line | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Separable:
+    """A stratum that falls apart by the value of one argument of each predicate, 0 or 1 of two (`fixed`)."""
+
+    fixed: Mapping[str, int]
+    steps: tuple[Steps, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StratumPlan:
     """The rules of one stratum; `inventive` if it can make values without end (nulls do not count)."""
 
@@ -136,6 +179,7 @@ class StratumPlan:
     rules: tuple[RulePlan, ...]
     recursive: bool
     inventive: bool
+    separable: Separable | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,195 @@
+"""The steps of a separable stratum: what its rules allow, found by the engine and numbered for the walks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.relation import Relation, Rows, chunks
+from kgreason.engine.separable import kernels
+from kgreason.engine.table import Kind
+from kgreason.plan.ir import Separable, Steps, Threshold
+
+States = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.int64]
+
+EXACT = 2.0**53  # integers up to here are doubles
+MANY = 1 << 15  # states whose memory of a walk is more than the nearest caches hold
+
+Find = Callable[[Steps], tuple[Rows, Kind]]
+"""Finds rows of `Steps.columns` (some perhaps more than once) and, as last column, contributions; and the kind of these."""
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """Steps in compressed rows (see `kgreason.engine.separable.kernels`)."""
+
+    ptr: Codes
+    to: States
+    weights: npt.NDArray[np.float64]
+
+    @classmethod
+    def make(cls, steps: Listed, states: int) -> Compressed:
+        """Sort steps by their source."""
+        ptr = np.zeros(states + 1, dtype=np.int64)
+        order = np.empty(len(steps.source), dtype=np.int64)
+        kernels.by_source(steps.source, ptr, order)
+        weights = steps.weights[order] if len(steps.weights) else steps.weights
+        return cls(ptr, steps.target[order], weights)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Steps in any order; `weights` is empty where one is enough."""
+
+    source: States
+    target: States
+    weights: npt.NDArray[np.float64]
+
+    @classmethod
+    def join(cls, pieces: Sequence[Listed]) -> Listed:
+        """All steps of some lists."""
+        none, nothing = np.empty(0, dtype=np.int32), np.empty(0)
+        return cls(
+            np.concatenate([none, *(p.source for p in pieces)]),
+            np.concatenate([none, *(p.target for p in pieces)]),
+            np.concatenate([nothing, *(p.weights for p in pieces)]),
+        )
+
+    def renumbered(self, numbers: States) -> Listed:
+        """The same steps between states with other numbers."""
+        return Listed(numbers[self.source], numbers[self.target], self.weights)
+
+
+class Numbering:
+    """Numbers of the values between which steps go: 0, 1, ... for each predicate, one predicate after another."""
+
+    def __init__(self, columns: Sequence[Codes]) -> None:
+        filled = [c for c in columns if len(c)]
+        least = min((int(c.min()) for c in filled), default=0)
+        most = max((int(c.max()) for c in filled), default=-1)
+        total = sum(map(len, filled))
+        self.dense = least >= 0 and most < 4 * total + 1024
+        self.codes = np.arange(most + 1) if self.dense else np.unique(np.concatenate(filled))
+        self._numbers: States | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def states(self, codes: Codes, part: int) -> States:
+        """States of values in facts of predicate number `part`."""
+        if self._numbers is not None:
+            return self._numbers[codes if self.dense else np.searchsorted(self._sorted, codes)]
+        numbers = codes if self.dense else np.searchsorted(self.codes, codes)
+        return (numbers + part * len(self)).astype(np.int32)
+
+    def renumber(self, numbers: States) -> None:
+        """Give each state another number; there is one predicate."""
+        self._numbers, self._sorted = numbers, self.codes
+        self.codes = np.empty_like(self._sorted)
+        self.codes[numbers] = self._sorted
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What the walks go over; `sums` are the steps whose contributions add up, `bounds` what they must pass."""
+
+    plain: Compressed
+    sums: Compressed | None
+    bounds: npt.NDArray[np.float64]
+    numbering: Numbering
+    parts: tuple[str, ...]
+
+
+def build(plan: Separable, seeds: Sequence[Codes], find: Find) -> Graph | None:
+    """Find all steps; `None` if sums of them might not be what the rules say, as an overflow or a negative part.
+
+    Parameters
+    ----------
+    seeds
+        Of each predicate, sorted by name: the moving values of the facts that other rules derive.
+    """
+    parts = tuple(plan.fixed)
+    found = [(steps, *_table(steps, find)) for steps in plan.steps]
+    numbering = Numbering([*seeds, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
+    size = len(numbering) * len(parts)
+    if size >= 2**31 - 1:
+        return None
+    bounds = np.full(len(parts), np.inf)
+    plain: list[Listed] = []
+    sums: list[Listed] = []
+    for steps, rows, kind in found:
+        source, target = parts.index(steps.source), parts.index(steps.head)
+        columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
+        ends = numbering.states(columns[0], source), numbering.states(columns[1], target)
+        if steps.threshold is None:
+            plain.append(Listed(*ends, np.empty(0)))
+            continue
+        weights, bound = _weights(rows, kind), _bound(steps.threshold)
+        if bound is None or not _safe(weights, ends[1], kind):
+            return None
+        bounds[target] = bound
+        sums.append(Listed(*ends, weights))
+    lists = [Listed.join(plain), Listed.join(sums)]
+    if len(parts) == 1 and size >= MANY:
+        numbers = _near(lists, size)
+        numbering.renumber(numbers)
+        lists = [steps.renumbered(numbers) for steps in lists]
+    one, several = (Compressed.make(steps, size) for steps in lists)
+    return Graph(one, several if sums else None, bounds, numbering, parts)
+
+
+def _near(lists: Sequence[Listed], states: int) -> States:
+    """Number of each state such that those which one walk visits are mostly neighbours."""
+    one, several = (Compressed.make(steps, states) for steps in lists)
+    numbers = np.full(states, -1, dtype=np.int32)
+    stack = np.empty(len(one.to) + len(several.to) + 1, dtype=np.int32)
+    kernels.preorder(one.ptr, one.to, several.ptr, several.to, stack, numbers)
+    return numbers
+
+
+def _table(steps: Steps, find: Find) -> tuple[Rows, Kind]:
+    """Distinct steps; of each contribution to a target the greatest."""
+    if steps.body is None:
+        return np.empty((0, 3), dtype=np.int64), Kind.INT
+    rows, kind = find(steps)
+    if steps.threshold is None or not len(rows):
+        return rows, kind
+    values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
+    keys = rows[:, :-1]
+    if _distinct(keys):
+        return rows, kind
+    order = np.lexsort((values, *keys.T))
+    last = np.append((np.diff(keys[order], axis=0) != 0).any(axis=1), True)
+    return np.ascontiguousarray(rows[order[last]]), kind
+
+
+def _distinct(keys: Rows) -> bool:
+    seen = Relation(keys.shape[1])
+    return sum(map(seen.insert, chunks(np.ascontiguousarray(keys)))) == len(keys)
+
+
+def _weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
+    last = np.ascontiguousarray(rows[:, -1])
+    return last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
+
+
+def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
+    """Whether no sum to any target can fall, overflow or, of integers, be rounded."""
+    if not len(weights):
+        return True
+    if weights.min() < 0:
+        return False
+    most = np.bincount(target, weights).max()
+    return bool(most < (EXACT if kind is Kind.INT else np.finfo(np.float64).max / 2))
+
+
+def _bound(threshold: Threshold) -> float | None:
+    """Greatest double that is not enough."""
+    if abs(threshold.value) > EXACT:
+        return None
+    value = float(threshold.value)
+    return value if threshold.strict else float(np.nextafter(value, -np.inf))

@@ -1,0 +1,186 @@
+"""All walks of a separable stratum, on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from kgreason.engine.relation import Relation
+from kgreason.engine.separable import kernels
+from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
+from kgreason.plan.ir import Separable
+
+BLOCKS = 16  # pieces of work per thread, so that none waits long for the others
+LEAST = 1 << 16  # room for states that is asked for at once
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Where the walks begin: distinct fixed values, and for each of them some states."""
+
+    values: Codes
+    ptr: Codes
+    states: States
+
+    @classmethod
+    def make(cls, fixed: Codes, states: States) -> Seeds:
+        """Group states by fixed value; walks that begin near each other follow one another."""
+        if not (fixed[1:] > fixed[:-1]).all():
+            order = np.lexsort((states, fixed))
+            fixed, states = fixed[order], states[order]
+        first = (
+            np.flatnonzero(np.append(True, fixed[1:] != fixed[:-1])) if len(fixed) else np.empty(0, np.int64)
+        )
+        if len(first) == len(fixed):
+            order = np.argsort(states, kind="stable")
+            return cls(fixed[order], np.arange(len(fixed) + 1), states[order])
+        return cls(fixed[first], np.append(first, len(fixed)), states)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What the values first, ..., last - 1 reach, one after the other."""
+
+    first: int
+    last: int
+    states: States
+
+
+def run(
+    plan: Separable, relations: Mapping[str, Relation], find: Find, advance: Callable[[int], None]
+) -> dict[str, int] | None:
+    """Complete the relations of a stratum, which hold what its other rules derive.
+
+    Returns
+    -------
+    dict or None
+        New facts by predicate; `None`, and nothing is done, if the data need the general way.
+    """
+    parts = tuple(plan.fixed)
+    held = [relations[p] for p in parts]
+    seeds = [r.column(1 - plan.fixed[p]) for p, r in zip(parts, held, strict=True)]
+    graph = build(plan, seeds, find)
+    if graph is None:
+        return None
+    fixed = [r.column(plan.fixed[p]) for p, r in zip(parts, held, strict=True)]
+    states = [graph.numbering.states(codes, i) for i, codes in enumerate(seeds)]
+    start = Seeds.make(np.concatenate(fixed), np.concatenate(states))
+    counts = np.zeros(len(start.values), dtype=np.int64)
+    pieces = sorted(_walks(graph, start, counts, advance), key=lambda piece: piece.first)
+    found = {}
+    for number, predicate in enumerate(parts):
+        first, second = _facts(graph, start, counts, pieces, number)
+        columns = (first, second) if plan.fixed[predicate] == 0 else (second, first)
+        found[predicate] = len(first) - relations[predicate].count
+        relations[predicate].adopt(columns)
+    return found
+
+
+def threads() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _walks(graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None]) -> list[Piece]:
+    values, workers = len(start.values), threads()
+    each = max(1, -(-values // (workers * BLOCKS)))
+    blocks = iter([(first, min(first + each, values)) for first in range(0, values, each)])
+    lock = Lock()
+
+    def take() -> tuple[int, int] | None:
+        with lock:
+            return next(blocks, None)
+
+    def tell(facts: int) -> None:
+        with lock:
+            advance(facts)
+
+    def work(_: int) -> list[Piece]:
+        return list(_thread(graph, start, counts, take, tell))
+
+    if workers == 1 or values < 2 * workers:
+        return work(0)
+    with ThreadPoolExecutor(workers) as pool:
+        return [piece for pieces in pool.map(work, range(workers)) for piece in pieces]
+
+
+def _thread(
+    graph: Graph,
+    start: Seeds,
+    counts: Codes,
+    take: Callable[[], tuple[int, int] | None],
+    tell: Callable[[int], None],
+) -> Iterator[Piece]:
+    """Work of one thread: blocks of values as long as there are any."""
+    states = len(graph.numbering) * len(graph.parts)
+    room = max(LEAST, 4 * states)
+    walk = _walker(graph, start, counts, states)
+    out, used = np.empty(room, dtype=np.int32), 0
+    while (block := take()) is not None:
+        first, last = block
+        while first < last:
+            begin = used
+            done, used = walk(out, used, first, last)
+            if done > first:
+                tell(used - begin)
+                yield Piece(first, done, out[begin:used])
+            if done < last:
+                out, used = np.empty(room, dtype=np.int32), 0
+            first = done
+
+
+def _walker(
+    graph: Graph, start: Seeds, counts: Codes, states: int
+) -> Callable[[States, int, int, int], tuple[int, int]]:
+    """Kernel with the memory of one thread."""
+    plain, sums = graph.plain, graph.sums
+    if sums is None:
+        stamps = np.zeros(states, dtype=np.int32)
+        return lambda out, used, first, last: kernels.reach(
+            start.ptr, start.states, plain.ptr, plain.to, stamps, out, used, counts, first, last
+        )
+    cells = np.zeros(4 * states)
+    return lambda out, used, first, last: kernels.accumulate(
+        *(start.ptr, start.states, plain.ptr, plain.to, sums.ptr, sums.to, sums.weights),
+        *(graph.bounds, cells, out, used, counts, first, last),
+    )
+
+
+def _facts(
+    graph: Graph, start: Seeds, counts: Codes, pieces: Sequence[Piece], number: int
+) -> tuple[Codes, Codes]:
+    """Fixed and moving values of the facts of one predicate."""
+    parts, size = len(graph.parts), len(graph.numbering)
+    if parts > 1:
+        pieces, counts = _of_part(pieces, counts, number * size, (number + 1) * size)
+    codes = np.tile(graph.numbering.codes, parts) if parts > 1 else graph.numbering.codes
+    ends = np.cumsum([0, *(len(piece.states) for piece in pieces)])
+    fixed, moving = (np.empty(ends[-1], dtype=np.int64) for _ in range(2))
+
+    def unfold(i: int) -> None:
+        piece, here = pieces[i], slice(ends[i], ends[i + 1])
+        kernels.unfold(
+            start.values, counts, piece.states, codes, fixed[here], moving[here], piece.first, piece.last
+        )
+
+    with ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(unfold, range(len(pieces))))
+    return fixed, moving
+
+
+def _of_part(pieces: Sequence[Piece], counts: Codes, low: int, high: int) -> tuple[list[Piece], Codes]:
+    """Only the states of one predicate."""
+    kept, lengths = [], np.zeros_like(counts)
+    for piece in pieces:
+        inside = (piece.states >= low) & (piece.states < high)
+        owner = np.repeat(np.arange(piece.first, piece.last), counts[piece.first : piece.last])
+        lengths[piece.first : piece.last] = np.bincount(
+            owner[inside] - piece.first, minlength=piece.last - piece.first
+        )
+        kept.append(Piece(piece.first, piece.last, np.ascontiguousarray(piece.states[inside])))
+    return kept, lengths

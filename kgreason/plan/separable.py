@@ -1,0 +1,175 @@
+"""Find the recursive strata that fall apart by the value of an argument that no rule ever changes.
+
+In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact is that of the fact it comes from: each
+value of it is a problem of its own, a walk over a graph whose steps ``(Y, Z)`` are the same for all values.
+
+References
+----------
+J. F. Naughton: Compiling separable recursions, SIGMOD 1988, §2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Filter, Stratum
+from kgreason.analysis.expressions import walk
+from kgreason.engine.table import Kind
+from kgreason.lang.ast import Binary, Call, Constant, Expression, Skolem, Variable
+from kgreason.plan.ir import Separable, Steps, Threshold
+from kgreason.plan.kinds import Kinds
+from kgreason.plan.place import variables
+
+MOST = 4  # predicates of a stratum: their possible arguments are tried out
+SUMS = frozenset({"msum", "mcount"})
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def separable(
+    stratum: Stratum, keyed: Collection[str], arities: Mapping[str, int], kinds: Kinds
+) -> Separable | None:
+    """How a recursive stratum separates, if it does."""
+    predicates = tuple(sorted(stratum.predicates))
+    if (
+        not stratum.recursive
+        or len(predicates) > MOST
+        or any(p in keyed or arities.get(p) != 2 for p in predicates)
+    ):
+        return None
+    recursive = [
+        rule for rule in stratum.rules if any(a.predicate in stratum.predicates for a in rule.positives)
+    ]
+    recursive = [rule for rule in recursive if kinds.of_rule(rule) is not None]
+    for fixed in product((0, 1), repeat=len(predicates)):
+        places = dict(zip(predicates, fixed, strict=True))
+        steps = [_steps(rule, places, kinds) for rule in recursive]
+        found = [s for s in steps if s is not None]
+        summed = [s.head for s in found if s.threshold is not None]
+        if len(found) == len(steps) and len(summed) == len(set(summed)) and _one_kind(places, kinds):
+            return Separable(places, tuple(found))
+    return None
+
+
+def _one_kind(places: Mapping[str, int], kinds: Kinds) -> bool:
+    """Whether codes of one predicate mean the same in the others."""
+    tables = kinds.tables()
+    pairs = {(tables[p][i], tables[p][1 - i]) for p, i in places.items() if p in tables}
+    return len(pairs) == 1
+
+
+def _steps(rule: CheckedRule, places: Mapping[str, int], kinds: Kinds) -> Steps | None:
+    """Steps that a rule allows, if it keeps the value at the fixed places."""
+    here = [atom for atom in rule.positives if atom.predicate in places]
+    if len(here) != 1 or rule.inventions:
+        return None
+    (start,) = here
+    rest = tuple(atom for atom in rule.positives if atom is not start)
+    fixed, source = _split(start, places)
+    kept, target = _split(rule.head, places)
+    if fixed is None or source is None or target is None or fixed != kept or fixed in (source, target):
+        return None
+    threshold = None
+    wanted = [source, target]
+    if rule.aggregation is not None:
+        threshold = _threshold(rule)
+        if threshold is None or set(rule.aggregation.group) != {fixed, target}:
+            return None
+        apart = [v for v in rule.aggregation.contributors if v not in (fixed, source, target)]
+        if source not in rule.aggregation.contributors and source != target:
+            return None
+        argument = () if rule.aggregation.argument is None else variables(rule.aggregation.argument)
+        wanted = list(dict.fromkeys((*wanted, *apart, *argument)))
+    elif rule.after:
+        return None
+    if not rest and source == target and not (rule.negatives or rule.before or threshold):
+        return Steps(rule, start.predicate, rule.head.predicate, None, (), None)
+    if not _simple(rule, rest, wanted, fixed):
+        return None
+    terms = tuple(Variable(v) for v in wanted)
+    body = replace(
+        rule,
+        head=CheckedAtom("#steps", terms, rule.head.span),
+        positives=rest,
+        aggregation=None,
+        after=(),
+    )
+    known = kinds.of_rule(rule)
+    tables = kinds.tables()
+    moving = tables[rule.head.predicate][1 - places[rule.head.predicate]]
+    if known is None or known[source] is not moving or known[target] is not moving:
+        return None
+    if threshold is not None and not _number(rule, known):
+        return None
+    contributors = tuple(v for v in wanted[2:] if rule.aggregation and v in rule.aggregation.contributors)
+    return Steps(rule, start.predicate, rule.head.predicate, body, (source, target, *contributors), threshold)
+
+
+def _split(atom: CheckedAtom, places: Mapping[str, int]) -> tuple[str | None, str | None]:
+    """Variables at the fixed and at the moving place."""
+    at = places[atom.predicate]
+    terms = (atom.terms[at], atom.terms[1 - at])
+    fixed, moving = (t.name if isinstance(t, Variable) else None for t in terms)
+    return fixed, moving
+
+
+def _simple(rule: CheckedRule, rest: Sequence[CheckedAtom], wanted: Sequence[str], fixed: str) -> bool:
+    """Whether there are no more steps than facts of one atom, and they are found without any risk."""
+    made = {step.variable for step in rule.before if isinstance(step, Assign)}
+    expressions = [step.expression for step in rule.before]
+    used = {v for atom in (*rest, *rule.negatives) for v in atom.variables}
+    used.update(v for expression in expressions for v in variables(expression))
+    if fixed in used or any(isinstance(node, Call | Skolem) for e in expressions for node in walk(e)):
+        return False
+    for main in rest:
+        known = {*main.variables, *made}
+        others = [atom for atom in rest if atom is not main]
+        shared = [
+            v
+            for atom in others
+            for v in atom.variables
+            if v not in known and sum(v in other.variables for other in (*others, *rule.negatives)) > 1
+        ]
+        free = {v for atom in others for v in atom.variables} - known
+        needed = {v for expression in expressions for v in variables(expression)}
+        if known.issuperset(wanted) and not shared and not free & needed:
+            return True
+    return False
+
+
+def _number(rule: CheckedRule, known: Mapping[str, Kind]) -> bool:
+    """Whether a sum is of numbers that have a kind, as they stand in facts."""
+    assert rule.aggregation is not None
+    argument = rule.aggregation.argument
+    if rule.aggregation.function == "mcount" or isinstance(argument, Constant):
+        return True
+    return isinstance(argument, Variable) and known[argument.name] in (Kind.INT, Kind.DOUBLE)
+
+
+def _threshold(rule: CheckedRule) -> Threshold | None:
+    """Bound that a total must pass, where the rule asks for nothing else."""
+    aggregation = rule.aggregation
+    assert aggregation is not None
+    if (
+        aggregation.function not in SUMS
+        or aggregation.variable in rule.head.variables
+        or len(rule.after) != 1
+    ):
+        return None
+    (step,) = rule.after
+    return _bound(step.expression, aggregation.variable) if isinstance(step, Filter) else None
+
+
+def _bound(expression: Expression, variable: str) -> Threshold | None:
+    if not isinstance(expression, Binary) or expression.operator not in _MIRRORED:
+        return None
+    left, right, operator = expression.left, expression.right, expression.operator
+    if isinstance(left, Constant):
+        left, right, operator = right, left, _MIRRORED[operator]
+    if not isinstance(left, Variable) or left.name != variable or not isinstance(right, Constant):
+        return None
+    value = right.value
+    if operator not in (">", ">=") or isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return Threshold(value, strict=operator == ">")
