@@ -32,7 +32,12 @@ Flags = Annotated[npt.NDArray[np.bool_], "bool", 1]
 Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
 """Arguments of kernels: C-contiguous arrays of a type and a number of axes."""
 
-compiling: Callable[[], None] = lambda: None
+
+def _nothing() -> None:
+    """Say nothing."""
+
+
+compiling: Callable[[], None] = _nothing
 """Called before the first compilation of a process, which takes seconds; the command line says so."""
 
 checked = False
@@ -149,7 +154,8 @@ def _entry(function: Callable[P, R], types: Sequence[Any], results: Sequence[Any
 
 def _fit(array: npt.NDArray[Any], wanted: tuple[str, int], name: str) -> None:
     fits = isinstance(array, np.ndarray) and (array.dtype.name, array.ndim) == wanted
-    assert fits and array.flags.c_contiguous, f"{name} of a kernel is no contiguous array of {wanted}"
+    if not fits or not array.flags.c_contiguous:
+        raise TypeError(f"{name} of a kernel is no contiguous array of {wanted}")
 
 
 def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequence[Any]) -> int:

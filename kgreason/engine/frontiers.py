@@ -31,10 +31,9 @@ class Frontiers:
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.rows: Rows = np.empty((16, width + 1), dtype=np.int64)  # the last column holds the number
+        self.rows: Rows = np.empty((16, width), dtype=np.int64)
         self.key = np.arange(width, dtype=np.int64)
         self.slots = Slots()
-        self.ends: Codes = np.full(16, -1, dtype=np.int64)  # every key has one row: all chains end at once
         self.count = 0
 
     def number(self, batch: Rows) -> Codes:
@@ -43,19 +42,12 @@ class Frontiers:
         if need > len(self.rows):
             room = max(need, 2 * len(self.rows))
             self.rows = grown(self.rows[: self.count], room)
-            self.ends = np.full(room, -1, dtype=np.int64)
         self.slots.reserve(need)
-        wide = np.empty((len(batch), self.width + 1), dtype=np.int64)
-        wide[:, : self.width] = batch
-        before, slots = self.count, self.slots.array
-        self.count = kernels.insert(wide, self.rows, slots, self.key, before)
-        self.rows[before : self.count, -1] = np.arange(before, self.count)
-        out = np.empty((len(batch), 1), dtype=np.int64)
-        takes = np.array([-1 - self.width], dtype=np.int64)
-        kernels.join(
-            wide, self.key, NONE, self.rows, self.key, slots, self.ends, self.count, takes, out, 0, -1
-        )
-        return out[:, 0]
+        slots = self.slots.array
+        self.count = kernels.insert(batch, self.rows, slots, self.key, self.count)
+        found = np.empty(len(batch), dtype=np.int64)
+        kernels.places(batch, self.key, self.rows, self.key, slots, found)
+        return found
 
     def known(self, batch: Rows) -> npt.NDArray[np.bool_]:
         """Whether each row has a number.
@@ -67,10 +59,9 @@ class Frontiers:
         >>> frontiers.known(np.array([[7], [5]])).tolist()
         [True, False]
         """
-        found = np.empty(len(batch), dtype=np.bool_)
-        slots = self.slots.array
-        kernels.matches(batch, self.key, NONE, self.rows, self.key, slots, self.ends, self.count, found)
-        return found
+        found = np.empty(len(batch), dtype=np.int64)
+        kernels.places(batch, self.key, self.rows, self.key, self.slots.array, found)
+        return found >= 0
 
 
 @dataclass
@@ -119,9 +110,10 @@ class Activations:
 
     def frontier(self, number: int) -> Codes:
         """Frontier of an activation."""
-        return self.frontiers.rows[number, :-1]
+        row: Codes = self.frontiers.rows[number]
+        return row
 
     @property
     def rows(self) -> Rows:
         """All frontiers, by number."""
-        return self.frontiers.rows[: self.frontiers.count, :-1]
+        return self.frontiers.rows[: self.frontiers.count]

@@ -195,22 +195,143 @@ def improve(
 
 
 @kernel
-def chain(rows: Rows, key: Ints, start: int, stop: int, slots: Ints, following: Ints, used: int) -> int:
-    """Put rows start..stop into a hash table in which rows of one key form a chain, newest first.
+def insert_dense(
+    batch: Rows, buffer: Rows, matrix: Rows, columns: int, i: int, count: int
+) -> tuple[int, int]:
+    """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
 
-    `following[row]` is the next row of the chain or -1. Returns the number of distinct keys.
+    Rows are pairs, and `matrix` holds one bit for each pair of codes, those of the second column below `columns`.
+    Stops at a row that does not fit; returns its number and the new count.
+    """
+    while i < len(batch):
+        a, b = batch[i, 0], batch[i, 1]
+        if a < 0 or a >= len(matrix) or b < 0 or b >= columns:
+            return i, count
+        bit = 1 << (b & 63)
+        word = matrix[a, b >> 6]
+        if word & bit == 0:
+            matrix[a, b >> 6] = word | bit
+            buffer[count, 0] = a
+            buffer[count, 1] = b
+            count += 1
+        i += 1
+    return i, count
+
+
+@kernel
+def places(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found: Ints) -> None:
+    """Set `found[i]` to the number of the row of `held` with the key of row i, or -1; `slots` as `insert` leaves it."""
+    for i in range(len(rows)):
+        tag = _hash(rows, i, key, key)
+        entry = slots[_find(rows, i, key, key, held, held_key, slots, tag)]
+        found[i] = entry & LOW if entry >= 0 else -1
+
+
+@kernel
+def _seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: Ints, tag: int) -> int:
+    """Slot of the key of row i in an index, or of the free place where it belongs."""
+    mask = len(slots) - 1
+    s = tag & mask
+    while True:
+        entry = slots[s]
+        if entry < 0:
+            return s
+        if entry >> 32 == tag:
+            k = entry & LOW
+            same = True
+            for j in range(len(key)):
+                column = key[j]
+                value = rows[i, column] if column >= 0 else constants[-1 - column]
+                if entries[k, 3 + j] != value:
+                    same = False
+                    break
+            if same:
+                return s
+        s = (s + 1) & mask
+
+
+@kernel
+def chain(
+    rows: Rows,
+    key: Ints,
+    start: int,
+    stop: int,
+    slots: Ints,
+    entries: Rows,
+    following: Ints,
+    base: int,
+    used: int,
+) -> int:
+    """Put rows start, ..., stop - 1 into the chains of their keys, newest first; returns the number of keys.
+
+    An index holds for each key ``[first, end, head, *values of the key]``: rows below `base` stand together, at
+    first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one or -1.
     """
     for i in range(start, stop):
         tag = _hash(rows, i, key, key)
-        s = _find(rows, i, key, key, rows, key, slots, tag)
-        entry = slots[s]
-        if entry < 0:
-            following[i] = -1
+        s = _seek(rows, i, key, key, entries, slots, tag)
+        if slots[s] < 0:
+            slots[s] = tag << 32 | used
+            entries[used, 0] = 0
+            entries[used, 1] = 0
+            entries[used, 2] = -1
+            for j in range(len(key)):
+                entries[used, 3 + j] = rows[i, key[j]]
             used += 1
-        else:
-            following[i] = entry & LOW
-        slots[s] = tag << 32 | i
+        k = slots[s] & LOW
+        following[i - base] = entries[k, 2]
+        entries[k, 2] = i
     return used
+
+
+@kernel
+def fold(
+    rows: Rows,
+    rest: Ints,
+    entries: Rows,
+    used: int,
+    following: Ints,
+    base: int,
+    stop: int,
+    old: Rows,
+    new: Rows,
+    shifted: Ints,
+) -> None:
+    """Move the rows below `stop` from their chains to where those of one key stand together.
+
+    `old` and `new` hold the columns `rest` of these rows, before and after; `shifted` receives the links of the chains
+    that are left, as `following` has them for `base`.
+    """
+    at = 0
+    for k in range(used):
+        first = at
+        for r in range(entries[k, 0], entries[k, 1]):
+            for j in range(len(rest)):
+                new[at, j] = old[r, j]
+            at += 1
+        row = entries[k, 2]
+        kept = -1
+        while row >= stop:
+            kept = row
+            row = following[row - base]
+            shifted[kept - stop] = row
+        if kept >= 0:
+            shifted[kept - stop] = -1
+        else:
+            entries[k, 2] = -1
+        end = at
+        r = row
+        while r >= 0:
+            end += 1
+            r = following[r - base]
+        at = end
+        while row >= 0:
+            end -= 1
+            for j in range(len(rest)):
+                new[end, j] = rows[row, rest[j]]
+            row = following[row - base]
+        entries[k, 0] = first
+        entries[k, 1] = at
 
 
 @kernel
@@ -219,41 +340,78 @@ def join(
     left_key: Ints,
     constants: Ints,
     right: Rows,
-    right_key: Ints,
+    folded: Rows,
+    entries: Rows,
     slots: Ints,
     following: Ints,
+    base: int,
     limit: int,
     takes: Ints,
+    where: Ints,
     out: Rows,
     i: int,
-    row: int,
+    at: int,
 ) -> tuple[int, int, int]:
-    """Join `left` with the rows of `right` below `limit`, from left row `i` and right row `row` on.
+    """Join `left` with the rows of `right` below `limit`, from left row `i` on.
 
-    A right row of -1 means the head of the chain of row i.
+    Parameters
+    ----------
+    left_key
+        Columns of the left or, below 0, -1 - position in `constants`.
+    folded, entries, slots, following, base
+        An index of `right` (see `chain`); `limit` is not below `base`.
+    takes
+        Columns of `out`: those of the left or, below 0, -1 - column of the right.
+    where
+        For each column of the right: its column in `folded` or, below 0, -1 - its place in the key.
+    at
+        Place in `folded` to go on at; -1: begin with row i; below: -2 - row of `right` to go on at.
 
-    Entries of `left_key` >= 0 are columns, others constants; entries of `takes` >= 0 are columns of the
-    left, others (-1 - column) of the right. Stops when `out` is full; returns where to go on (left row, right
-    row) and the number of rows written.
+    Returns
+    -------
+    tuple
+        `i` and `at` to go on with when `out` is full, and the number of rows written.
     """
     n = 0
     room = len(out)
     width = len(takes)
     while i < len(left):
-        if row < 0:
-            tag = _hash(left, i, left_key, constants)
-            entry = slots[_find(left, i, left_key, constants, right, right_key, slots, tag)]
-            row = entry & LOW if entry >= 0 else -1
+        tag = _hash(left, i, left_key, constants)
+        entry = slots[_seek(left, i, left_key, constants, entries, slots, tag)]
+        if entry < 0:
+            i += 1
+            at = -1
+            continue
+        k = entry & LOW
+        if at >= -1:
+            r = entries[k, 0] if at < 0 else at
+            end = entries[k, 1]
+            while r < end:
+                if n == room:
+                    return i, r, n
+                for j in range(width):
+                    column = takes[j]
+                    if column >= 0:
+                        out[n, j] = left[i, column]
+                    else:
+                        place = where[-1 - column]
+                        out[n, j] = folded[r, place] if place >= 0 else entries[k, 2 - place]
+                n += 1
+                r += 1
+            row = entries[k, 2]
+        else:
+            row = -2 - at
         while row >= 0:
             if row < limit:
                 if n == room:
-                    return i, row, n
+                    return i, -2 - row, n
                 for j in range(width):
                     column = takes[j]
                     out[n, j] = left[i, column] if column >= 0 else right[row, -1 - column]
                 n += 1
-            row = following[row]
+            row = following[row - base]
         i += 1
+        at = -1
     return i, -1, n
 
 
@@ -262,21 +420,24 @@ def matches(
     left: Rows,
     left_key: Ints,
     constants: Ints,
-    right: Rows,
-    right_key: Ints,
+    entries: Rows,
     slots: Ints,
     following: Ints,
+    base: int,
     limit: int,
     found: Flags,
 ) -> None:
-    """Set `found[i]` to whether left row i has a partner among the rows of `right` below `limit`."""
+    """Set `found[i]` to whether left row i has a partner among the rows below `limit` of an indexed relation."""
     for i in range(len(left)):
         tag = _hash(left, i, left_key, constants)
-        entry = slots[_find(left, i, left_key, constants, right, right_key, slots, tag)]
-        row = entry & LOW if entry >= 0 else -1
-        while row >= limit:
-            row = following[row]
-        found[i] = row >= 0
+        entry = slots[_seek(left, i, left_key, constants, entries, slots, tag)]
+        found[i] = False
+        if entry >= 0:
+            k = entry & LOW
+            row = entries[k, 2]
+            while row >= limit:
+                row = following[row - base]
+            found[i] = row >= 0 or entries[k, 1] > entries[k, 0]
 
 
 @kernel

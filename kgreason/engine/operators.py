@@ -118,21 +118,24 @@ class Joining:
         relation = index.relation
         for batch in batches:
             limit = relation.limit(self.part)
-            i, row = 0, -1
+            i, at = 0, -1
             while i < len(batch):
-                i, row, n = kernels.join(
+                i, at, n = kernels.join(
                     batch,
                     probe.key,
                     probe.constants,
                     relation.buffer,
-                    index.key,
+                    index.folded,
+                    index.entries,
                     index.slots.array,
                     index.following,
+                    index.base,
                     limit,
                     self.takes,
+                    index.where,
                     self.out,
                     i,
-                    row,
+                    at,
                 )
                 found = self.out[:n]
                 if n and self.conditions:
@@ -161,10 +164,10 @@ class Matching:
                 batch,
                 probe.key,
                 probe.constants,
-                relation.buffer,
-                index.key,
+                index.entries,
                 index.slots.array,
                 index.following,
+                index.base,
                 relation.limit(self.part),
                 found,
             )

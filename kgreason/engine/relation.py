@@ -23,6 +23,15 @@ Rows = npt.NDArray[np.int64]
 CHUNK = 1 << 14
 """Most rows that one operator passes to the next at once: bounds memory and stays in the cache."""
 
+FOLD = 64
+"""Fewest rows of an index that are worth being brought together."""
+
+DENSE = 24
+"""Bytes per row up to which a bit for each possible pair of values is kept instead of a hash table."""
+
+CHEAP = 1 << 25
+"""Bytes that are never too many for that."""
+
 Number = TypeVar("Number", np.int64, np.float64)
 
 NO_RANKS = np.empty(0, dtype=np.int64)
@@ -54,10 +63,14 @@ class Slots:
         self.array: npt.NDArray[np.int64] = np.full(64, -1, dtype=np.int64)
         self.packed = packed
 
+    def full(self, keys: int) -> bool:
+        """Whether there is no room for `keys` keys in all."""
+        return keys * 3 > len(self.array) * 2
+
     def reserve(self, keys: int) -> None:
         """Make room for `keys` keys in all."""
         size = len(self.array)
-        if keys * 3 <= size * 2:
+        if not self.full(keys):
             return
         while keys * 3 > size * 2:
             size *= 2
@@ -67,27 +80,67 @@ class Slots:
 
 
 class Index:
-    """The rows of a relation by the values of some columns."""
+    """The rows of a relation by the values of some columns.
+
+    Older rows with one key stand together, without the columns of the key; the newest form a chain (see
+    `kernels.chain`). Rows move on when they are as many as the older ones, so that each moves a few times at most.
+    """
 
     def __init__(self, relation: Relation, columns: tuple[int, ...]) -> None:
         self.relation = relation
         self.key = np.array(columns, dtype=np.int64)
-        self.following: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self.rest = np.array([i for i in range(relation.arity) if i not in columns], dtype=np.int64)
+        self.where: npt.NDArray[np.int64] = np.empty(relation.arity, dtype=np.int64)
+        self.where[self.key] = -1 - np.arange(len(self.key))
+        self.where[self.rest] = np.arange(len(self.rest))
         self.slots = Slots()
-        self.stop = 0
-        self.keys = 0
+        self.entries: Rows = np.empty((16, 3 + len(columns)), dtype=np.int64)
+        self.folded: Rows = np.empty((0, len(self.rest)), dtype=np.int64)
+        self.following: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self.base = self.stop = self.keys = 0
 
     def extend(self, stop: int) -> None:
         """Take in all rows below `stop`."""
-        if stop > len(self.following):
-            self.following = grown(self.following, max(stop, 2 * len(self.following)))
         while self.stop < stop:
             end = min(stop, self.stop + CHUNK)
-            self.slots.reserve(self.keys + end - self.stop)
+            need = self.keys + end - self.stop
+            self.slots.reserve(need)
+            if need > len(self.entries):
+                self.entries = grown(self.entries[: self.keys], max(need, 2 * len(self.entries)))
+            if end - self.base > len(self.following):
+                self.following = grown(self.following, max(end - self.base, 2 * len(self.following)))
             self.keys = kernels.chain(
-                self.relation.buffer, self.key, self.stop, end, self.slots.array, self.following, self.keys
+                self.relation.buffer,
+                self.key,
+                self.stop,
+                end,
+                self.slots.array,
+                self.entries,
+                self.following,
+                self.base,
+                self.keys,
             )
             self.stop = end
+        stable = min(self.relation.stable, self.stop)
+        if self.relation.fluid is None and stable - self.base >= max(self.base, FOLD):
+            self._fold(stable)
+
+    def _fold(self, stop: int) -> None:
+        folded = np.empty((stop, len(self.rest)), dtype=np.int64)
+        shifted = np.empty(max(self.stop - stop, 16), dtype=np.int64)
+        kernels.fold(
+            self.relation.buffer,
+            self.rest,
+            self.entries,
+            self.keys,
+            self.following,
+            self.base,
+            stop,
+            self.folded,
+            folded,
+            shifted,
+        )
+        self.folded, self.following, self.base = folded, shifted, stop
 
 
 class Relation:
@@ -107,6 +160,8 @@ class Relation:
         self.key = np.arange(arity, dtype=np.int64)
         self._bits: npt.NDArray[np.int64] | None = _share(np.zeros(arity, dtype=np.int64))
         self._slots = Slots(packed=self._bits is not None)
+        self._matrix: Rows | None = None
+        self._matrix_columns = 0
         self._hashed = 0
 
     @property
@@ -157,6 +212,15 @@ class Relation:
 
     def _add(self, batch: Rows) -> None:
         done = 0
+        if self._matrix is not None:
+            done, self.count = kernels.insert_dense(
+                batch, self.buffer, self._matrix, self._matrix_columns, 0, self.count
+            )
+            if done == len(batch):
+                return
+            self._matrix = None
+            self._slots.reserve(self.count + len(batch))
+            self._refill()
         while self._bits is not None:
             done, self.count = kernels.insert_packed(
                 batch, self.buffer, self._slots.array, self._bits, done, self.count
@@ -191,11 +255,31 @@ class Relation:
         need = self.count + rows
         if need > len(self.buffer):
             self.buffer = grown(self.buffer[: self.count], max(need, 2 * len(self.buffer)))
+        if self._matrix is not None or (self._slots.full(need) and self._densify(need)):
+            return
         if self._hashed < self.count:  # loaded rows enter the hash table when the first others come
             self._slots.reserve(self.count)
             self._refill()
             self._hashed = self.count
         self._slots.reserve(need)
+
+    def _densify(self, need: int) -> bool:
+        """Keep a bit for each pair of values from now on, if that takes less memory than hashing `need` rows."""
+        if self.arity != 2 or self._bits is None or self.count < CHUNK:
+            return False
+        held = self.buffer[: self.count]
+        if held.min() < 0:
+            return False
+        most = held.max(axis=0)
+        height, columns = (int(m) + int(m) // 8 + 1 for m in most)
+        words = columns // 64 + 1
+        if 8 * height * words > max(DENSE * need, CHEAP):
+            return False
+        self._matrix, self._matrix_columns = np.zeros((height, words), dtype=np.int64), columns
+        kernels.insert_dense(held, self.buffer, self._matrix, columns, 0, 0)
+        self._slots = Slots(packed=True)
+        self._hashed = self.count
+        return True
 
     def turn(self) -> bool:
         """Begin a round; tells whether there are recent rows."""

@@ -25,6 +25,7 @@ from kgreason.lang.ast import Constant
 from kgreason.lang.names import suggest
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_program
+from kgreason.plan.factor import factored
 from kgreason.plan.kinds import Kinds, infer
 from kgreason.progress import SILENT, Progress
 
@@ -105,6 +106,8 @@ def evaluate(
     """
     start = perf_counter()
     goals = tuple(program.outputs if goals is None else goals)
+    if watch is None:  # who watches wants to see the rules as they are written
+        program = factored(program)
     kinds = infer(program, facts)  # of all rules and facts: the goals must not decide what is a double
     program = program.restricted(goals)
     program = replace(program, strata=promptly(program.strata, hidden(program)))

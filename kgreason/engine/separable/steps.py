@@ -20,7 +20,7 @@ EXACT = 2.0**53  # integers up to here are doubles
 MANY = 1 << 15  # states whose memory of a walk is more than the nearest caches hold
 
 Find = Callable[[Steps], tuple[Rows, Kind]]
-"""Finds rows of `Steps.columns` (some perhaps more than once) and, as last column, contributions; and the kind of these."""
+"""Finds rows of `Steps.columns`, with contributions as a last column, some perhaps twice; and the kind of these."""
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,20 @@ def _walker(
         )
     cells = np.zeros(4 * states)
     return lambda out, used, first, last: kernels.accumulate(
-        *(start.ptr, start.states, plain.ptr, plain.to, sums.ptr, sums.to, sums.weights),
-        *(graph.bounds, cells, out, used, counts, first, last),
+        start.ptr,
+        start.states,
+        plain.ptr,
+        plain.to,
+        sums.ptr,
+        sums.to,
+        sums.weights,
+        graph.bounds,
+        cells,
+        out,
+        used,
+        counts,
+        first,
+        last,
     )
 
 
