@@ -93,7 +93,7 @@ class Fixpoint:
         self.by_name = relations
         self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
         self.rules = [
-            (_Aggregating if rule.rule.aggregation else _Plain)(rule, kinds, relations, nulls, plan)
+            (Aggregating if rule.rule.aggregation else _Plain)(rule, kinds, relations, nulls, plan)
             for rule in plan.rules
         ]
 
@@ -346,7 +346,7 @@ class _Plain(_Rule):
         return (batch for _, batch in self.bindings())
 
 
-class _Aggregating(_Rule):
+class Aggregating(_Rule):
     """A rule with an aggregate: before it one pipeline per line, behind it one for all."""
 
     groups: Groups | Gathered

@@ -106,6 +106,21 @@ def evaluate(
     """
     start = perf_counter()
     goals = tuple(program.outputs if goals is None else goals)
+    chase, kinds = prepare(program, facts, goals, limits, watch)
+    chase.nulls.merges = merges
+    strata = chase.run(progress)
+    tables = {g: table(g, chase.relations[g], chase.plan.kinds[g], kinds, facts.symbols) for g in goals}
+    return Result(
+        Facts(tables, facts.symbols),
+        Stats(strata, perf_counter() - start, chase.restarts),
+        tuple(chase.nulls.warnings.values()),
+    )
+
+
+def prepare(
+    program: CheckedProgram, facts: Facts, goals: Sequence[str], limits: Limits, watch: Watch | None = None
+) -> tuple[Chase, Kinds]:
+    """Plan what the goals depend on; returns the evaluation, ready to run, and the kinds of rules and facts."""
     if watch is None:  # who watches wants to see the rules as they are written
         program = factored(program)
     kinds = infer(program, facts)  # of all rules and facts: the goals must not decide what is a double
@@ -116,15 +131,7 @@ def evaluate(
     kinds = replace(kinds, arities=program.arities)
     sizes = {p: facts.count(p) for p in program.arities.keys() - program.heads}
     plan = compile_program(program, kinds, sizes)
-    chase = Chase(program, facts, plan, limits, watch)
-    chase.nulls.merges = merges
-    strata = chase.run(progress)
-    tables = {g: _table(g, chase.relations[g], plan.kinds[g], kinds, facts.symbols) for g in goals}
-    return Result(
-        Facts(tables, facts.symbols),
-        Stats(strata, perf_counter() - start, chase.restarts),
-        tuple(chase.nulls.warnings.values()),
-    )
+    return Chase(program, facts, plan, limits, watch), kinds
 
 
 def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
@@ -294,7 +301,7 @@ def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:
     return rows
 
 
-def _table(goal: str, relation: Relation, kinds: Sequence[Kind], found: Kinds, symbols: Symbols) -> Table:
+def table(goal: str, relation: Relation, kinds: Sequence[Kind], found: Kinds, symbols: Symbols) -> Table:
     """Facts of a goal; where doubles can stand in a column of kind ANY, its numbers are doubles."""
     columns = [relation.column(i) for i in range(relation.arity)]
     for i, kind in enumerate(kinds):

@@ -1,8 +1,9 @@
 """Compiled walks over steps, one for each value that a recursion keeps.
 
-States are numbered 0, 1, ...; steps are in compressed rows: those from state s are ``ptr[s]:ptr[s+1]``. The walk for
-value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. What it reaches goes to the end of `out`, which is
-at the same time its queue.
+States are numbered 0, 1, ...; steps are in compressed rows: those from state s are ``ptr[s]:ptr[s+1]``. Where walks
+are taken, they are ``ptr[k * s]:ptr[k * s + 1]``: with k = 2, rows may stand anywhere, and so be rewritten one by one.
+The walk for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. What it reaches goes to the end of
+`out`, which is at the same time its queue.
 """
 
 from __future__ import annotations
@@ -74,9 +75,11 @@ def preorder(ptr: Ints, to: Shorts, sum_ptr: Ints, sum_to: Shorts, stack: Shorts
 def reach(
     seed_ptr: Ints,
     seeds: Shorts,
+    k: int,
     ptr: Ints,
     to: Shorts,
     stamps: Shorts,
+    before: int,
     out: Shorts,
     used: int,
     counts: Ints,
@@ -89,6 +92,8 @@ def reach(
     ----------
     stamps
         One per state; belongs to the thread, 0 at the beginning.
+    before
+        Greatest stamp of earlier calls; value i leaves the stamp ``before + i + 1``.
     used
         Entries of `out` that are taken.
     counts
@@ -102,7 +107,7 @@ def reach(
     i = first
     states = len(stamps)
     while i < last and used + states <= len(out):
-        stamp = i + 1
+        stamp = before + i + 1
         head = tail = used
         for j in range(seed_ptr[i], seed_ptr[i + 1]):
             s = seeds[j]
@@ -113,7 +118,7 @@ def reach(
         while head < tail:
             s = out[head]
             head += 1
-            for e in range(ptr[s], ptr[s + 1]):
+            for e in range(ptr[k * s], ptr[k * s + 1]):
                 t = to[e]
                 if stamps[t] != stamp:
                     stamps[t] = stamp
@@ -129,6 +134,7 @@ def reach(
 def accumulate(
     seed_ptr: Ints,
     seeds: Shorts,
+    k: int,
     ptr: Ints,
     to: Shorts,
     sum_ptr: Ints,
@@ -136,6 +142,7 @@ def accumulate(
     weights: Doubles,
     bounds: Doubles,
     cells: Doubles,
+    before: int,
     out: Shorts,
     used: int,
     counts: Ints,
@@ -159,7 +166,7 @@ def accumulate(
     states = len(cells) // 4
     each = states // len(bounds)
     while i < last and used + states <= len(out):
-        stamp = float(i + 1)
+        stamp = float(before + i + 1)
         head = tail = used
         for j in range(seed_ptr[i], seed_ptr[i + 1]):
             s = seeds[j]
@@ -170,13 +177,13 @@ def accumulate(
         while head < tail:
             s = out[head]
             head += 1
-            for e in range(ptr[s], ptr[s + 1]):
+            for e in range(ptr[k * s], ptr[k * s + 1]):
                 t = to[e]
                 if cells[4 * t] != stamp:
                     cells[4 * t] = stamp
                     out[tail] = t
                     tail += 1
-            for e in range(sum_ptr[s], sum_ptr[s + 1]):
+            for e in range(sum_ptr[k * s], sum_ptr[k * s + 1]):
                 t = sum_to[e]
                 c = 4 * t
                 if cells[c] == stamp:

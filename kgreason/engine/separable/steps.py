@@ -113,7 +113,7 @@ def build(plan: Separable, seeds: Sequence[Codes], find: Find) -> Graph | None:
         Of each predicate, sorted by name: the moving values of the facts that other rules derive.
     """
     parts = tuple(plan.fixed)
-    found = [(steps, *_table(steps, find)) for steps in plan.steps]
+    found = [(steps, *distinct_steps(steps, find)) for steps in plan.steps]
     numbering = Numbering([*seeds, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
     size = len(numbering) * len(parts)
     if size >= 2**31 - 1:
@@ -128,7 +128,7 @@ def build(plan: Separable, seeds: Sequence[Codes], find: Find) -> Graph | None:
         if steps.threshold is None:
             plain.append(Listed(*ends, np.empty(0)))
             continue
-        weights, bound = _weights(rows, kind), _bound(steps.threshold)
+        weights, bound = step_weights(rows, kind), bound_of(steps.threshold)
         if bound is None or not _safe(weights, ends[1], kind):
             return None
         bounds[target] = bound
@@ -151,7 +151,7 @@ def _near(lists: Sequence[Listed], states: int) -> States:
     return numbers
 
 
-def _table(steps: Steps, find: Find) -> tuple[Rows, Kind]:
+def distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
     """Distinct steps; of each contribution to a target the greatest."""
     if steps.body is None:
         return np.empty((0, 3), dtype=np.int64), Kind.INT
@@ -172,7 +172,7 @@ def _distinct(keys: Rows) -> bool:
     return sum(map(seen.insert, chunks(np.ascontiguousarray(keys)))) == len(keys)
 
 
-def _weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
+def step_weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
     last = np.ascontiguousarray(rows[:, -1])
     return last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
 
@@ -187,7 +187,7 @@ def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
     return bool(most < (EXACT if kind is Kind.INT else np.finfo(np.float64).max / 2))
 
 
-def _bound(threshold: Threshold) -> float | None:
+def bound_of(threshold: Threshold) -> float | None:
     """Greatest double that is not enough."""
     if abs(threshold.value) > EXACT:
         return None

@@ -142,12 +142,13 @@ def _walker(
     if sums is None:
         stamps = np.zeros(states, dtype=np.int32)
         return lambda out, used, first, last: kernels.reach(
-            start.ptr, start.states, plain.ptr, plain.to, stamps, out, used, counts, first, last
+            start.ptr, start.states, 1, plain.ptr, plain.to, stamps, 0, out, used, counts, first, last
         )
     cells = np.zeros(4 * states)
     return lambda out, used, first, last: kernels.accumulate(
         start.ptr,
         start.states,
+        1,
         plain.ptr,
         plain.to,
         sums.ptr,
@@ -155,6 +156,7 @@ def _walker(
         sums.weights,
         graph.bounds,
         cells,
+        0,
         out,
         used,
         counts,

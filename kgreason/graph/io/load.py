@@ -29,6 +29,8 @@ def load_facts(
     data: Data,
     progress: Progress = SILENT,
     goals: Sequence[str] | None = None,
+    *,
+    complete: bool = True,
 ) -> Facts:
     """Read the input facts of a program.
 
@@ -41,6 +43,8 @@ def load_facts(
     goals
         Predicates wanted, by default all. Files and databases that neither they nor the types of their numbers
         depend on are not opened.
+    complete
+        Whether ``@node`` predicates get the ends of edges.
 
     Raises
     ------
@@ -66,7 +70,8 @@ def load_facts(
             chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
     for edge in program.edges:
         _examine_facts(program, loader, edge, tables.get(edge), parts.get(edge, ()))
-    _complete_nodes(program, tables, loader.symbols)
+    if complete:
+        complete_nodes(program, tables, loader.symbols)
     return Facts(tables, loader.symbols)
 
 
@@ -213,7 +218,8 @@ def _interleaved(ends: Sequence[Codes]) -> list[Codes]:
     return [np.stack(pair, axis=1).reshape(-1) for pair in pairs]
 
 
-def _complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: Symbols) -> None:
+def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: Symbols) -> None:
+    """Add the ends of all edges to the ``@node`` predicates."""
     ends = [tables[e].columns[i] for e in program.edges if e in tables for i in (0, 1)]
     for fact in program.facts:
         if fact.predicate in program.edges:
