@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kgreason.lang.values import Null
     from kgreason.pairs import read_pair
     from kgreason.publication import Folders
+    from kgreason.reasoner import Changes, Reasoner
     from kgreason.results import Anonymization, Reasoned, Score
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Anonymization",
     "AnonymizationError",
+    "Changes",
     "DataError",
     "Diagnostic",
     "EvaluationError",
@@ -60,6 +62,7 @@ __all__ = [
     "Null",
     "ProgramError",
     "Reasoned",
+    "Reasoner",
     "Relation",
     "ReleaseError",
     "Score",
@@ -97,6 +100,7 @@ _HOMES = {
     "kgreason.lang.values": ("Null",),
     "kgreason.pairs": ("read_pair",),
     "kgreason.publication": ("Folders",),
+    "kgreason.reasoner": ("Changes", "Reasoner"),
 }
 
 

@@ -86,6 +86,12 @@ class Symbols:
                 self._whole[found] = self.intern(whole(value))
         return found
 
+    def recoded(self, codes: npt.NDArray[np.int64], other: Symbols) -> npt.NDArray[np.int64]:
+        """Codes here of the values that some codes of another dictionary stand for."""
+        found, which = np.unique(codes, return_inverse=True)
+        here = np.array([self.intern(v) for v in other.values(found.tolist())], dtype=np.int64)
+        return here[which].reshape(codes.shape)
+
     def unified(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The same codes, with that of the integer for each double that equals one."""
         if not self._whole or not len(codes):

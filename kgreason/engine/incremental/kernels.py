@@ -1,0 +1,222 @@
+"""Compiled inner loops of indexes whose rows come and go, and of the comparison of walks.
+
+The layout of an index is that of `kgreason.engine.kernels.chain`: of one key, older rows stand together in `folded`,
+without the columns of the key; newer ones form a chain of rows of `buffer`.
+"""
+
+from __future__ import annotations
+
+from kgreason.engine.kernels import LOW, _hash, _seek
+from kgreason.jit import Flags, Ints, Rows, Shorts, kernel
+
+
+@kernel
+def number(
+    rows: Rows, key: Ints, start: int, stop: int, slots: Ints, entries: Rows, used: int, owner: Shorts
+) -> int:
+    """Count rows start, ..., stop - 1 in the entries of their keys; returns the number of keys.
+
+    Parameters
+    ----------
+    owner
+        Receives the entry of each row.
+    """
+    for i in range(start, stop):
+        tag = _hash(rows, i, key, key)
+        s = _seek(rows, i, key, key, entries, slots, tag)
+        if slots[s] < 0:
+            slots[s] = tag << 32 | used
+            entries[used, 0] = 0
+            entries[used, 1] = 0
+            entries[used, 2] = -1
+            for j in range(len(key)):
+                entries[used, 3 + j] = rows[i, key[j]]
+            used += 1
+        k = slots[s] & LOW
+        entries[k, 1] += 1
+        owner[i] = k
+    return used
+
+
+@kernel
+def arrange(rows: Rows, rest: Ints, owner: Shorts, entries: Rows, used: int, folded: Rows) -> None:
+    """Put the columns `rest` of all rows to where those of one key stand together, after `number`."""
+    at = 0
+    for k in range(used):
+        entries[k, 0] = at
+        at += entries[k, 1]
+        entries[k, 1] = entries[k, 0]
+    for i in range(len(rows)):
+        k = owner[i]
+        end = entries[k, 1]
+        for j in range(len(rest)):
+            folded[end, j] = rows[i, rest[j]]
+        entries[k, 1] = end + 1
+
+
+@kernel
+def _among(rows: Rows, i: int, rest: Ints, folded: Rows, first: int, end: int) -> int:
+    """Place of row i in ``folded[first:end]``, or -1; looks at the last ones first."""
+    r = end - 1
+    while r >= first:
+        same = True
+        for j in range(len(rest)):
+            if folded[r, j] != rows[i, rest[j]]:
+                same = False
+                break
+        if same:
+            return r
+        r -= 1
+    return -1
+
+
+@kernel
+def _same(rows: Rows, i: int, rest: Ints, buffer: Rows, r: int) -> bool:
+    for j in range(len(rest)):
+        if buffer[r, rest[j]] != rows[i, rest[j]]:
+            return False
+    return True
+
+
+@kernel
+def held(
+    rows: Rows,
+    key: Ints,
+    rest: Ints,
+    buffer: Rows,
+    folded: Rows,
+    entries: Rows,
+    slots: Ints,
+    following: Ints,
+    base: int,
+    found: Flags,
+) -> None:
+    """Set `found[i]` to whether row i is in an index; `rest` are the columns that are not in its key."""
+    for i in range(len(rows)):
+        tag = _hash(rows, i, key, key)
+        entry = slots[_seek(rows, i, key, key, entries, slots, tag)]
+        found[i] = False
+        if entry < 0:
+            continue
+        k = entry & LOW
+        if _among(rows, i, rest, folded, entries[k, 0], entries[k, 1]) >= 0:
+            found[i] = True
+            continue
+        row = entries[k, 2]
+        while row >= 0 and not _same(rows, i, rest, buffer, row):
+            row = following[row - base]
+        found[i] = row >= 0
+
+
+@kernel
+def unlink(
+    rows: Rows,
+    key: Ints,
+    rest: Ints,
+    buffer: Rows,
+    folded: Rows,
+    entries: Rows,
+    slots: Ints,
+    following: Ints,
+    base: int,
+) -> int:
+    """Take rows out of an index; returns how many were in it.
+
+    The last of the rows that stand together takes the place of one that goes.
+    """
+    done = 0
+    for i in range(len(rows)):
+        tag = _hash(rows, i, key, key)
+        entry = slots[_seek(rows, i, key, key, entries, slots, tag)]
+        if entry < 0:
+            continue
+        k = entry & LOW
+        place = _among(rows, i, rest, folded, entries[k, 0], entries[k, 1])
+        if place >= 0:
+            last = entries[k, 1] - 1
+            for j in range(len(rest)):
+                folded[place, j] = folded[last, j]
+            entries[k, 1] = last
+            done += 1
+            continue
+        row = entries[k, 2]
+        previous = -1
+        while row >= 0 and not _same(rows, i, rest, buffer, row):
+            previous = row
+            row = following[row - base]
+        if row < 0:
+            continue
+        if previous < 0:
+            entries[k, 2] = following[row - base]
+        else:
+            following[previous - base] = following[row - base]
+        done += 1
+    return done
+
+
+@kernel
+def collect(
+    entries: Rows, used: int, folded: Rows, buffer: Rows, following: Ints, base: int, where: Ints, out: Rows
+) -> int:
+    """Write all rows of an index, those of one key together; returns their number.
+
+    Parameters
+    ----------
+    where
+        For each column: its column in `folded` or, below 0, -1 - its place in the key.
+    """
+    n = 0
+    width = len(where)
+    for k in range(used):
+        for r in range(entries[k, 0], entries[k, 1]):
+            for j in range(width):
+                place = where[j]
+                out[n, j] = folded[r, place] if place >= 0 else entries[k, 2 - place]
+            n += 1
+        row = entries[k, 2]
+        while row >= 0:
+            for j in range(width):
+                out[n, j] = buffer[row, j]
+            n += 1
+            row = following[row - base]
+    return n
+
+
+@kernel
+def differ(
+    old_ptr: Ints,
+    old: Shorts,
+    counts: Ints,
+    new: Shorts,
+    first: int,
+    last: int,
+    marks: Ints,
+    before: int,
+    gone: Flags,
+    fresh: Flags,
+) -> None:
+    """Compare what the values first, ..., last - 1 reached with what they reach now.
+
+    Parameters
+    ----------
+    old_ptr, old
+        Value i reached the states ``old[old_ptr[i]:old_ptr[i+1]]``.
+    counts, new
+        Value i reaches the next ``counts[i]`` states of `new`, each once.
+    marks, before
+        One per state, none greater than `before`; value i leaves marks up to ``before + 2 * i + 2``.
+    gone, fresh
+        Receive which old states are not reached any more, and which new ones were not.
+    """
+    at = 0
+    for i in range(first, last):
+        was = before + 2 * i + 1
+        for e in range(old_ptr[i], old_ptr[i + 1]):
+            marks[old[e]] = was
+        for _ in range(counts[i]):
+            s = new[at]
+            fresh[at] = marks[s] != was
+            marks[s] = was + 1
+            at += 1
+        for e in range(old_ptr[i], old_ptr[i + 1]):
+            gone[e] = marks[old[e]] == was

@@ -1,0 +1,278 @@
+"""Rules asked about given rows: what follows from some facts, and what makes others true."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule
+from kgreason.engine.fixpoint import Aggregating
+from kgreason.engine.incremental.store import Store, distinct
+from kgreason.engine.limits import Limits
+from kgreason.engine.nulls import Nulls
+from kgreason.engine.operators import Batches, Pipeline
+from kgreason.engine.relation import Relation, Rows
+from kgreason.engine.table import Kind
+from kgreason.lang.ast import Term, Variable
+from kgreason.plan import ir
+from kgreason.plan.compile import compile_rule
+
+GIVEN, ANSWER = "#given", "#answer"
+NOWHERE = ir.StratumPlan(frozenset(), (), False, False)
+
+Kinds = Mapping[str, tuple[Kind, ...]]
+
+
+def gathered(batches: Batches, width: int) -> Rows:
+    """All rows of some batches, each once."""
+    nothing = np.empty((0, width), dtype=np.int64)
+    return distinct(np.concatenate([nothing, *(batch.copy() for batch in batches)]))
+
+
+class Delta(Relation):
+    """Rows that are recent all the time."""
+
+    def hold(self, rows: Rows) -> None:
+        """Take over rows in place of those before."""
+        self.buffer = np.ascontiguousarray(rows)
+        self.stable, self.seen, self.count = 0, len(rows), len(rows)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What questions are asked of: the facts, and what it takes to read them."""
+
+    stores: Mapping[str, Store]
+    kinds: Kinds
+    nulls: Nulls
+    limits: Limits
+
+
+class Question:
+    """A rule, of which one atom reads the given rows, ready to be asked again and again.
+
+    Parameters
+    ----------
+    rule
+        With an atom of the predicate `GIVEN`, or without.
+    variables
+        Kinds of its variables.
+    given, answer
+        Kinds of the given rows, and of the rows of a head `ANSWER`.
+    """
+
+    def __init__(
+        self,
+        rule: CheckedRule,
+        context: Context,
+        variables: Mapping[str, Kind],
+        given: Sequence[Kind],
+        answer: Sequence[Kind] = (),
+    ) -> None:
+        self.rule = rule
+        self.context = context
+        self.kinds = {**context.kinds, GIVEN: tuple(given), ANSWER: tuple(answer)}
+        self.given = Delta(len(given))
+        self.relations: Mapping[str, Relation] = {**context.stores, GIVEN: self.given}
+        sizes = {p: store.live for p, store in context.stores.items()}
+        self.plan = compile_rule(rule, {GIVEN}, (), variables, sizes)
+        self.prepare()
+
+    def pipeline(self) -> Pipeline:
+        """A line of the rule, still without stages."""
+        symbols = self.context.nulls.symbols
+        return Pipeline(
+            self.relations, self.kinds, self.plan.kinds, symbols, self.rule, frozenset(), self.context.nulls
+        )
+
+    def prepare(self) -> None:
+        """Make all stages, and the indexes that they use."""
+        self._line = self.pipeline()
+        for operator in self.plan.lines[0].operators:
+            self._line.add(operator)
+
+    def ask(self, rows: Rows) -> Rows:
+        """Rows of the head, each once."""
+        if not len(rows) and self.bound:
+            return np.empty((0, len(self.rule.head.terms)), dtype=np.int64)
+        self.given.hold(rows)
+        return gathered(self.answers(), len(self.rule.head.terms))
+
+    @cached_property
+    def bound(self) -> bool:
+        """Whether the rule reads the given rows at all."""
+        return any(atom.predicate == GIVEN for atom in self.rule.positives)
+
+    def answers(self) -> Batches:
+        """Rows of the head in batches, some perhaps twice."""
+        return self._line.run()
+
+
+class Totals(Question):
+    """A rule with an aggregate, asked for the facts of whole groups."""
+
+    def prepare(self) -> None:
+        """Make the indexes that the rule uses; its state is made anew for each answer."""
+        self.plan = replace(self.plan, recursive=False)
+        list(self._new().lines)
+
+    def _new(self) -> Aggregating:
+        return Aggregating(self.plan, self.kinds, self.relations, self.context.nulls, NOWHERE)
+
+    def answers(self) -> Batches:
+        """Rows of the head in batches."""
+        return self._new().derived()
+
+
+class Contributions(Question):
+    """A rule asked for the values of some variables, with an argument as the last column."""
+
+    def __init__(
+        self,
+        steps: ir.Steps,
+        rule: CheckedRule,
+        context: Context,
+        variables: Mapping[str, Kind],
+        given: Sequence[Kind],
+        argument: object,
+    ) -> None:
+        self.steps = steps
+        self.argument = argument
+        super().__init__(rule, context, variables, given)
+
+    def prepare(self) -> None:
+        """Make all stages."""
+        self._line = self.pipeline()
+        for operator in self.plan.lines[0].operators[:-1]:
+            self._line.add(operator)
+        self.kind = self._line.contribute(self.steps.columns, self.argument)  # type: ignore[arg-type]
+
+    def ask(self, rows: Rows) -> Rows:
+        """Rows of the columns and the argument, each once."""
+        self.given.hold(rows)
+        return gathered(self.answers(), len(self.steps.columns) + 1)
+
+
+def given(terms: Sequence[Term], rule: CheckedRule) -> CheckedAtom:
+    """Atom of the given rows."""
+    return CheckedAtom(GIVEN, tuple(terms), rule.head.span)
+
+
+def bound_by(atoms: Collection[CheckedAtom]) -> set[str]:
+    """Variables of some atoms."""
+    return {v for atom in atoms for v in atom.variables}
+
+
+def masked(terms: Sequence[Term], known: Collection[str]) -> tuple[Term, ...]:
+    """The same terms with fresh variables in place of those that are not known."""
+    return tuple(
+        Variable(f"#free{i}") if isinstance(t, Variable) and t.name not in known else t
+        for i, t in enumerate(terms)
+    )
+
+
+def admissible(rule: CheckedRule) -> bool:
+    """Whether questions about a rule are possible: its negative atoms are looked up in an index."""
+    made = {step.variable for step in rule.before if isinstance(step, Assign)}
+    for atom in rule.negatives:
+        names = [t.name for t in atom.terms if isinstance(t, Variable)]
+        if len(names) > len(set(names)) or made.intersection(names):
+            return False
+    return not rule.inventions
+
+
+@dataclass(frozen=True)
+class Touching:
+    """What facts of one atom of a body, positive or negated, lead to."""
+
+    predicate: str
+    negated: bool
+    question: Question
+
+    def lost(self, changes: Mapping[str, Change]) -> Rows | None:
+        """Changed facts because of which matches of the body may be none any more."""
+        change = changes.get(self.predicate)
+        return None if change is None else change.added if self.negated else change.removed
+
+    def won(self, changes: Mapping[str, Change]) -> Rows | None:
+        """Changed facts because of which there may be new matches."""
+        change = changes.get(self.predicate)
+        return None if change is None else change.removed if self.negated else change.added
+
+
+def touching(
+    rule: CheckedRule, context: Context, variables: Mapping[str, Kind], terms: Sequence[Term] | None = None
+) -> list[Touching]:
+    """For each atom of a body, what its facts lead to: facts of the head or, if given, values of some terms."""
+    plain = replace(rule, aggregation=None, after=()) if rule.aggregation else rule
+    answer: list[Kind] = []
+    if terms is not None:
+        plain = replace(plain, head=CheckedAtom(ANSWER, tuple(terms), rule.head.span))
+        answer = [variables[t.name] for t in terms if isinstance(t, Variable)]
+    known = bound_by(rule.positives)
+    found = []
+    for i, atom in enumerate(rule.positives):
+        others = (*rule.positives[:i], *rule.positives[i + 1 :])
+        asked = replace(plain, positives=(given(atom.terms, rule), *others))
+        question = Question(asked, context, variables, context.kinds[atom.predicate], answer)
+        found.append(Touching(atom.predicate, False, question))
+    for atom in rule.negatives:
+        asked = replace(plain, positives=(given(masked(atom.terms, known), rule), *rule.positives))
+        question = Question(asked, context, variables, context.kinds[atom.predicate], answer)
+        found.append(Touching(atom.predicate, True, question))
+    return found
+
+
+def bound(
+    rule: CheckedRule,
+    context: Context,
+    variables: Mapping[str, Kind],
+    terms: Sequence[Term],
+    kinds: Sequence[Kind],
+) -> Question:
+    """The rule asked for its facts where `terms`, of some kinds, have given values; it may tell more facts."""
+    known = {
+        t.name
+        for t, kind in zip(terms, kinds, strict=True)
+        if isinstance(t, Variable) and variables.get(t.name) is kind
+    }.intersection(bound_by(rule.positives))
+    form = Totals if rule.aggregation is not None else Question
+    if not known:
+        return form(rule, context, variables, kinds)
+    asked = replace(rule, positives=(given(masked(terms, known), rule), *rule.positives))
+    return form(asked, context, variables, kinds)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Facts of one predicate that came and went; none did both."""
+
+    added: Rows
+    removed: Rows
+
+    @classmethod
+    def between(cls, removed: Rows, added: Rows) -> Change:
+        """What is left of removing distinct facts and then adding distinct ones that were missing."""
+        width = added.shape[1]
+        if not len(removed) or not len(added):
+            return cls(added, removed)
+        back = Store(width, removed).holds(added)
+        return cls(added[~back], removed[~Store(width, added).holds(removed)])
+
+    def __bool__(self) -> bool:
+        return bool(len(self.added) or len(self.removed))
+
+    @property
+    def size(self) -> int:
+        """Number of facts."""
+        return len(self.added) + len(self.removed)
+
+
+def used(rules: Collection[CheckedRule]) -> Iterator[str]:
+    """Predicates that bodies read."""
+    for rule in rules:
+        for atom in (*rule.positives, *rule.negatives):
+            yield atom.predicate

@@ -1,0 +1,53 @@
+"""A stratum whose facts are derived anew, and compared with those before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgreason.analysis.checked import Keyed
+from kgreason.engine.fixpoint import Fixpoint
+from kgreason.engine.incremental.database import Changes, Database
+from kgreason.engine.incremental.questions import Change
+from kgreason.engine.incremental.store import Store
+from kgreason.engine.relation import KeyedRelation, Relation
+from kgreason.plan import ir
+from kgreason.progress import SILENT
+
+
+class Recomputing:
+    """The general way: right for every stratum, whatever its rules."""
+
+    def __init__(self, plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> None:
+        self.plan = plan
+        self.database = database
+        self.keyed = keyed
+
+    def update(self, changes: Changes, given: Changes) -> Changes:  # noqa: ARG002
+        """Changes of the stratum's facts, carried out; `changes` of other facts and of `given` ones are done."""
+        database, context = self.database, self.database.context
+        anew = {p: self._empty(p) for p in self.plan.predicates if p in context.stores}
+        for predicate, relation in anew.items():
+            relation.load(database.given(predicate), distinct=True)
+        relations: dict[str, Relation] = {**context.stores, **anew}
+        Fixpoint(self.plan, context.kinds, relations, context.nulls, context.limits).run(SILENT)
+        found = {p: self._difference(p, relation) for p, relation in anew.items()}
+        for predicate, change in found.items():
+            database.change(predicate, change)
+        return found
+
+    def _empty(self, predicate: str) -> Relation:
+        context, keyed = self.database.context, self.keyed.get(predicate)
+        arity = context.stores[predicate].arity
+        if keyed is None:
+            return Relation(arity)
+        kind = context.kinds[predicate][keyed.position]
+        return KeyedRelation(arity, keyed, kind, context.nulls.symbols, context.limits)
+
+    def _difference(self, predicate: str, relation: Relation) -> Change:
+        store = self.database.stores[predicate]
+        rows = relation.buffer[: relation.count]
+        added = rows[~store.holds(rows)]
+        before = store.rows(ir.Part.ALL)
+        if store.live == len(rows) - len(added):
+            return Change(added, before[:0])
+        return Change(added, before[~Store(store.arity, rows).holds(before)])

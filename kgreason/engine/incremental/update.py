@@ -1,0 +1,247 @@
+"""A program and its facts, which follow the edits of the given ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedAtom, CheckedProgram
+from kgreason.engine.constraints import deny
+from kgreason.engine.expressions import code
+from kgreason.engine.incremental.database import Base, Changes, Database
+from kgreason.engine.incremental.questions import Change, Context, used
+from kgreason.engine.incremental.recompute import Recomputing
+from kgreason.engine.incremental.rederive import Rederiving, rederivable
+from kgreason.engine.incremental.store import Store, distinct
+from kgreason.engine.incremental.walks import Walking, walkable
+from kgreason.engine.relation import Relation, Rows
+from kgreason.engine.seminaive import Chase, table
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Facts, Kind, Table, converted
+from kgreason.lang.ast import Constant
+from kgreason.plan import ir
+from kgreason.plan.kinds import Kinds
+from kgreason.plan.types import join
+
+
+class Strategy(Protocol):
+    """How a stratum follows changes."""
+
+    def update(self, changes: Changes, given: Changes) -> Changes | None:
+        """Changes of the stratum's facts, carried out; `None`, and nothing is done, where it cannot tell them."""
+        ...
+
+
+class Updating:
+    """A program whose strata, in order, follow the changes of the facts below them.
+
+    Parameters
+    ----------
+    chase
+        A finished evaluation without nulls.
+    own
+        The given facts, before vertices were completed by the ends of edges.
+    """
+
+    def __init__(self, chase: Chase, kinds: Kinds, program: CheckedProgram, own: Facts) -> None:
+        self.program = program
+        self.chase = chase
+        self.kinds = kinds
+        self.plan = chase.plan
+        self.symbols: Symbols = chase.facts.symbols
+        keyed = chase.program.keyed
+        apart = [s.separable for s in self.plan.strata if s.separable is not None and walkable(s)]
+        first = {p: (at,) for separable in apart for p, at in separable.fixed.items()}
+        stores = {p: _store(r, first.get(p)) for p, r in chase.relations.items()}
+        context = Context(stores, self.plan.kinds, chase.nulls, chase.limits)
+        self.needed = {*used(chase.program.rules), *chase.program.heads, *chase.program.outputs}
+        self.database = Database(context, {})
+        self._tables = frozenset(own.tables)
+        self._give(own)
+        self.strata = [(s, _strategy(s, self.database, keyed)) for s in self.plan.strata]
+        self.general = {
+            id(s): Recomputing(s, self.database, keyed)
+            for s, how in self.strata
+            if isinstance(how, Rederiving)
+        }
+
+    # --- given facts ----------------------------------------------------------------
+
+    def _give(self, own: Facts) -> None:
+        """Set up what is given, apart from what is derived."""
+        derived = {p for s in self.plan.strata for p in s.predicates}
+        stated: dict[str, list[CheckedAtom]] = {}
+        for fact in self.program.facts:
+            stated.setdefault(fact.predicate, []).append(fact)
+        ends = self._ends(own)
+        nodes = [n for n in self.program.nodes if self.program.arities.get(n, 1) == 1]
+        self.base_kinds: dict[str, tuple[Kind, ...]] = {}
+        for predicate in {*own.tables, *stated, *nodes}:
+            planned = self.plan.kinds.get(predicate)
+            kinds = self.base_kinds[predicate] = own.tables[predicate].kinds if planned is None else planned
+            shown = _coded(stated.get(predicate, ()), kinds, self.symbols)
+            store = self.database.stores.get(predicate)
+            alone = predicate not in derived and predicate not in nodes and not len(shown)
+            if not alone or store is None or predicate not in self.needed:
+                store = Store(len(kinds), _rows(own.tables.get(predicate), kinds, self.symbols))
+            counted = ends.copy() if predicate in nodes else None
+            self.database.base[predicate] = Base(store, shown, counted)
+
+    def _ends(self, own: Facts) -> Codes:
+        columns = [own.tables[e].columns[i] for e in self.program.edges if e in own.tables for i in (0, 1)]
+        names = [
+            str(t.value)
+            for fact in self.program.facts
+            if fact.predicate in self.program.edges
+            for t in fact.terms[:2]
+            if isinstance(t, Constant)
+        ]
+        codes = np.concatenate([np.empty(0, dtype=np.int64), *columns, self.symbols.encode(names)])
+        return np.bincount(codes, minlength=len(self.symbols)).astype(np.int64)
+
+    def fitting(self, predicate: str, given: Table) -> bool:
+        """Whether the rules are planned for such facts of a predicate."""
+        if predicate not in self.database.base:
+            return False
+        if predicate in self.needed and any(
+            (predicate, i) not in self.kinds.positions for i in range(given.arity)
+        ):
+            return False
+        kinds = self.base_kinds[predicate]
+        return all(join(a, b) is b for a, b in zip(given.kinds, kinds, strict=True))
+
+    def rows(self, predicate: str, given: Table) -> Rows:
+        """Rows of a table of a predicate that it is `fitting` for, each once."""
+        return distinct(_rows(given, self.base_kinds[predicate], self.symbols))
+
+    def own(self) -> Facts:
+        """The given facts, as they are now."""
+        tables = {}
+        for predicate, base in self.database.base.items():
+            rows = base.data.rows(ir.Part.ALL)
+            if predicate in self._tables or len(rows):
+                columns = tuple(np.ascontiguousarray(rows[:, i]) for i in range(rows.shape[1]))
+                tables[predicate] = Table(self.base_kinds[predicate], columns, len(rows))
+        return Facts(tables, self.symbols)
+
+    # --- updates --------------------------------------------------------------------
+
+    def update(self, edits: Mapping[str, Rows], *, add: bool) -> Changes:
+        """Add or remove given facts; returns the changes of all facts. All is as before if that fails."""
+        database, done = self.database, False
+        database.begin()
+        try:
+            changes = self._update(edits, add=add)
+            done = True
+        finally:
+            if not done:
+                database.undo()
+        return changes
+
+    def _update(self, edits: Mapping[str, Rows], *, add: bool) -> Changes:
+        changes: Changes = {}
+        self.edited = 0
+        given = dict(self._edit(edits, add=add))
+        derived = {p for stratum, _ in self.strata for p in stratum.predicates}
+        for predicate in given.keys() - derived:
+            if predicate in self.needed and predicate in self.database.stores:
+                changes[predicate] = given[predicate]
+                if self.database.base[predicate].data is not self.database.stores[predicate]:
+                    self.database.change(predicate, given[predicate])
+        for stratum, strategy in self.strata:
+            here = {p: given[p] for p in stratum.predicates if p in given}
+            reads = {p for rule in stratum.rules for p in used([rule.rule])}
+            if not here and reads.isdisjoint(changes):
+                continue
+            found = strategy.update(changes, here)
+            if found is None:
+                found = self.general[id(stratum)].update(changes, here)
+            changes.update({p: change for p, change in found.items() if change})
+        self._deny(changes)
+        return changes
+
+    def _edit(self, edits: Mapping[str, Rows], *, add: bool) -> Iterator[tuple[str, Change]]:
+        """Edit what is given; tells the facts that are given now and were not, and the other way round."""
+        vertices: list[Codes] = [np.empty(0, dtype=np.int64)]
+        nodes = {p: base for p, base in self.database.base.items() if base.ends is not None}
+        found: dict[str, list[Change]] = {}
+        for predicate, given in edits.items():
+            base, rows = self.database.base[predicate], distinct(given)
+            rows = rows[base.data.holds(rows) != add]
+            self.edited += len(rows)
+            (self.database.append if add else self.database.remove)(base.data, rows)
+            if predicate in self.program.edges:
+                vertices += [rows[:, 0], rows[:, 1]]
+            free = rows[~base.otherwise(rows)]
+            found.setdefault(predicate, []).append(_change(free, add=add))
+        codes, by = np.concatenate(vertices), 1 if add else -1
+        if len(codes):
+            for predicate, base in nodes.items():
+                came, went = base.count_ends(codes, by)
+                self.database.later(lambda base=base: base.count_ends(codes, -by))  # type: ignore[misc]
+                found.setdefault(predicate, []).append(Change(came, went))
+        for predicate, changes in found.items():
+            change = Change(
+                *(np.concatenate(s) for s in zip(*((c.added, c.removed) for c in changes), strict=True))
+            )
+            if change:
+                yield predicate, change
+
+    def _deny(self, changes: Changes) -> None:
+        """Refuse facts that violate a constraint."""
+        denials = [d for d in self.chase.program.denials if d.predicate in changes]
+        if any(self.database.stores[d.predicate].live for d in denials):
+            plain = {p: store.plain() for p, store in self.database.stores.items()}
+            deny(denials, plain, self.plan.kinds, self.symbols)
+
+    def table_kinds(self, predicate: str) -> tuple[Kind, ...]:
+        """Kinds of the columns of a predicate."""
+        return self.plan.kinds[predicate]
+
+    def table(self, predicate: str) -> Table:
+        """Facts of a predicate."""
+        store = self.database.stores[predicate]
+        return table(predicate, store.plain(), self.plan.kinds[predicate], self.kinds, self.symbols)
+
+
+def _strategy(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, object]) -> Strategy:
+    if walkable(plan):
+        return Walking(plan, database, keyed)  # type: ignore[arg-type]
+    if rederivable(plan, database, keyed):  # type: ignore[arg-type]
+        return Rederiving(plan, database, keyed)  # type: ignore[arg-type]
+    return Recomputing(plan, database, keyed)  # type: ignore[arg-type]
+
+
+def _store(relation: Relation, key: Sequence[int] | None) -> Store:
+    columns = [relation.column(i) for i in range(relation.arity)]
+    rows = np.column_stack(columns) if columns else np.empty((relation.count, 0), dtype=np.int64)
+    return Store(relation.arity, rows, key)
+
+
+def _change(rows: Rows, *, add: bool) -> Change:
+    return Change(rows, rows[:0]) if add else Change(rows[:0], rows)
+
+
+def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
+    """Rows of a table, coded as a relation holds them."""
+    rows = np.empty((given.length if given else 0, len(kinds)), dtype=np.int64)
+    if given is None or not given.length:
+        return rows
+    for i, (data, kind, target) in enumerate(zip(given.columns, given.kinds, kinds, strict=True)):
+        rows[:, i] = converted(data, kind, target, symbols)
+    return rows if given.kinds == tuple(kinds) else distinct(rows)
+
+
+def _coded(stated: Sequence[CheckedAtom], kinds: Sequence[Kind], symbols: Symbols) -> Rows:
+    """Rows of facts that a program states."""
+    codes = [
+        [
+            code(t.value, kind, symbols)
+            for t, kind in zip(fact.terms, kinds, strict=True)
+            if isinstance(t, Constant)
+        ]
+        for fact in stated
+    ]
+    return distinct(np.array(codes, dtype=np.int64).reshape(len(stated), len(kinds)))

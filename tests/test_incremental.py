@@ -1,0 +1,255 @@
+"""Facts that follow edits: after each of them all is as if derived from the edited data."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, note, settings
+from hypothesis import strategies as st
+
+from kgreason import DataError, EvaluationError, KgreasonError, Null, Reasoner, reason
+from kgreason.analysis.check import load_text
+from kgreason.engine.limits import Limits
+from kgreason.engine.seminaive import evaluate
+from kgreason.engine.table import Facts, Table
+from kgreason.lang.values import identity
+from tests.isomorphism import has_nulls, isomorphic
+from tests.strategies import Case, cases
+
+EXAMPLES = int(os.environ.get("KGREASON_EXAMPLES", "60"))
+edited_programs = settings(
+    max_examples=max(1, EXAMPLES // 2),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+LIMITS = Limits(rounds=300)
+Edit = tuple[bool, dict[str, list[tuple]]]
+
+
+def comparable(rows):
+    return {tuple(map(identity, row)) for row in rows}
+
+
+class Oracle:
+    """The same edits on plain sets, and a fresh evaluation after each."""
+
+    def __init__(self, text, data, edits):
+        self.program = load_text(text)
+        self.goals = sorted(p for p in self.program.heads if not p.startswith("#"))
+        every = {p: list(rows) for p, rows in data.items()}
+        for _, edit in edits:
+            for predicate, rows in edit.items():
+                every.setdefault(predicate, []).extend(rows)
+        self.pool = Facts.from_rows({p: rows for p, rows in every.items() if rows})
+        self.rows = {p: comparable(rows) for p, rows in data.items()}
+        self.known = {p for p, rows in data.items() if rows}
+
+    def edit(self, add, edit):
+        for predicate, rows in edit.items():
+            held = self.rows.setdefault(predicate, set())
+            if add:
+                held |= comparable(rows)
+                self.known |= {predicate} if rows else set()
+            else:
+                held -= comparable(rows)
+
+    def facts(self):
+        tables = {}
+        for predicate in self.known:
+            table = self.pool.tables[predicate]
+            keep = np.array(
+                [tuple(map(identity, r)) in self.rows[predicate] for r in self.pool.rows(predicate)]
+            )
+            tables[predicate] = Table(table.kinds, tuple(c[keep] for c in table.columns), int(keep.sum()))
+        return Facts(tables, self.pool.symbols)
+
+    def derived(self):
+        result = evaluate(self.program, self.facts(), goals=self.goals, limits=LIMITS)
+        return {p: comparable(result.facts.rows(p)) if result.facts.count(p) else set() for p in self.goals}
+
+
+def held(reasoner):
+    return {p: comparable(reasoner.rows(p)) for p in reasoner.predicates}
+
+
+def typed(rows):
+    """Rows whose columns do not mix integers and doubles."""
+    double = [any(isinstance(v, float) for v in column) for column in zip(*rows, strict=True)]
+    return [
+        tuple(float(v) if d and not isinstance(v, Null) else v for v, d in zip(row, double, strict=True))
+        for row in rows
+    ]
+
+
+def follow(text, data, edits):
+    """Carry out edits on a reasoner and on the oracle; both must agree, and failed edits leave no trace."""
+    oracle = Oracle(text, data, edits)
+    try:
+        before = oracle.derived()
+    except KgreasonError:
+        assume(False)
+    reasoner = Reasoner(
+        oracle.program, {p: rows for p, rows in data.items() if rows}, outputs=oracle.goals, limits=LIMITS
+    )
+    assert_same(held(reasoner), before)
+    for add, edit in edits:
+        kept = {p: set(rows) for p, rows in oracle.rows.items()}, set(oracle.known)
+        oracle.edit(add, edit)
+        try:
+            expected = oracle.derived()
+        except KgreasonError as error:
+            note(f"refused: {error}")
+            with pytest.raises(KgreasonError):
+                (reasoner.add_facts if add else reasoner.remove_facts)(edit)
+            oracle.rows, oracle.known = kept
+            expected = None
+        shown = held(reasoner)
+        if expected is None:
+            assert_same(shown, before)
+            continue
+        changes = (reasoner.add_facts if add else reasoner.remove_facts)(edit)
+        after = held(reasoner)
+        assert_same(after, expected)
+        for predicate in oracle.goals:
+            added, removed = (comparable(c.get(predicate, ())) for c in (changes.added, changes.removed))
+            assert added == after[predicate] - shown[predicate]
+            assert removed == shown[predicate] - after[predicate]
+        before = expected
+    return reasoner
+
+
+def assert_same(found, expected):
+    if has_nulls(expected):
+        assert isomorphic(found, expected, typed=True), f"{found} is not {expected}"
+    else:
+        assert found == expected
+
+
+@st.composite
+def edits_of(draw, data, most=5):
+    """Random edits of some predicates; what is added was there before, or is mixed from what was."""
+    found: list[Edit] = []
+    for _ in range(draw(st.integers(1, most))):
+        add = draw(st.booleans())
+        edit = {}
+        for predicate in draw(st.lists(st.sampled_from(sorted(data)), min_size=1, max_size=2, unique=True)):
+            rows = data[predicate]
+            columns = [st.sampled_from(column) for column in zip(*rows, strict=True)]
+            row = st.sampled_from(rows) | st.tuples(*columns)
+            edit[predicate] = draw(st.lists(row, min_size=1, max_size=3))
+        found.append((add, edit))
+    return found
+
+
+def filled(value):
+    return "z" if value == "" and isinstance(value, str) else value
+
+
+@st.composite
+def edited(draw, whole):
+    case: Case = draw(cases(whole=whole))
+    known = load_text(case.text).arities
+    pool = {
+        p: typed([tuple(map(filled, row)) for row in rows])
+        for p, rows in case.facts.items()
+        if rows and known.get(p)  # no table has rows without columns
+    }
+    assume(pool)
+    data = {p: [r for r in rows if draw(st.booleans())] for p, rows in pool.items()}
+    return case.text, data, draw(edits_of(pool))
+
+
+@edited_programs
+@given(edited(whole=False))
+def test_edits_of_random_programs(case):
+    note(case)
+    follow(*case)
+
+
+@settings(edited_programs, max_examples=max(1, EXAMPLES // 4))
+@given(edited(whole=True))
+def test_edits_of_random_programs_of_the_whole_language(case):
+    note(case)
+    follow(*case)
+
+
+FAMILIES = {
+    "closure": "t(X,Y) :- e(X,Y,_). t(X,Z) :- t(X,Y), e(Y,Z,_).",
+    "closure, right": "t(X,Y) :- e(X,Y,_). t(X,Z) :- e(X,Y,_), t(Y,Z).",
+    "closure, not linear": "t(X,Y) :- e(X,Y,_). t(X,Z) :- t(X,Y), t(Y,Z).",
+    "closure of weak edges": "t(X,X) :- v(X). t(X,Z) :- t(X,Y), e(Y,Z,W), W < 0.5, not v(Z).",
+    "control": """
+        c(X,X) :- e(X,_,_). c(X,X) :- e(_,X,_).
+        c(X,Z) :- c(X,Y), e(Y,Z,W), V = msum(W,<Y>), V > 0.5.
+        controlled(Y) :- c(X,Y), X != Y.
+        ultimate(X,Y) :- c(X,Y), X != Y, not controlled(X).
+        size(X,N) :- ultimate(X,Y), N = count(Y).
+        largest(M) :- size(_,N), M = max(N).
+    """,
+    "control by heads": "c(X,X) :- v(X). c(X,Z) :- c(X,Y), e(Y,Z,W), N = mcount(<Y,W>), N >= 2.",
+    "two predicates": """
+        odd(X,Y) :- e(X,Y,_). odd(X,Z) :- even(X,Y), e(Y,Z,_). even(X,Z) :- odd(X,Y), e(Y,Z,_).
+        even(X,Y) :- odd(X,Y), v(Y).
+        only(X,Y) :- odd(X,Y), not even(X,Y).
+    """,
+    "copies": """
+        p(X,Y) :- e(X,Y,_). q(X,Y) :- p(X,Y). p(X,Z) :- q(X,Y), e(Y,Z,W), W > 0.3. p(X,X) :- v(X).
+    """,
+    "same generation": """
+        s(X,X) :- v(X). s(X,Y) :- e(U,X,_), s(U,V), e(V,Y,_), not far(X,Y). far(X,Y) :- e(X,_,W), e(_,Y,W), W > 0.6.
+    """,
+    "aggregates": """
+        total(X,S) :- e(X,_,W), S = sum(W). total(X,S) :- v(X), S = 0.0. many(N) :- e(X,Y,_), N = count(X).
+        least(Y,M) :- total(X,S), e(X,Y,_), M = min(S). mean(A) :- total(_,S), A = avg(S).
+        names("all",L) :- v(X), L = list(X). pairs(X,V) :- e(X,Y,W), not v(Y), V = msum(W,<Y>).
+        pairs2(X,V) :- pairs(X,U), V = mmax(U). pairs2(X,V) :- v(X), V = mmax(0.25).
+    """,
+    "shortest": """
+        d(X,Y,W) :- e(X,Y,W). d(X,Z,L) :- d(X,Y,D), e(Y,Z,W), L = mmin(D + W).
+        near(X,Y) :- d(X,Y,D), D < 0.8, not v(Y).
+    """,
+    "constraint": "t(X,Y) :- e(X,Y,_). t(X,Z) :- t(X,Y), e(Y,Z,_). #F :- t(X,X), v(X). n(N) :- t(X,_), N = count(X).",
+    "existentials": """
+        boss(X,B) :- v(X). A = B :- e(X,Y,W), W > 0.5, boss(X,A), boss(Y,B). same(X,Y) :- boss(X,B), boss(Y,B).
+    """,
+    "nulls alone": "owner(X,O) :- v(X). owner(X,O) :- e(X,Y,_), owner(Y,O).",
+    "given and derived": 'p(X,Y) :- e(X,Y,_). q(X) :- p(X,Y), not r(Y). r("a"). r(X) :- v(X). q(X) :- q(Y), p(X,Y), r(Y).',
+    "nothing to compute": "p(X,Y,Z) :- e(X,Y,W), Z = W + 1. z() :- v(X), not e(X,X,_). y(X) :- v(X), not z().",
+}
+vertices = st.sampled_from("abcdefg")
+weights = st.integers(1, 9).map(lambda k: k / 10)
+edges = st.lists(st.tuples(vertices, vertices, weights), max_size=4)
+
+
+@st.composite
+def graph_edits(draw):
+    data = {
+        "e": draw(st.lists(st.tuples(vertices, vertices, weights), max_size=14)),
+        "v": [(x,) for x in draw(st.lists(vertices, max_size=4))],
+    }
+    found: list[Edit] = []
+    there = set(data["e"])
+    for _ in range(draw(st.integers(1, 7))):
+        add = draw(st.booleans())
+        rows = draw(edges)
+        if not add and there:
+            rows += draw(st.lists(st.sampled_from(sorted(there)), min_size=1, max_size=3))
+        edit = {"e": rows}
+        if draw(st.integers(0, 3)) == 0:
+            edit["v"] = [(x,) for x in draw(st.lists(vertices, min_size=1, max_size=2))]
+        there = there | set(rows) if add else there - set(rows)
+        found.append((add, edit))
+    return data, found
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@settings(edited_programs, max_examples=max(1, EXAMPLES // 3))
+@given(graph_edits())
+def test_edits_of_programs_of_the_field(name, case):
+    data, edits = case
+    known = load_text(FAMILIES[name]).arities
+    edits = [(add, {p: rows for p, rows in edit.items() if p in known}) for add, edit in edits]
+    follow(FAMILIES[name], {p: rows for p, rows in data.items() if p in known}, edits)
