@@ -234,16 +234,22 @@ def bound(
     kinds: Sequence[Kind],
 ) -> Question:
     """The rule asked for its facts where `terms`, of some kinds, have given values; it may tell more facts."""
-    known = {
-        t.name
+    known = bound_by(rule.positives)
+    fitting = [
+        isinstance(t, Variable) and t.name in known and variables[t.name] is kind
         for t, kind in zip(terms, kinds, strict=True)
-        if isinstance(t, Variable) and variables.get(t.name) is kind
-    }.intersection(bound_by(rule.positives))
+    ]
     form = Totals if rule.aggregation is not None else Question
-    if not known:
+    if not any(fitting):
         return form(rule, context, variables, kinds)
-    asked = replace(rule, positives=(given(masked(terms, known), rule), *rule.positives))
-    return form(asked, context, variables, kinds)
+    asked = given(
+        [
+            t if fits else Variable(f"#free{i}")
+            for i, (t, fits) in enumerate(zip(terms, fitting, strict=True))
+        ],
+        rule,
+    )
+    return form(replace(rule, positives=(asked, *rule.positives)), context, variables, kinds)
 
 
 @dataclass(frozen=True)
