@@ -39,6 +39,8 @@ class LiveIndex(Index):
         """Hold some rows, all of them together by key, and none of the buffer of the relation."""
         owner = np.empty(len(rows), dtype=np.int32)
         self.slots, self.keys = Slots(), 0
+        if not len(self.rest):  # each row is a key of its own
+            self.slots.reserve(len(rows))
         self.entries = np.empty((len(rows) + 16, 3 + len(self.key)), dtype=np.int64)
         for start in range(0, len(rows), CHUNK):
             stop = min(start + CHUNK, len(rows))
@@ -46,7 +48,10 @@ class LiveIndex(Index):
             self.keys = kernels.number(
                 rows, self.key, start, stop, self.slots.array, self.entries, self.keys, owner
             )
-        self.entries = grown(self.entries[: self.keys], self.keys + self.keys // 4 + 16)
+        if 2 * self.keys < len(
+            rows
+        ):  # memory that nothing touches costs nothing, but its neighbours are of use
+            self.entries = grown(self.entries[: self.keys], self.keys + self.keys // 4 + 16)
         self.folded = np.empty((len(rows), len(self.rest)), dtype=np.int64)
         kernels.arrange(rows, self.rest, owner, self.entries, self.keys, self.folded)
         self.base = self.stop = self.relation.count

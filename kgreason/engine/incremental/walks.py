@@ -124,9 +124,9 @@ class Walking:
             adjacency.spread(parts, self.room, room)
         self.room = room
         states = parts * room
-        self.cells = np.zeros(4 * states if self.summing else 0)
-        self.stamps = np.zeros(0 if self.summing else states, dtype=np.int32)
-        self.marks = np.zeros(states, dtype=np.int64)
+        self.cells = np.full(4 * states if self.summing else 0, 0.0)
+        self.stamps = np.full(0 if self.summing else states, 0, dtype=np.int32)
+        self.marks = np.full(states, 0)
         self.stamp = self.mark = 0
         self.out = np.empty(4 * states + 1024, dtype=np.int32)
 
