@@ -11,7 +11,7 @@ from kgreason.api import Rules, load
 from kgreason.arguments import check_data, check_limits, output_names
 from kgreason.engine.expressions import CODED
 from kgreason.engine.incremental.anew import Anew, apart, difference, from_rows, together, without_nulls
-from kgreason.engine.incremental.questions import Change
+from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.update import Updating
 from kgreason.engine.limits import Limits
 from kgreason.engine.post import apply_posts
@@ -92,7 +92,7 @@ class Reasoner:
     ... '''
     >>> reasoner = Reasoner(control, {"own": [("a", "b", 0.6), ("a", "c", 0.3)]})
     >>> reasoner.add_facts({"own": [("b", "c", 0.3)]}).added
-    {'control': [('b', 'b'), ('a', 'c')]}
+    {'control': [('a', 'c'), ('b', 'b')]}
     >>> sorted(reasoner.remove_facts({"own": [("a", "b", 0.6)]}).removed["control"])
     [('a', 'b'), ('a', 'c')]
     >>> sorted(reasoner.rows("control"))
@@ -149,6 +149,8 @@ class Reasoner:
         KeyError
             If it is not among `predicates`.
         """
+        if predicate in self._goals and predicate not in self._posted:
+            return self._state.count(predicate)
         return self._of(predicate).facts.count(predicate)
 
     def result(self) -> Reasoned:
@@ -156,7 +158,7 @@ class Reasoner:
         return Reasoned(self.facts, self._stats, self._warnings, self._program)
 
     def __repr__(self) -> str:
-        kept = ", ".join(f"{goal}: {self._table(goal).length:,}" for goal in self._goals)
+        kept = ", ".join(f"{goal}: {self.count(goal):,}" for goal in self._goals)
         return f"<Reasoner: {kept}>"
 
     # --- edits ----------------------------------------------------------------------
@@ -322,5 +324,6 @@ def _misfit(predicate: str, old: Table, new: Table) -> DataError:
         what = f"{predicate} has {old.arity} columns in the data so far, but these facts have {new.arity}"
         return DataError(name, what)
     at = next(i for i, (a, b) in enumerate(zip(old.kinds, new.kinds, strict=True)) if join(a, b) is None)
-    what = f"argument {at + 1} of {predicate} is {NAMES[old.kinds[at]]} in the data so far, but {NAMES[new.kinds[at]]} here"
+    before, here = NAMES[old.kinds[at]], NAMES[new.kinds[at]]
+    what = f"argument {at + 1} of {predicate} is {before} in the data so far, but {here} in these facts"
     return DataError(name, what, hint="a column has values of one type")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
-from kgreason import DataError, EvaluationError, KgreasonError, Null, Reasoner, reason
+from kgreason import KgreasonError, Null, Reasoner
 from kgreason.analysis.check import load_text
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate

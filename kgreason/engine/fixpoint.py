@@ -355,6 +355,7 @@ class Aggregating(_Rule):
     first = ""
 
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
+        """Add the stages before the aggregate, and once those behind it."""
         at = next(i for i, o in enumerate(line.operators) if isinstance(o, ir.Aggregate))
         for operator in line.operators[:at]:
             pipeline.add(operator)
@@ -379,6 +380,7 @@ class Aggregating(_Rule):
                 self.behind.add(operator)
 
     def derived(self) -> Batches:
+        """Rows of the head for the groups whose totals changed."""
         try:
             groups, totals = self._totals()
         except Unfit as error:
@@ -422,6 +424,7 @@ class Aggregating(_Rule):
             )
 
     def example(self, row: int = -1) -> str:
+        """A total or fact of the last round, for messages."""
         if not len(self.last) or row >= 0:
             return super().example(row)
         return ", for instance " + self.scope.binding(self.last[0], self.scope.layout)

@@ -96,7 +96,10 @@ class Probe:
             else:
                 columns.append(i)
                 key.append(source)
-        index = relation.index(tuple(columns))
+        enough = relation.enough(columns)
+        checks += [(i, source) for i, source in zip(columns, key, strict=True) if i not in enough]
+        key = [source for i, source in zip(columns, key, strict=True) if i in enough]
+        index = relation.index(tuple(enough))
         return cls(index, np.array(key, dtype=np.int64), np.array(constants, dtype=np.int64), tuple(checks))
 
 

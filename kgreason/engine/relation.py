@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -311,6 +311,10 @@ class Relation:
     def limit(self, part: Part) -> int:
         """Number of the first row beyond the part."""
         return self.stable if part is Part.STABLE else self.seen
+
+    def enough(self, columns: Sequence[int]) -> Sequence[int]:
+        """Which of some columns an index needs, in their order; the others may be compared one by one."""
+        return columns
 
     def index(self, columns: tuple[int, ...]) -> Index:
         """Index on some columns, made if there is none yet."""

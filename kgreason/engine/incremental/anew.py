@@ -11,6 +11,7 @@ from kgreason.engine.relation import Rows
 from kgreason.engine.seminaive import Chase, table
 from kgreason.engine.symbols import Symbols, key
 from kgreason.engine.table import Codes, Facts, Kind, Table, any_codes, converted, decode
+from kgreason.lang.values import Value
 from kgreason.plan import ir
 from kgreason.plan.kinds import Kinds
 from kgreason.plan.types import join
@@ -28,6 +29,10 @@ class Anew:
     def own(self) -> Facts:
         """The given facts."""
         return self.given
+
+    def count(self, predicate: str) -> int:
+        """Count the facts of a goal."""
+        return self.tables[predicate].length
 
     def table(self, predicate: str) -> Table:
         """Facts of a goal."""
@@ -78,7 +83,7 @@ def difference(old: Table, new: Table) -> tuple[Rows, Rows]:
     return added, before[~Store(old.arity, after).holds(before)]
 
 
-def _values(given: Table, symbols: Symbols) -> Iterable[tuple[object, ...]]:
+def _values(given: Table, symbols: Symbols) -> Iterable[tuple[Value, ...]]:
     if not given.columns:
         return [()] * given.length
     columns = (decode(k, c, symbols) for k, c in zip(given.kinds, given.columns, strict=True))

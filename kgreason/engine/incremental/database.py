@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.incremental.questions import Change, Context
+from kgreason.engine.incremental.change import Change
+from kgreason.engine.incremental.questions import Context
 from kgreason.engine.incremental.store import Flags, Store, distinct
 from kgreason.engine.relation import Rows
 from kgreason.plan.ir import Part
-
-Changes = dict[str, Change]
 
 
 class Base:

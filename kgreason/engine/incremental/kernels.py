@@ -39,6 +39,42 @@ def number(
 
 
 @kernel
+def number_dense(column: Ints, numbers: Shorts, entries: Rows, used: int, owner: Shorts) -> int:
+    """Do what `number` does for a key of one column of small values, but for the hash table (see `register`).
+
+    Parameters
+    ----------
+    numbers
+        One for each possible value, all -1; receives its entry.
+    """
+    for i in range(len(column)):
+        k = numbers[column[i]]
+        if k < 0:
+            k = used
+            numbers[column[i]] = k
+            entries[k, 0] = 0
+            entries[k, 1] = 0
+            entries[k, 2] = -1
+            entries[k, 3] = column[i]
+            used += 1
+        entries[k, 1] += 1
+        owner[i] = k
+    return used
+
+
+@kernel
+def register(entries: Rows, key: Ints, start: int, stop: int, slots: Ints) -> None:
+    """Put entries start, ..., stop - 1 into a hash table; `key` are the columns of their values."""
+    mask = len(slots) - 1
+    for k in range(start, stop):
+        tag = _hash(entries, k, key, key)
+        s = tag & mask
+        while slots[s] >= 0:
+            s = (s + 1) & mask
+        slots[s] = tag << 32 | k
+
+
+@kernel
 def arrange(rows: Rows, rest: Ints, owner: Shorts, entries: Rows, used: int, folded: Rows) -> None:
     """Put the columns `rest` of all rows to where those of one key stand together, after `number`."""
     at = 0
@@ -72,10 +108,10 @@ def _among(rows: Rows, i: int, rest: Ints, folded: Rows, first: int, end: int) -
 
 @kernel
 def _same(rows: Rows, i: int, rest: Ints, buffer: Rows, r: int) -> bool:
+    same = True
     for j in range(len(rest)):
-        if buffer[r, rest[j]] != rows[i, rest[j]]:
-            return False
-    return True
+        same &= buffer[r, rest[j]] == rows[i, rest[j]]
+    return same
 
 
 @kernel

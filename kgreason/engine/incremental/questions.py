@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule
 from kgreason.engine.fixpoint import Aggregating
+from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.store import Store, distinct
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches, Pipeline
 from kgreason.engine.relation import Relation, Rows
 from kgreason.engine.table import Kind
-from kgreason.lang.ast import Term, Variable
+from kgreason.lang.ast import Expression, Term, Variable
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_rule
 
@@ -94,17 +94,15 @@ class Question:
         for operator in self.plan.lines[0].operators:
             self._line.add(operator)
 
+    @property
+    def width(self) -> int:
+        """Number of columns of an answer."""
+        return len(self.rule.head.terms)
+
     def ask(self, rows: Rows) -> Rows:
         """Rows of the head, each once."""
-        if not len(rows) and self.bound:
-            return np.empty((0, len(self.rule.head.terms)), dtype=np.int64)
         self.given.hold(rows)
-        return gathered(self.answers(), len(self.rule.head.terms))
-
-    @cached_property
-    def bound(self) -> bool:
-        """Whether the rule reads the given rows at all."""
-        return any(atom.predicate == GIVEN for atom in self.rule.positives)
+        return gathered(self.answers(), self.width)
 
     def answers(self) -> Batches:
         """Rows of the head in batches, some perhaps twice."""
@@ -132,14 +130,14 @@ class Contributions(Question):
 
     def __init__(
         self,
-        steps: ir.Steps,
         rule: CheckedRule,
         context: Context,
         variables: Mapping[str, Kind],
         given: Sequence[Kind],
-        argument: object,
+        columns: Sequence[str],
+        argument: Expression,
     ) -> None:
-        self.steps = steps
+        self.columns = columns
         self.argument = argument
         super().__init__(rule, context, variables, given)
 
@@ -148,12 +146,12 @@ class Contributions(Question):
         self._line = self.pipeline()
         for operator in self.plan.lines[0].operators[:-1]:
             self._line.add(operator)
-        self.kind = self._line.contribute(self.steps.columns, self.argument)  # type: ignore[arg-type]
+        self.kind = self._line.contribute(self.columns, self.argument)
 
-    def ask(self, rows: Rows) -> Rows:
-        """Rows of the columns and the argument, each once."""
-        self.given.hold(rows)
-        return gathered(self.answers(), len(self.steps.columns) + 1)
+    @property
+    def width(self) -> int:
+        """Number of columns of an answer."""
+        return len(self.columns) + 1
 
 
 def given(terms: Sequence[Term], rule: CheckedRule) -> CheckedAtom:
@@ -250,31 +248,6 @@ def bound(
         rule,
     )
     return form(replace(rule, positives=(asked, *rule.positives)), context, variables, kinds)
-
-
-@dataclass(frozen=True)
-class Change:
-    """Facts of one predicate that came and went; none did both."""
-
-    added: Rows
-    removed: Rows
-
-    @classmethod
-    def between(cls, removed: Rows, added: Rows) -> Change:
-        """What is left of removing distinct facts and then adding distinct ones that were missing."""
-        width = added.shape[1]
-        if not len(removed) or not len(added):
-            return cls(added, removed)
-        back = Store(width, removed).holds(added)
-        return cls(added[~back], removed[~Store(width, added).holds(removed)])
-
-    def __bool__(self) -> bool:
-        return bool(len(self.added) or len(self.removed))
-
-    @property
-    def size(self) -> int:
-        """Number of facts."""
-        return len(self.added) + len(self.removed)
 
 
 def used(rules: Collection[CheckedRule]) -> Iterator[str]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from kgreason.analysis.checked import Keyed
 from kgreason.engine.fixpoint import Fixpoint
-from kgreason.engine.incremental.database import Changes, Database
-from kgreason.engine.incremental.questions import Change
+from kgreason.engine.incremental.change import Change, Deltas
+from kgreason.engine.incremental.database import Database
 from kgreason.engine.incremental.store import Store
 from kgreason.engine.relation import KeyedRelation, Relation
 from kgreason.plan import ir
@@ -22,8 +22,8 @@ class Recomputing:
         self.database = database
         self.keyed = keyed
 
-    def update(self, changes: Changes, given: Changes) -> Changes:  # noqa: ARG002
-        """Changes of the stratum's facts, carried out; `changes` of other facts and of `given` ones are done."""
+    def update(self, changes: Deltas, given: Deltas) -> Deltas:  # noqa: ARG002
+        """Deltas of the stratum's facts, carried out; `changes` of other facts and of `given` ones are done."""
         database, context = self.database, self.database.context
         anew = {p: self._empty(p) for p in self.plan.predicates if p in context.stores}
         for predicate, relation in anew.items():

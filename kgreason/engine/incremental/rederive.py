@@ -1,8 +1,8 @@
 """Delete and rederive: a stratum without aggregates in recursion follows the changes of the facts that it reads.
 
-What might not hold any more is deleted first, by the rules at work on the facts before; of that, what the facts that are
-left still derive comes back; then what is new is added, semi-naively. Totals of aggregates are found anew for the groups
-that a change touches.
+What might not hold any more is deleted first, by the rules at work on the facts before; of that, what the facts that
+are left still derive comes back; then what is new is added, semi-naively. Totals of aggregates are found anew for the
+groups that a change touches.
 
 References
 ----------
@@ -17,9 +17,9 @@ import numpy as np
 
 from kgreason.analysis.checked import Keyed
 from kgreason.engine.expressions import code
-from kgreason.engine.incremental.database import Changes, Database
+from kgreason.engine.incremental.change import Change, Deltas
+from kgreason.engine.incremental.database import Database
 from kgreason.engine.incremental.questions import (
-    Change,
     Question,
     Touching,
     admissible,
@@ -72,8 +72,8 @@ class Rederiving:
         self.keyed = keyed
         self.within = [(r, t) for r in self.rules for t in r.touching if t.predicate in plan.predicates]
 
-    def update(self, changes: Changes, given: Changes) -> Changes | None:
-        """Changes of the stratum's facts, carried out; `None`, and nothing is done, if they are too many."""
+    def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
+        """Deltas of the stratum's facts, carried out; `None`, and nothing is done, if they are too many."""
         read = {t.predicate for rule in self.rules for t in rule.touching}
         below = {p: change for p, change in changes.items() if p in read and p not in self.plan.predicates}
         doomed = {p: Relation(self.database.stores[p].arity) for p in self.predicates}
@@ -93,22 +93,22 @@ class Rederiving:
 
     # --- deletion -------------------------------------------------------------------
 
-    def _doom_all(self, doomed: Mapping[str, Relation], below: Changes, given: Changes) -> bool:
+    def _doom_all(self, doomed: Mapping[str, Relation], below: Deltas, given: Deltas) -> bool:
         for predicate, change in given.items():
             self._doom(doomed, predicate, change.removed)
         for rule in self.rules:
-            for touching in rule.touching:
-                rows = touching.lost(below)
+            for way in rule.touching:
+                rows = way.lost(below)
                 if rows is not None and len(rows):
-                    rule.lose(touching.question.ask(rows))
+                    rule.lose(way.question.ask(rows))
             self._doom(doomed, rule.head, rule.lost)
         asked = dict.fromkeys(self.predicates, 0)
         while any(doomed[p].count > asked[p] for p in self.predicates):
             fresh = {p: doomed[p].buffer[asked[p] : doomed[p].count].copy() for p in self.predicates}
             asked = {p: doomed[p].count for p in self.predicates}
-            for rule, touching in self.within:
-                if len(fresh[touching.predicate]):
-                    self._doom(doomed, rule.head, touching.question.ask(fresh[touching.predicate]))
+            for rule, way in self.within:
+                if len(fresh[way.predicate]):
+                    self._doom(doomed, rule.head, way.question.ask(fresh[way.predicate]))
             if any(doomed[p].count > LEAST + self.database.stores[p].live // 2 for p in self.predicates):
                 return False
         return True
@@ -121,19 +121,19 @@ class Rederiving:
         for piece in chunks(np.ascontiguousarray(rows)):
             doomed[predicate].insert(piece)
 
-    def _doom_groups(self, doomed: Mapping[str, Relation], below: Changes) -> None:
+    def _doom_groups(self, doomed: Mapping[str, Relation], below: Deltas) -> None:
         """The facts of all groups that anything touched; there is no recursion where there are groups."""
         for rule in self.rules:
             if isinstance(rule, _Group):
-                for touching in rule.touching:
-                    rows = touching.won(below)
+                for way in rule.touching:
+                    rows = way.won(below)
                     if rows is not None and len(rows):
-                        rule.touch(touching.question.ask(rows))
+                        rule.touch(way.question.ask(rows))
                 self._doom(doomed, rule.head, rule.facts())
 
     # --- insertion ------------------------------------------------------------------
 
-    def _insert_all(self, gone: Mapping[str, Rows], below: Changes, given: Changes) -> dict[str, Rows]:
+    def _insert_all(self, gone: Mapping[str, Rows], below: Deltas, given: Deltas) -> dict[str, Rows]:
         came: dict[str, list[Rows]] = {p: [rows[:0]] for p, rows in gone.items()}
         for predicate, change in given.items():
             self._insert(came, predicate, change.added)
@@ -144,9 +144,9 @@ class Rederiving:
         while any(len(came[p]) > asked[p] for p in self.predicates):
             fresh = {p: np.concatenate([came[p][0][:0], *came[p][asked[p] :]]) for p in self.predicates}
             asked = {p: len(came[p]) for p in self.predicates}
-            for rule, touching in self.within:
-                if len(fresh[touching.predicate]):
-                    self._insert(came, rule.head, touching.question.ask(fresh[touching.predicate]))
+            for rule, way in self.within:
+                if len(fresh[way.predicate]):
+                    self._insert(came, rule.head, way.question.ask(fresh[way.predicate]))
         return {p: np.concatenate(pieces) for p, pieces in came.items()}
 
     def _insert(self, came: dict[str, list[Rows]], predicate: str, rows: Rows) -> None:
@@ -183,14 +183,14 @@ class _Rule:
         """Take in facts that might not hold any more."""
         self.lost = np.concatenate([self.lost, rows])
 
-    def again(self, gone: Rows, below: Changes) -> Iterator[Rows]:
+    def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:
         """Facts that the rule still derives among those gone, and those that changed facts lead to."""
         if len(gone):
             yield self.bound.ask(gone)
-        for touching in self.touching:
-            rows = touching.won(below)
+        for way in self.touching:
+            rows = way.won(below)
             if rows is not None and len(rows):
-                yield touching.question.ask(rows)
+                yield way.question.ask(rows)
 
 
 class _Group(_Rule):
@@ -237,7 +237,7 @@ class _Group(_Rule):
             keys[:, self.columns.index(place)] = value
         return distinct(self.index.matching(keys))
 
-    def again(self, gone: Rows, below: Changes) -> Iterator[Rows]:  # noqa: ARG002
+    def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:  # noqa: ARG002
         """Facts of the touched groups, and of those that facts gone belong to."""
         self.touch(gone[:, self.places])
         if len(self.groups):

@@ -9,11 +9,14 @@ import numpy.typing as npt
 
 from kgreason.engine import kernels as engine
 from kgreason.engine.incremental import kernels
-from kgreason.engine.relation import CHUNK, Index, Relation, Rows, Slots, chunks, grown
+from kgreason.engine.relation import CHUNK, FOLD, Index, Relation, Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
 
 SLACK = 1 << 10
 """Rows of the buffer that may be dead however few are alive."""
+
+FEW = 1 << 10
+"""Most rows of a key among which one row is looked for."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -28,6 +31,15 @@ def distinct(rows: Rows) -> Rows:
     return seen.buffer[: seen.count]
 
 
+def _selective(rows: Rows, columns: Sequence[int]) -> tuple[int, ...]:
+    """One of some columns, as a key of which no value has many rows; none if there is no such column."""
+    for i in columns if len(rows) > SLACK else ():
+        column = rows[:, i]
+        if column.min() >= 0 and column.max() < 4 * len(rows) and np.bincount(column).max() <= FEW:
+            return (i,)
+    return ()
+
+
 class LiveIndex(Index):
     """An index from which rows can be taken out again, by value."""
 
@@ -39,23 +51,36 @@ class LiveIndex(Index):
         """Hold some rows, all of them together by key, and none of the buffer of the relation."""
         owner = np.empty(len(rows), dtype=np.int32)
         self.slots, self.keys = Slots(), 0
+        # room for others; memory that nothing touches costs nothing
+        self.entries = np.empty((len(rows) + len(rows) // 2 + CHUNK, 3 + len(self.key)), dtype=np.int64)
+        self._number(rows, owner)
+        if 2 * self.keys < len(rows):
+            self.entries = grown(self.entries[: self.keys], self.keys + self.keys // 2 + CHUNK)
+        self.slots.reserve(self.keys + self.keys // 4 + FOLD)
+        self.folded = np.empty((len(rows), len(self.rest)), dtype=np.int64)
+        kernels.arrange(rows, self.rest, owner, self.entries, self.keys, self.folded)
+        self.base = self.stop = self.relation.count
+        self.following = np.empty(16, dtype=np.int64)
+
+    def _number(self, rows: Rows, owner: npt.NDArray[np.int32]) -> None:
+        """Make the entries of all keys, and tell which one each row has."""
+        if len(self.key) == 1 and len(rows):
+            column = np.ascontiguousarray(rows[:, self.key[0]])
+            most = int(column.max())
+            if column.min() >= 0 and most < 4 * len(rows) + CHUNK:
+                numbers = np.full(most + 1, -1, dtype=np.int32)
+                self.keys = kernels.number_dense(column, numbers, self.entries, 0, owner)
+                self.slots.reserve(self.keys)
+                kernels.register(self.entries, np.array([3]), 0, self.keys, self.slots.array)
+                return
         if not len(self.rest):  # each row is a key of its own
             self.slots.reserve(len(rows))
-        self.entries = np.empty((len(rows) + 16, 3 + len(self.key)), dtype=np.int64)
         for start in range(0, len(rows), CHUNK):
             stop = min(start + CHUNK, len(rows))
             self.slots.reserve(self.keys + stop - start)
             self.keys = kernels.number(
                 rows, self.key, start, stop, self.slots.array, self.entries, self.keys, owner
             )
-        if 2 * self.keys < len(
-            rows
-        ):  # memory that nothing touches costs nothing, but its neighbours are of use
-            self.entries = grown(self.entries[: self.keys], self.keys + self.keys // 4 + 16)
-        self.folded = np.empty((len(rows), len(self.rest)), dtype=np.int64)
-        kernels.arrange(rows, self.rest, owner, self.entries, self.keys, self.folded)
-        self.base = self.stop = self.relation.count
-        self.following = np.empty(16, dtype=np.int64)
 
     def holds(self, rows: Rows) -> Flags:
         """Which rows are there."""
@@ -125,7 +150,8 @@ class Store(Relation):
     rows
         Distinct ones.
     key
-        Columns of the index that tells which rows there are; by default all.
+        Columns of the index that tells which rows there are; by default a column of which no value has many rows,
+        or else all.
 
     Examples
     --------
@@ -139,9 +165,10 @@ class Store(Relation):
     def __init__(self, arity: int, rows: Rows, key: Sequence[int] | None = None) -> None:
         super().__init__(arity)
         self.live = 0
-        self._rows: Rows | None = None
         self._start(len(rows))
-        self.primary = LiveIndex(self, tuple(range(arity) if key is None else key), rows)
+        self.selective = _selective(rows, range(arity) if key is None else key)
+        columns = self.selective or tuple(range(arity) if key is None else key)
+        self.primary = LiveIndex(self, columns, rows)
         self.indexes[tuple(self.primary.key.tolist())] = self.primary
 
     def _start(self, count: int) -> None:
@@ -169,7 +196,6 @@ class Store(Relation):
         self.buffer[self.count : end] = rows
         self.live += len(rows)
         self.count = self.stable = self.seen = end
-        self._rows = None
         for index in self.indexes.values():
             index.extend(end)
 
@@ -181,7 +207,6 @@ class Store(Relation):
             done = index.remove(rows)
             assert done == len(rows)
         self.live -= len(rows)
-        self._rows = None
         if self.count - self.live > max(self.live, SLACK):
             self._compact()
 
@@ -206,17 +231,19 @@ class Store(Relation):
         assert isinstance(found, LiveIndex)
         return found
 
+    def enough(self, columns: Sequence[int]) -> Sequence[int]:
+        """Of columns that hold a key with few rows that key, so that there are fewer indexes."""
+        return self.selective if self.selective and set(self.selective) < set(columns) else columns
+
     def rows(self, part: Part) -> Rows:
         """All rows, those of one key of the first index together; none is recent."""
         if part is Part.RECENT:
             return self.buffer[:0]
-        if self._rows is None:
-            self._rows = self.primary.rows(self.live)
-        return self._rows
+        return self.primary.rows(self.live)
 
     def batches(self, part: Part) -> Iterator[Rows]:
-        """All rows in chunks; they are not kept."""
-        yield from chunks(self.rows(part) if self._rows is not None else self.primary.rows(self.live))
+        """All rows in chunks."""
+        yield from chunks(self.rows(part))
 
     def column(self, position: int) -> npt.NDArray[np.int64]:
         """Values of all rows at a position, contiguous."""

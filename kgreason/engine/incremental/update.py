@@ -7,11 +7,12 @@ from typing import Protocol
 
 import numpy as np
 
-from kgreason.analysis.checked import CheckedAtom, CheckedProgram
+from kgreason.analysis.checked import CheckedAtom, CheckedProgram, Keyed
 from kgreason.engine.constraints import deny
 from kgreason.engine.expressions import code
-from kgreason.engine.incremental.database import Base, Changes, Database
-from kgreason.engine.incremental.questions import Change, Context, used
+from kgreason.engine.incremental.change import Change, Deltas
+from kgreason.engine.incremental.database import Base, Database
+from kgreason.engine.incremental.questions import Context, used
 from kgreason.engine.incremental.recompute import Recomputing
 from kgreason.engine.incremental.rederive import Rederiving, rederivable
 from kgreason.engine.incremental.store import Store, distinct
@@ -29,8 +30,8 @@ from kgreason.plan.types import join
 class Strategy(Protocol):
     """How a stratum follows changes."""
 
-    def update(self, changes: Changes, given: Changes) -> Changes | None:
-        """Changes of the stratum's facts, carried out; `None`, and nothing is done, where it cannot tell them."""
+    def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
+        """Deltas of the stratum's facts, carried out; `None`, and nothing is done, where it cannot tell them."""
         ...
 
 
@@ -128,7 +129,7 @@ class Updating:
 
     # --- updates --------------------------------------------------------------------
 
-    def update(self, edits: Mapping[str, Rows], *, add: bool) -> Changes:
+    def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas:
         """Add or remove given facts; returns the changes of all facts. All is as before if that fails."""
         database, done = self.database, False
         database.begin()
@@ -140,8 +141,8 @@ class Updating:
                 database.undo()
         return changes
 
-    def _update(self, edits: Mapping[str, Rows], *, add: bool) -> Changes:
-        changes: Changes = {}
+    def _update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas:
+        changes: Deltas = {}
         self.edited = 0
         given = dict(self._edit(edits, add=add))
         derived = {p for stratum, _ in self.strata for p in stratum.predicates}
@@ -189,7 +190,7 @@ class Updating:
             if change:
                 yield predicate, change
 
-    def _deny(self, changes: Changes) -> None:
+    def _deny(self, changes: Deltas) -> None:
         """Refuse facts that violate a constraint."""
         denials = [d for d in self.chase.program.denials if d.predicate in changes]
         if any(self.database.stores[d.predicate].live for d in denials):
@@ -200,18 +201,22 @@ class Updating:
         """Kinds of the columns of a predicate."""
         return self.plan.kinds[predicate]
 
+    def count(self, predicate: str) -> int:
+        """Count the facts of a predicate."""
+        return self.database.stores[predicate].live
+
     def table(self, predicate: str) -> Table:
         """Facts of a predicate."""
         store = self.database.stores[predicate]
         return table(predicate, store.plain(), self.plan.kinds[predicate], self.kinds, self.symbols)
 
 
-def _strategy(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, object]) -> Strategy:
+def _strategy(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> Strategy:
     if walkable(plan):
-        return Walking(plan, database, keyed)  # type: ignore[arg-type]
-    if rederivable(plan, database, keyed):  # type: ignore[arg-type]
-        return Rederiving(plan, database, keyed)  # type: ignore[arg-type]
-    return Recomputing(plan, database, keyed)  # type: ignore[arg-type]
+        return Walking(plan, database, keyed)
+    if rederivable(plan, database, keyed):
+        return Rederiving(plan, database, keyed)
+    return Recomputing(plan, database, keyed)
 
 
 def _store(relation: Relation, key: Sequence[int] | None) -> Store:

@@ -1,186 +1,104 @@
-"""A separable stratum follows the changes of the facts that it reads: only values that a changed step concerns walk again.
+"""A separable stratum follows the changes of the facts that it reads: values that a changed step concerns walk again.
 
-The walks of the other values visit no state whose steps have changed, so they are as they were.
+The walks of all other values meet no state whose steps have changed, so they are as they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from kgreason.analysis.checked import Keyed
 from kgreason.engine.incremental import kernels
-from kgreason.engine.incremental.database import Changes, Database
-from kgreason.engine.incremental.graph import Adjacency, Doubles, Numbers
-from kgreason.engine.incremental.questions import (
-    Change,
-    Contributions,
-    Touching,
-    admissible,
-    bound,
-    given,
-    touching,
-)
+from kgreason.engine.incremental.change import Change, Deltas
+from kgreason.engine.incremental.database import Database
+from kgreason.engine.incremental.graph import Adjacency, Doubles, StepGraph
+from kgreason.engine.incremental.questions import admissible
 from kgreason.engine.incremental.recompute import Recomputing
+from kgreason.engine.incremental.sources import Seeds, Sources
 from kgreason.engine.incremental.store import Flags
 from kgreason.engine.relation import Rows
-from kgreason.engine.separable import kernels as walking
-from kgreason.engine.separable.steps import (
-    EXACT,
-    Codes,
-    Compressed,
-    Listed,
-    States,
-    build,
-    distinct_steps,
-    step_weights,
-)
+from kgreason.engine.separable.steps import EXACT, Codes, Listed, States, build, step_weights
 from kgreason.engine.table import Kind
 from kgreason.errors import EvaluationError
-from kgreason.lang.ast import Constant, Expression, Variable
+from kgreason.lang.ast import Variable
 from kgreason.plan import ir
 
 FEW = 16
-"""Most new targets of a state for which it is worth asking who has reached them already."""
+"""Most targets of a state for which it is worth asking who has reached them already."""
+
+NONE = np.empty(0, dtype=np.int64)
+
+Found = tuple[Sources, Rows, Kind]
+"""Steps, what was found of them, and the kind of their contributions."""
 
 
 def walkable(plan: ir.StratumPlan) -> bool:
     """Whether `Walking` can keep a stratum up to date."""
     if plan.separable is None or not all(admissible(rule.rule) for rule in plan.rules):
         return False
-    for rule in plan.rules:
-        term = rule.rule.head.terms[plan.separable.fixed[rule.rule.head.predicate]]
-        aggregation = rule.rule.aggregation
-        if (
-            not rule.recursive
-            and aggregation is not None
-            and not (isinstance(term, Variable) and term.name in aggregation.group)
-        ):
+    for rule in (r.rule for r in plan.rules if not r.recursive and r.rule.aggregation is not None):
+        assert rule.aggregation is not None
+        term = rule.head.terms[plan.separable.fixed[rule.head.predicate]]
+        if not isinstance(term, Variable) or term.name not in rule.aggregation.group:
             return False
     return True
 
 
 class Walking:
-    """A separable stratum that is kept up to date by walking again."""
+    """A separable stratum that is kept up to date by walking again.
+
+    Without a graph, because the data do not admit one, the stratum is derived in the general way.
+    """
+
+    graph: StepGraph | None
 
     def __init__(self, plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> None:
         assert plan.separable is not None
-        self.plan, self.separable, self.database = plan, plan.separable, database
+        self.separable, self.database = plan.separable, database
         self.general = Recomputing(plan, database, keyed)
         self.parts = tuple(plan.separable.fixed)
         self.fixed = [plan.separable.fixed[p] for p in self.parts]
         kinds = {id(rule.rule): rule.kinds for rule in plan.rules}
-        self.steps = [_Steps(s, kinds[id(s.rule)], database) for s in plan.separable.steps]
+        self.steps = [Sources(s, kinds[id(s.rule)], database) for s in plan.separable.steps]
         self.seeds = [
-            _Seeds(rule, database, plan.separable.fixed[rule.rule.head.predicate])
+            Seeds(rule, database, plan.separable.fixed[rule.rule.head.predicate])
             for rule in plan.rules
             if not rule.recursive
         ]
-        self.reads = {t.predicate for one in (*self.steps, *self.seeds) for t in one.touching}
-        for part, at in zip(self.parts, self.fixed, strict=True):
-            for column in (at, 1 - at):
-                database.stores[part].index((column,))
+        self.reads = {way.predicate for one in (*self.steps, *self.seeds) for way in one.touching}
         self._build()
 
-    # --- the graph ------------------------------------------------------------------
-
     def _build(self) -> None:
-        """Find all steps; without a graph (`self.numbers` is None) the stratum is derived in the general way."""
-        self.numbers: Numbers | None = None
-        moving = [self._distinct(p, 1 - at) for p, at in zip(self.parts, self.fixed, strict=True)]
+        """Find all steps."""
+        self.graph = None
+        moving = [self._moving(part) for part in range(len(self.parts))]
         find = {id(steps.plan): steps for steps in self.steps}
         try:
             graph = build(self.separable, moving, lambda s: find[id(s)].find())
-        except EvaluationError:
+        except EvaluationError:  # of a step that perhaps nobody takes
             return
-        if graph is None:
-            return
-        size = len(graph.numbering)
-        self.numbers = Numbers(graph.numbering.codes)
-        states = size * len(self.parts)
-        empty = Compressed(np.zeros(states + 1, np.int64), np.empty(0, np.int32), np.empty(0))
-        self.bounds = graph.bounds
-        self.plain = Adjacency(graph.plain, False)
-        self.sums = Adjacency(graph.sums or empty, True)
-        self.summing = graph.sums is not None
-        to, weights = self.sums.to[: self.sums.used], self.sums.weights[: self.sums.used]
-        self.totals = np.bincount(to, weights, minlength=states)
-        self.room = size
-        self._spread(size + size // 4 + 64)
+        if graph is not None:
+            copies = [s.plan for s in self.steps if s.plan.body is None]
+            index = self.parts.index
+            self.graph = StepGraph(graph, [(index(c.source), index(c.head)) for c in copies])
 
-    def _distinct(self, predicate: str, column: int) -> Codes:
-        index = self.database.stores[predicate].index((column,))
+    def _moving(self, part: int) -> Codes:
+        """Moving values of all facts, each once."""
+        index = self.database.stores[self.parts[part]].index((1 - self.fixed[part],))
         return index.entries[: index.keys, 3].copy()
-
-    def _spread(self, room: int) -> None:
-        """Make room for numbers below `room`, and the memory of the walks."""
-        parts = len(self.parts)
-        totals = np.zeros((parts, room))
-        totals[:, : self.room] = self.totals.reshape(parts, self.room)
-        self.totals = totals.reshape(-1)
-        for adjacency in (self.plain, self.sums):
-            adjacency.spread(parts, self.room, room)
-        self.room = room
-        states = parts * room
-        self.cells = np.full(4 * states if self.summing else 0, 0.0)
-        self.stamps = np.full(0 if self.summing else states, 0, dtype=np.int32)
-        self.marks = np.full(states, 0)
-        self.stamp = self.mark = 0
-        self.out = np.empty(4 * states + 1024, dtype=np.int32)
 
     def _forget(self) -> None:
         """Trust the graph no more."""
-        self.numbers = None
-
-    def _states(self, codes: Codes, part: int) -> States:
-        assert self.numbers is not None
-        return (self.numbers.of(codes) + part * self.room).astype(np.int32)
-
-    def _number(self, codes: Iterable[Codes]) -> None:
-        """Number new values; facts of one predicate that another one copies make a step for each."""
-        assert self.numbers is not None
-        before = len(self.numbers)
-        for some in codes:
-            self.numbers.add(some)
-        size = len(self.numbers)
-        if size > self.room:
-            self.database.later(self._forget)
-            self._spread(2 * size)
-        for steps in self.steps:
-            if steps.plan.body is None:
-                source, target = (
-                    self.parts.index(p) * self.room for p in (steps.plan.source, steps.plan.head)
-                )
-                for number in range(before, size):
-                    to, weights = self.plain.row(source + number)
-                    self.plain.replace(source + number, np.append(to, np.int32(target + number)), weights)
-
-    def _replace(self, adjacency: Adjacency, state: int, to: States, weights: Doubles) -> None:
-        """Give a state other steps."""
-        room, (old, old_weights) = self.room, adjacency.row(state)
-
-        def undo() -> None:
-            if self.numbers is not None and self.room == room:
-                self._put(adjacency, state, old, old_weights)
-
-        self.database.later(undo)
-        self._put(adjacency, state, to, weights)
-
-    def _put(self, adjacency: Adjacency, state: int, to: States, weights: Doubles) -> None:
-        if adjacency.weighted:
-            old, old_weights = adjacency.row(state)
-            np.subtract.at(self.totals, old, old_weights)
-            np.add.at(self.totals, to, weights)
-        adjacency.replace(state, to, weights)
+        self.graph = None
 
     # --- an update ------------------------------------------------------------------
 
-    def update(self, changes: Changes, given: Changes) -> Changes:
+    def update(self, changes: Deltas, given: Deltas) -> Deltas:
         """Changes of the stratum's facts, carried out."""
-        if self.numbers is not None:
-            found = self._walked(changes, given)
+        if self.graph is not None:
+            found = self._walked(self.graph, changes, given)
             if found is not None:
                 return found
         self.database.later(self._forget)
@@ -188,183 +106,160 @@ class Walking:
         self._build()
         return found
 
-    def _walked(self, changes: Changes, given: Changes) -> Changes | None:
+    def _walked(self, graph: StepGraph, changes: Deltas, given: Deltas) -> Deltas | None:
         """The same by walking; `None`, and no fact has changed, where sums might not be what the rules say."""
         below = {p: change for p, change in changes.items() if p in self.reads}
-        values = [c for p, at in zip(self.parts, self.fixed, strict=True) for c in _column(given.get(p), at)]
         asked = (*self.steps, *self.seeds)
+        for one in asked:
+            one.begin()
+        self.database.rewind(below)
+        for one in asked:
+            one.lose(below)
+        self.database.replay(below)
         try:
             for one in asked:
-                one.begin()
-            self.database.rewind(below)
-            for one in asked:
-                one.lose(below)
-            self.database.replay(below)
-            for one in asked:
                 one.win(below)
-            affected = self._edit()
+            affected = self._edit(graph)
         except EvaluationError:  # of a step that perhaps nobody takes
             return None
         if affected is None:
             return None
-        values += [affected, *(codes for seeds in self.seeds for codes in seeds.touched)]
-        return self._walk(np.unique(np.concatenate(values)))
+        affected += [values for seeds in self.seeds for values in seeds.values]
+        for part, predicate in enumerate(self.parts):
+            change, at = given.get(predicate), self.fixed[part]
+            affected += [] if change is None else [change.added[:, at], change.removed[:, at]]
+        return self._walk(graph, np.unique(np.concatenate([NONE, *affected])))
 
-    def _edit(self) -> Codes | None:
+    # --- steps ----------------------------------------------------------------------
+
+    def _edit(self, graph: StepGraph) -> list[Codes] | None:
         """Rewrite the steps from all values that changes touch; returns the fixed values that may notice."""
-        edits: list[tuple[int, Codes, list[tuple[_Steps, Rows, Kind]]]] = []
+        edits: list[tuple[int, Codes, list[Found]]] = []
         for part, predicate in enumerate(self.parts):
             here = [steps for steps in self.steps if steps.plan.source == predicate]
-            touched = [codes for steps in here for codes in steps.touched]
+            touched = [values for steps in here for values in steps.values]
             if touched:
                 codes = np.unique(np.concatenate(touched))
                 edits.append((part, codes, [(steps, *steps.find(codes)) for steps in here]))
         for _, codes, found in edits:
-            if any(s.plan.threshold and (step_weights(r, k) < 0).any() for s, r, k in found):
+            if any((step_weights(rows, kind) < 0).any() for s, rows, kind in found if s.plan.threshold):
                 return None
-            self._number([codes, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
-        affected = [np.empty(0, dtype=np.int64)]
+            if graph.number([codes, *(rows[:, i] for _, rows, _ in found for i in (0, 1))]):
+                self.database.later(self._forget)
+        affected: list[Codes] = []
         for part, codes, found in edits:
-            plain, sums = self._listed(found, codes, part)
-            affected += self._rewrite(self.plain, plain, codes, part)
-            affected += self._rewrite(self.sums, sums, codes, part)
+            plain, sums = self._listed(graph, found, codes, part)
+            affected += self._rewrite(graph, graph.plain, plain, codes, part)
+            affected += self._rewrite(graph, graph.sums, sums, codes, part)
             kinds = [kind for steps, _, kind in found if steps.plan.threshold]
             most = EXACT if Kind.INT in kinds else np.finfo(np.float64).max / 2
-            if not self.totals[sums.target].max(initial=0) < most:
+            if not graph.totals[sums.target].max(initial=0) < most:
                 return None
-        return np.concatenate(affected)
+        return affected
 
     def _listed(
-        self, found: Sequence[tuple[_Steps, Rows, Kind]], codes: Codes, part: int
+        self, graph: StepGraph, found: Sequence[Found], codes: Codes, part: int
     ) -> tuple[Listed, Listed]:
         """All steps from some values, plain ones and those that are summed up."""
         plain: list[Listed] = []
         sums: list[Listed] = []
         for steps, rows, kind in found:
+            target = self.parts.index(steps.plan.head)
             columns = (codes, codes) if steps.plan.body is None else (rows[:, 0], rows[:, 1])
-            ends = self._states(columns[0], part), self._states(columns[1], self.parts.index(steps.plan.head))
+            ends = graph.states(columns[0], part), graph.states(columns[1], target)
             if steps.plan.threshold is None:
                 plain.append(Listed(*ends, np.empty(0)))
             else:
                 sums.append(Listed(*ends, step_weights(rows, kind)))
         return Listed.join(plain), Listed.join(sums)
 
-    def _rewrite(self, adjacency: Adjacency, steps: Listed, codes: Codes, part: int) -> Iterator[Codes]:
+    def _rewrite(
+        self, graph: StepGraph, adjacency: Adjacency, steps: Listed, codes: Codes, part: int
+    ) -> Iterator[Codes]:
         """Replace the rows of some values of a part; gives the fixed values that may notice."""
         order = np.argsort(steps.source, kind="stable")
         source, target = steps.source[order], steps.target[order]
         weights = steps.weights[order] if adjacency.weighted else steps.weights
-        states = self._states(codes, part)
+        states = graph.states(codes, part)
         first, end = np.searchsorted(source, states), np.searchsorted(source, states, side="right")
-        for state, code, a, b in zip(
-            states.tolist(), codes.tolist(), first.tolist(), end.tolist(), strict=True
-        ):
-            old = adjacency.row(state)
-            new = target[a:b], weights[a:b] if adjacency.weighted else weights
-            less, more = _compared(old, new)
+        for state, a, b in zip(states.tolist(), first.tolist(), end.tolist(), strict=True):
+            old, new = adjacency.row(state), (target[a:b], weights[a:b])
+            less, more = compared(old, new)
             if len(less) or len(more):
-                yield self._notice(part, code, less, more)
-                self._replace(adjacency, state, *new)
+                yield self._noticing(graph, state, less, more)
+                self._replace(graph, adjacency, state, *new)
 
-    def _notice(self, part: int, code: int, less: States, more: States) -> Codes:
-        """Fixed values that reach a state from which steps to some others count less or more."""
-        here = self._reaching(part, code)
+    def _replace(
+        self, graph: StepGraph, adjacency: Adjacency, state: int, to: States, weights: Doubles
+    ) -> None:
+        old = adjacency.row(state)
+
+        def undo() -> None:
+            if self.graph is graph:
+                graph.replace(adjacency, state, *old)
+
+        self.database.later(undo)
+        graph.replace(adjacency, state, to, weights)
+
+    def _noticing(self, graph: StepGraph, state: int, less: States, more: States) -> Codes:
+        """Fixed values that reach a state from which the steps to some others count less or more.
+
+        Those that reach a state already do not notice that a step to it counts more.
+        """
+        here = self._reaching(graph, state)
         if not len(here) or len(less) + len(more) > FEW:
             return here
-        assert self.numbers is not None
-        found = [here[:0]]
-        for some, meets in ((less, np.intersect1d), (more, np.setdiff1d)):
-            for state in some.tolist():
-                there = self._reaching(state // self.room, int(self.numbers.codes[state % self.room]))
-                found.append(meets(here, there, assume_unique=True))  # type: ignore[operator]
+        found = [NONE]
+        found += [np.intersect1d(here, self._reaching(graph, s), assume_unique=True) for s in less.tolist()]
+        found += [np.setdiff1d(here, self._reaching(graph, s), assume_unique=True) for s in more.tolist()]
         return np.concatenate(found)
 
-    def _reaching(self, part: int, code: int) -> Codes:
-        """Fixed values of the facts of a predicate with a moving value."""
-        at = self.fixed[part]
-        index = self.database.stores[self.parts[part]].index((1 - at,))
-        return index.matching(np.array([[code]]))[:, at]
+    def _reaching(self, graph: StepGraph, state: int) -> Codes:
+        """Fixed values of the facts that a state stands for."""
+        part = state // graph.room
+        index = self.database.stores[self.parts[part]].index((1 - self.fixed[part],))
+        code = int(graph.numbers.codes[state % graph.room])
+        return index.matching(np.array([[code]]))[:, self.fixed[part]]
 
     # --- walks ----------------------------------------------------------------------
 
-    def _walk(self, values: Codes) -> Changes:
+    def _walk(self, graph: StepGraph, values: Codes) -> Deltas:
         """Walk again for some fixed values, and carry out what is different."""
-        start, states = self._seeds(values)
-        rows, old_ptr, old = self._held(values)
+        start, seeds = self._seeds(graph, values)
+        rows, old_ptr, old = self._held(graph, values)
         gone = np.zeros(len(old), dtype=np.bool_)
-        owners, reached = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
+        owners, reached = [NONE], [old[:0]]
         counts = np.zeros(len(values), dtype=np.int64)
         first = 0
         while first < len(values):
-            done, used = self._advance(start, states, counts, first, len(values))
-            fresh = np.zeros(used, dtype=np.bool_)
-            out = self.out[:used]
-            kernels.differ(old_ptr, old, counts, out, first, done, self.marks, self.mark, gone, fresh)
+            done, out = graph.walk(start, seeds, counts, first)
+            fresh = np.zeros(len(out), dtype=np.bool_)
+            kernels.differ(old_ptr, old, counts, out, first, done, graph.marks, graph.mark, gone, fresh)
             owners.append(np.repeat(np.arange(first, done), counts[first:done])[fresh])
             reached.append(out[fresh])
             first = done
-        self.stamp += len(values)
-        self.mark += 2 * len(values) + 2
-        return self._carry_out(values, np.concatenate(owners), np.concatenate(reached), rows, gone)
+        graph.stamp += len(values)
+        graph.mark += 2 * len(values) + 2
+        new = np.concatenate(reached)
+        return self._carry_out(graph, values[np.concatenate(owners)], new, rows, gone)
 
-    def _advance(self, start: Codes, states: States, counts: Codes, first: int, last: int) -> tuple[int, int]:
-        plain, sums = self.plain, self.sums
-        if self.stamp + last > 2**31 - 2:
-            self.stamps[:] = self.stamp = 0
-        if not self.summing:
-            return walking.reach(
-                start,
-                states,
-                2,
-                plain.ptr,
-                plain.to,
-                self.stamps,
-                self.stamp,
-                self.out,
-                0,
-                counts,
-                first,
-                last,
-            )
-        return walking.accumulate(
-            start,
-            states,
-            2,
-            plain.ptr,
-            plain.to,
-            sums.ptr,
-            sums.to,
-            sums.weights,
-            self.bounds,
-            self.cells,
-            self.stamp,
-            self.out,
-            0,
-            counts,
-            first,
-            last,
-        )
-
-    def _seeds(self, values: Codes) -> tuple[Codes, States]:
-        """States where the walks of some fixed values begin, one value after another, and their bounds."""
-        facts: list[tuple[int, Rows]] = []
-        for seeds in self.seeds:
-            rows = seeds.bound.ask(values.reshape(-1, 1))
-            facts.append((self.parts.index(seeds.head), rows[np.isin(rows[:, seeds.at], values)]))
+    def _seeds(self, graph: StepGraph, values: Codes) -> tuple[Codes, States]:
+        """States where the walks of some fixed values begin, those of one value together, and their bounds."""
+        facts = [(self.parts.index(seeds.head), seeds.facts(values)) for seeds in self.seeds]
         for part, predicate in enumerate(self.parts):
-            base, at = self.database.base.get(predicate), self.fixed[part]
+            base = self.database.base.get(predicate)
             for store in (base.data, base.stated) if base else ():
-                facts.append((part, store.index((at,)).matching(values.reshape(-1, 1))))
-        self._number([rows[:, 1 - self.fixed[part]] for part, rows in facts])
+                facts.append((part, store.index((self.fixed[part],)).matching(values.reshape(-1, 1))))
+        if graph.number(rows[:, 1 - self.fixed[part]] for part, rows in facts):
+            self.database.later(self._forget)
+        states = [graph.states(rows[:, 1 - self.fixed[part]], part) for part, rows in facts]
         places = [np.searchsorted(values, rows[:, self.fixed[part]]) for part, rows in facts]
-        states = [self._states(rows[:, 1 - self.fixed[part]], part) for part, rows in facts]
-        place = np.concatenate([np.empty(0, dtype=np.int64), *places])
+        place = np.concatenate([NONE, *places])
         order = np.argsort(place, kind="stable")
-        state = np.concatenate([np.empty(0, dtype=np.int32), *states])[order]
-        return _bounds(place, len(values)), state
+        return bounds(place, len(values)), np.concatenate([NONE.astype(np.int32), *states])[order]
 
-    def _held(self, values: Codes) -> tuple[Rows, Codes, States]:
-        """Facts of some fixed values (part, fixed, moving), those of one value together; bounds and states."""
+    def _held(self, graph: StepGraph, values: Codes) -> tuple[Rows, Codes, States]:
+        """Facts of some fixed values as (part, fixed, moving), those of one value together; bounds and states."""
         pieces = [np.empty((0, 3), dtype=np.int64)]
         for part, predicate in enumerate(self.parts):
             at = self.fixed[part]
@@ -372,111 +267,53 @@ class Walking:
             pieces.append(np.column_stack([np.full(len(found), part), found[:, at], found[:, 1 - at]]))
         rows = np.concatenate(pieces)
         place = np.searchsorted(values, rows[:, 1])
-        if len(self.parts) > 1:
-            order = np.argsort(place, kind="stable")
-            rows, place = rows[order], place[order]
-        assert self.numbers is not None
-        states = self.numbers.of(rows[:, 2]) + rows[:, 0] * self.room
-        return rows, _bounds(place, len(values)), states.astype(np.int32)
+        order = np.argsort(place, kind="stable")
+        rows = rows[order]
+        states = graph.numbers.of(rows[:, 2]) + rows[:, 0] * graph.room
+        return rows, bounds(place, len(values)), states.astype(np.int32)
 
-    def _carry_out(self, values: Codes, owner: Codes, reached: States, rows: Rows, gone: Flags) -> Changes:
-        assert self.numbers is not None
-        found: Changes = {}
+    def _carry_out(self, graph: StepGraph, fixed: Codes, states: States, rows: Rows, gone: Flags) -> Deltas:
+        found: Deltas = {}
         lost = rows[gone][::-1]  # an index finds the last of its rows first
         for part, predicate in enumerate(self.parts):
-            at, here = self.fixed[part], reached // self.room == part
-            moving = self.numbers.codes[reached[here] % self.room]
-            added = np.empty((len(moving), 2), dtype=np.int64)
-            added[:, at], added[:, 1 - at] = values[owner[here]], moving
-            of_part = lost[lost[:, 0] == part]
-            removed = np.ascontiguousarray(of_part[:, [1 + at, 2 - at]])
+            at, here = self.fixed[part], states // graph.room == part
+            added = np.empty((int(here.sum()), 2), dtype=np.int64)
+            added[:, at], added[:, 1 - at] = fixed[here], graph.codes(states[here])
+            removed = np.ascontiguousarray(lost[lost[:, 0] == part][:, [1 + at, 2 - at]])
             found[predicate] = Change(added, removed)
             self.database.change(predicate, found[predicate])
         return found
 
 
-def _column(change: Change | None, position: int) -> list[Codes]:
-    return [] if change is None else [change.added[:, position], change.removed[:, position]]
+def bounds(place: Codes, length: int) -> Codes:
+    """Where the entries of each of the places 0, ..., length - 1 begin and end once they are in order."""
+    return np.append(0, np.cumsum(np.bincount(place, minlength=length)))
 
 
-def _bounds(place: Codes, length: int) -> Codes:
-    return np.append(0, np.cumsum(np.bincount(place, minlength=length))).astype(np.int64)
+def compared(old: tuple[States, Doubles], new: tuple[States, Doubles]) -> tuple[States, States]:
+    """Targets for which one row of steps counts less than another before, and for which it counts more.
 
-
-def _compared(old: tuple[States, Doubles], new: tuple[States, Doubles]) -> tuple[States, States]:
-    """Targets for which one row of steps counts less than another before, and for which it counts more."""
-    if all(np.array_equal(a, b) for a, b in zip(old, new, strict=True)):
+    Examples
+    --------
+    >>> to = np.array([4, 7, 9], dtype=np.int32)
+    >>> less, more = compared((to, np.array([0.5, 0.25, 1])), (to, np.array([0.5, 0.5, 0])))
+    >>> less.tolist(), more.tolist()
+    ([9], [7])
+    """
+    if np.array_equal(old[0], new[0]) and np.array_equal(old[1], new[1]):
         return old[0][:0], old[0][:0]
     if not len(old[1]) and not len(new[1]):
         return np.setdiff1d(old[0], new[0]), np.setdiff1d(new[0], old[0])
-    targets, which = np.unique(np.concatenate([old[0], new[0]]), return_inverse=True)
-    difference = np.concatenate([-old[1], new[1]])
-    total = np.bincount(which, difference, len(targets))
-    # a difference of 0 may be one of doubles that was rounded away: both, to be sure
-    doubtful = np.abs(total) <= 1e-9 * np.bincount(which, np.abs(difference), len(targets))
-    return targets[(total < 0) | doubtful], targets[(total > 0) | doubtful]
-
-
-class _Asked:
-    """What changes touch: values of one variable, before an update and after."""
-
-    touching: list[Touching]
-    column = 0
-
-    def begin(self) -> None:
-        """Begin an update."""
-        self.touched: list[Codes] = []
-
-    def lose(self, below: Changes) -> None:
-        """Take in values of matches that may be none any more."""
-        for touching in self.touching:
-            self._touch(touching, touching.lost(below))
-
-    def win(self, below: Changes) -> None:
-        """Take in values of matches that may be new."""
-        for touching in self.touching:
-            self._touch(touching, touching.won(below))
-
-    def _touch(self, touching: Touching, rows: Rows | None) -> None:
-        if rows is not None and len(rows):
-            self.touched.append(touching.question.ask(rows)[:, self.column])
-
-
-class _Steps(_Asked):
-    """What is asked of the rule of some steps: their sources."""
-
-    def __init__(self, plan: ir.Steps, kinds: Mapping[str, Kind], database: Database) -> None:
-        self.plan = plan
-        self.touching = []
-        if plan.body is None:
-            return
-        aggregation, context = plan.rule.aggregation, database.context
-        counts = aggregation is None or aggregation.function == "mcount" or aggregation.argument is None
-        argument: Expression = Constant(1) if counts else aggregation.argument  # type: ignore[assignment,union-attr]
-        source = Variable(plan.columns[0])
-        kind = (kinds[source.name],)
-        self.touching = touching(plan.body, context, kinds, (source,))
-        self.all = Contributions(plan, plan.body, context, kinds, kind, argument)
-        asked = replace(plan.body, positives=(given((source,), plan.body), *plan.body.positives))
-        self.bound = Contributions(plan, asked, context, kinds, kind, argument)
-
-    def find(self, codes: Codes | None = None) -> tuple[Rows, Kind]:
-        """Distinct steps from some values, or from all."""
-        if self.plan.body is None:
-            return np.empty((0, 3), dtype=np.int64), Kind.INT
-        question = self.all if codes is None else self.bound
-        rows = question.ask(np.empty((0, 1), dtype=np.int64) if codes is None else codes.reshape(-1, 1))
-        return distinct_steps(self.plan, lambda _: (rows, question.kind))
-
-
-class _Seeds(_Asked):
-    """What is asked of a rule without a recursion: the fixed values of its facts."""
-
-    def __init__(self, plan: ir.RulePlan, database: Database, at: int) -> None:
-        rule, context = plan.rule, database.context
-        self.head, self.at = rule.head.predicate, at
-        term, kind = rule.head.terms[at], context.kinds[self.head][at]
-        grouped = rule.aggregation is not None
-        self.touching = touching(rule, context, plan.kinds, (term,) if grouped else None)
-        self.column = 0 if grouped else at
-        self.bound = bound(rule, context, plan.kinds, (term,), (kind,))
+    targets, weights = np.concatenate([old[0], new[0]]), np.concatenate([old[1], new[1]])
+    signs = np.repeat([-1, 1], [len(old[0]), len(new[0])])
+    order = np.lexsort((weights, targets))
+    targets, weights = targets[order], weights[order]
+    alike = (targets[1:] == targets[:-1]) & (weights[1:] == weights[:-1])
+    first = np.flatnonzero(np.append(True, ~alike))
+    more = np.add.reduceat(signs[order], first) * weights[first]  # by how much each step counts more
+    here = np.flatnonzero(np.add.reduceat(signs[order], first))
+    found, which = np.unique(targets[first[here]], return_inverse=True)
+    total = np.bincount(which, more[here], len(found))
+    # a small difference may be what rounding left of more or less: both, to be sure
+    doubtful = np.abs(total) <= 1e-9 * np.bincount(which, np.abs(more[here]), len(found))
+    return found[(total < 0) | doubtful], found[(total > 0) | doubtful]

@@ -173,6 +173,7 @@ def _distinct(keys: Rows) -> bool:
 
 
 def step_weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
+    """What each step contributes, from the last column of its rows."""
     last = np.ascontiguousarray(rows[:, -1])
     return last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
 

@@ -1,0 +1,32 @@
+"""What an update does to the facts of predicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgreason.engine.incremental.store import Store
+from kgreason.engine.relation import Rows
+
+
+@dataclass(frozen=True)
+class Change:
+    """Facts of one predicate that came and went; none did both."""
+
+    added: Rows
+    removed: Rows
+
+    @classmethod
+    def between(cls, removed: Rows, added: Rows) -> Change:
+        """What is left of removing distinct facts and then adding distinct ones that were missing."""
+        width = added.shape[1]
+        if not len(removed) or not len(added):
+            return cls(added, removed)
+        back = Store(width, removed).holds(added)
+        return cls(added[~back], removed[~Store(width, added).holds(removed)])
+
+    def __bool__(self) -> bool:
+        return bool(len(self.added) or len(self.removed))
+
+
+Deltas = dict[str, Change]
+"""Changes by predicate."""
