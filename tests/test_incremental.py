@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kgreason import KgreasonError, Null, Reasoner
 from kgreason.analysis.check import load_text
+from kgreason.engine.incremental import rederive, store
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts, Table
@@ -25,6 +26,18 @@ edited_programs = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 LIMITS = Limits(rounds=300)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small():
+    """What happens to large relations happens to small ones, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "SLACK", 3)
+        patch.setattr(store, "FEW", 4)
+        patch.setattr(rederive, "LEAST", 6)
+        yield
+
+
 Edit = tuple[bool, dict[str, list[tuple]]]
 
 
@@ -195,7 +208,7 @@ FAMILIES = {
         only(X,Y) :- odd(X,Y), not even(X,Y).
     """,
     "copies": """
-        p(X,Y) :- e(X,Y,_). q(X,Y) :- p(X,Y). p(X,Z) :- q(X,Y), e(Y,Z,W), W > 0.3. p(X,X) :- v(X).
+        p(X,Y) :- e(X,Y,_). k(X,Y) :- p(X,Y). p(X,Z) :- k(X,Y), e(Y,Z,W), W > 0.3. p(X,X) :- v(X).
     """,
     "same generation": """
         s(X,X) :- v(X). s(X,Y) :- e(U,X,_), s(U,V), e(V,Y,_), not far(X,Y). far(X,Y) :- e(X,_,W), e(_,Y,W), W > 0.6.
@@ -215,7 +228,10 @@ FAMILIES = {
         boss(X,B) :- v(X). A = B :- e(X,Y,W), W > 0.5, boss(X,A), boss(Y,B). same(X,Y) :- boss(X,B), boss(Y,B).
     """,
     "nulls alone": "owner(X,O) :- v(X). owner(X,O) :- e(X,Y,_), owner(Y,O).",
-    "given and derived": 'p(X,Y) :- e(X,Y,_). q(X) :- p(X,Y), not r(Y). r("a"). r(X) :- v(X). q(X) :- q(Y), p(X,Y), r(Y).',
+    "given and derived": """
+        p(X,Y) :- e(X,Y,_). q(X) :- p(X,Y), not r(Y). r("a"). r(X) :- v(X). q(X) :- q(Y), p(X,Y), r(Y). t(X) :- q(X).
+        t(X) :- p(X,_), not q(X), not e(_,X,0.5).
+    """,
     "nothing to compute": "p(X,Y,Z) :- e(X,Y,W), Z = W + 1. z() :- v(X), not e(X,X,_). y(X) :- v(X), not z().",
 }
 vertices = st.sampled_from("abcdefg")
@@ -226,6 +242,7 @@ edges = st.lists(st.tuples(vertices, vertices, weights), max_size=4)
 @st.composite
 def graph_edits(draw):
     data = {
+        "q": [(x,) for x in draw(st.lists(vertices, max_size=2))],
         "e": draw(st.lists(st.tuples(vertices, vertices, weights), max_size=14)),
         "v": [(x,) for x in draw(st.lists(vertices, max_size=4))],
     }
@@ -238,7 +255,9 @@ def graph_edits(draw):
             rows += draw(st.lists(st.sampled_from(sorted(there)), min_size=1, max_size=3))
         edit = {"e": rows}
         if draw(st.integers(0, 3)) == 0:
-            edit["v"] = [(x,) for x in draw(st.lists(vertices, min_size=1, max_size=2))]
+            edit[draw(st.sampled_from("vvq"))] = [
+                (x,) for x in draw(st.lists(vertices, min_size=1, max_size=2))
+            ]
         there = there | set(rows) if add else there - set(rows)
         found.append((add, edit))
     return data, found

@@ -76,9 +76,18 @@ class Probe:
 
     @classmethod
     def make(
-        cls, atom: CheckedAtom, relation: Relation, layout: Layout, codes: Sequence[int | None], live: bool
+        cls,
+        atom: CheckedAtom,
+        relation: Relation,
+        layout: Layout,
+        codes: Sequence[int | None],
+        live: bool,
+        whole: bool = False,
     ) -> Probe:
-        """Key of an atom; `live` if the relation is still growing, so that fluid values may not be hashed."""
+        """Key of an atom; `live` if the relation is still growing, so that fluid values may not be hashed.
+
+        Where the probe must be `whole`, nothing else is left open.
+        """
         columns: list[int] = []
         key: list[int] = []
         constants: list[int] = []
@@ -96,7 +105,7 @@ class Probe:
             else:
                 columns.append(i)
                 key.append(source)
-        enough = relation.enough(columns)
+        enough = columns if whole else relation.enough(columns)
         checks += [(i, source) for i, source in zip(columns, key, strict=True) if i not in enough]
         key = [source for i, source in zip(columns, key, strict=True) if i in enough]
         index = relation.index(tuple(enough))
@@ -363,8 +372,8 @@ class Pipeline:
             for term, kind in zip(atom.terms, kinds, strict=True)
         ]
 
-    def _probe(self, atom: CheckedAtom, relation: Relation) -> Probe:
-        return Probe.make(atom, relation, self.layout, self._codes(atom), atom.predicate in self.live)
+    def _probe(self, atom: CheckedAtom, relation: Relation, *, whole: bool = False) -> Probe:
+        return Probe.make(atom, relation, self.layout, self._codes(atom), atom.predicate in self.live, whole)
 
     def _scan(self, operator: ir.Scan) -> None:
         atom = operator.atom
@@ -405,7 +414,7 @@ class Pipeline:
             relation = Relation(relation.arity)
             relation.load(rows[agree], distinct=True)
             relation.settle()
-        self.stages.append(Matching(self._probe(atom, relation), ir.Part.ALL, False))
+        self.stages.append(Matching(self._probe(atom, relation, whole=True), ir.Part.ALL, False))
 
     def _project(self, atom: CheckedAtom) -> None:
         sources: list[int | Callable[[Rows], npt.NDArray[np.int64]]] = []
