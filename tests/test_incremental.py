@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
-from kgreason import KgreasonError, Null, Reasoner
+from kgreason import KgreasonError, Null, Reasoner, reason
 from kgreason.analysis.check import load_text
 from kgreason.engine.incremental import rederive, store
 from kgreason.engine.limits import Limits
@@ -271,3 +271,148 @@ def test_edits_of_programs_of_the_field(name, case):
     known = load_text(FAMILIES[name]).arities
     edits = [(add, {p: rows for p, rows in edit.items() if p in known}) for add, edit in edits]
     follow(FAMILIES[name], {p: rows for p, rows in data.items() if p in known}, edits)
+
+
+# --- what users meet ----------------------------------------------------------------------------------------
+
+CONTROL = """
+@edge("own"). @node("company"). @output("control"). @output("alone").
+control(X,X) :- company(X).
+control(X,Z) :- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 0.5.
+controlled(Y) :- control(X,Y), X != Y.
+alone(X) :- company(X), not controlled(X).
+"""
+
+
+def fresh(rules, data, reasoner):
+    return {p: comparable(rows) for p in reasoner.predicates for rows in [reason(rules, data).rows(p)]}
+
+
+def test_vertices_come_and_go_with_their_edges():
+    own = [("a", "b", 0.6), ("b", "c", 0.3), ("a", "c", 0.3)]
+    reasoner = Reasoner(CONTROL, {"own": own, "company": ["b"]})
+    changes = reasoner.add_facts({"own": [("c", "new", 1)]})
+    assert set(changes.added["control"]) == {("a", "new"), ("c", "new"), ("new", "new")}
+    assert not changes.removed
+    reasoner.remove_facts({"own": [("a", "b", 0.6)]})
+    assert held(reasoner) == fresh(
+        CONTROL, {"own": [*own[1:], ("c", "new", 1.0)], "company": ["b"]}, reasoner
+    )
+    gone = reasoner.remove_facts({"own": [("c", "new", 1.0), *own], "company": ["b"]})
+    assert gone.edited == 4
+    assert held(reasoner) == {"control": set(), "alone": set()}
+    reasoner.add_facts({"own": own, "company": ["b"]})
+    assert held(reasoner) == fresh(CONTROL, {"own": own, "company": ["b"]}, reasoner)
+
+
+def test_many_new_values():
+    reasoner = Reasoner(CONTROL, {"own": [("a", "b", 0.6)]})
+    chain = [(f"x{i}", f"x{i + 1}", 0.7) for i in range(300)]
+    assert len(reasoner.add_facts({"own": chain}).added["control"]) == 301 * 302 // 2
+    changes = reasoner.remove_facts({"own": [chain[150]]})
+    assert len(changes.removed["control"]) == 151 * 150
+    assert changes.added == {"alone": [("x151",)]}
+
+
+def test_what_is_there_already_changes_nothing():
+    reasoner = Reasoner(CONTROL, {"own": [("a", "b", 0.6)]})
+    for changes in (
+        reasoner.add_facts({"own": [("a", "b", 0.6)]}),
+        reasoner.remove_facts({"own": [("b", "a", 0.6), ("z", "z", 0.1)]}),
+        reasoner.add_facts({"own": []}),
+        reasoner.add_facts({}),
+    ):
+        assert not changes
+        assert changes.edited == 0
+    assert reasoner.count("control") == 3
+    assert repr(reasoner) == "<Reasoner: control: 3, alone: 1>"
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"owns": [("a", "b", 0.5)]}, "did you mean 'own'"),
+        ({"size": [("a",)]}, "2 arguments"),
+        ({"own": [("a", "b", "half")]}, "half"),
+        ({"own": 5}, "no table"),
+        ({"size": [("a", "x")]}, "argument 2 of size is an integer in the data so far, but a string"),
+        ({"own": [("q", "r", 0.2)], "size": [("a", 2**62), ("b", 2**62)]}, "integer overflow"),
+        ({"own": [("q", "r", 0.2)], "banned": [("a",)]}, "constraint"),
+        ({"own": [("q", "r", -0.2)]}, "negative"),
+    ],
+)
+def test_an_edit_that_fails_leaves_no_trace(facts, message):
+    rules = (
+        CONTROL
+        + """
+        @output("total"). total(S) :- size(_,N), S = sum(N).
+        #F :- banned(X), control(X,Y), X != Y.
+    """
+    )
+    data = {"own": [("a", "b", 0.6)], "size": [("a", 1)], "banned": [("c",)]}
+    reasoner = Reasoner(rules, data)
+    before = held(reasoner)
+    with pytest.raises(KgreasonError) as error:
+        reasoner.add_facts(facts)
+    assert message in str(error.value)
+    assert held(reasoner) == before
+    reasoner.add_facts({"own": [("b", "c", 0.9)]})
+    assert held(reasoner) == fresh(rules, data | {"own": [*data["own"], ("b", "c", 0.9)]}, reasoner)
+
+
+def test_only_mappings_are_facts():
+    with pytest.raises(KgreasonError, match="mapping"):
+        Reasoner(CONTROL, {"own": []}).add_facts([("a", "b", 0.5)])
+
+
+def test_types_can_become_wider():
+    rules = "half(X,Y) :- e(X,N), Y = N / 2. other(X) :- f(X), e(X,_)."
+    reasoner = Reasoner(rules, {"e": [("a", 3)]})
+    assert reasoner.rows("half") == [("a", 1)]
+    changes = reasoner.add_facts({"e": [("b", 0.5)]})
+    assert comparable(changes.added["half"]) == comparable([("a", 1.5), ("b", 0.25)])
+    assert comparable(changes.removed["half"]) == comparable([("a", 1)])
+    assert reasoner.add_facts({"f": [("b",)]}).added == {"other": [("b",)]}
+    assert reasoner.remove_facts({"e": [("a", 3)]}).removed == {"half": [("a", 1.5)]}
+
+
+def test_outputs_are_processed_as_post_says():
+    rules = '@output("best"). best(X,N) :- e(X,N). @post("best", "argmax(2)"). @post("best", "limit(1)").'
+    reasoner = Reasoner(rules, {"e": [("a", 3), ("b", 2)]})
+    assert not reasoner.add_facts({"e": [("c", 1)]})
+    changes = reasoner.add_facts({"e": [("c", 5)]})
+    assert (changes.added, changes.removed) == ({"best": [("c", 5)]}, {"best": [("a", 3)]})
+    assert reasoner.count("best") == 1
+
+
+def test_facts_of_the_rules_and_derived_ones_stay():
+    reasoner = Reasoner("p(X) :- e(X). e(1). p(7).", {"e": [(1,), (2,)]})
+    assert not reasoner.remove_facts({"e": [(1,)], "p": [(2,), (7,)]})
+    assert reasoner.add_facts({"p": [(2,), (3,)]}).added == {"p": [(3,)]}
+    assert not reasoner.remove_facts({"e": [(2,)]})
+    assert reasoner.remove_facts({"p": [(2,)]}).removed == {"p": [(2,)]}
+
+
+def test_a_result_stays_as_it_was():
+    reasoner = Reasoner(CONTROL, {"own": [("a", "b", 0.6)]})
+    result = reasoner.result()
+    reasoner.remove_facts({"own": [("a", "b", 0.6)]})
+    assert sorted(result.rows("control")) == [("a", "a"), ("a", "b"), ("b", "b")]
+    assert not reasoner.result().rows("control")
+    with pytest.raises(KeyError, match="control"):
+        reasoner.rows("contrl")
+
+
+def test_sums_that_are_not_safe_are_derived_in_the_general_way():
+    rules = "c(X,X) :- v(X). c(X,Z) :- c(X,Y), e(Y,Z,W), V = msum(W,<Y>), V > 10."
+    data = {"v": [("a",), ("b",)], "e": [("a", "b", 11), ("b", "c", 2**53)]}
+    reasoner = Reasoner(rules, data)
+    for add, row in (
+        (True, ("c", "d", 12)),
+        (False, ("b", "c", 2**53)),
+        (True, ("b", "c", 2**54)),
+        (True, ("b", "c", 5)),
+    ):
+        (reasoner.add_facts if add else reasoner.remove_facts)({"e": [row]})
+        data["e"] = [r for r in data["e"] if r != row] + [row] * add
+        assert held(reasoner) == fresh(rules, data, reasoner)
