@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -416,3 +418,8 @@ def test_sums_that_are_not_safe_are_derived_in_the_general_way():
         (reasoner.add_facts if add else reasoner.remove_facts)({"e": [row]})
         data["e"] = [r for r in data["e"] if r != row] + [row] * add
         assert held(reasoner) == fresh(rules, data, reasoner)
+
+
+def test_the_page_shows_what_happens():
+    page = Path(__file__).parent.parent / "docs" / "incremental.md"
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
