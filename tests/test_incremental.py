@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kgreason import KgreasonError, Null, Reasoner, reason
 from kgreason.analysis.check import load_text
-from kgreason.engine.incremental import rederive, store
+from kgreason.engine.incremental import rederive, store, walks
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts, Table
@@ -36,6 +36,8 @@ def small():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "SLACK", 3)
         patch.setattr(store, "FEW", 4)
+        patch.setattr(store, "SEVERAL", 3)
+        patch.setattr(walks, "MANY", 3)
         patch.setattr(rederive, "LEAST", 6)
         yield
 

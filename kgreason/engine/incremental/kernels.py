@@ -6,7 +6,7 @@ without the columns of the key; newer ones form a chain of rows of `buffer`.
 
 from __future__ import annotations
 
-from kgreason.engine.kernels import LOW, _hash, _seek
+from kgreason.engine.kernels import LOW, _find, _hash, _seek
 from kgreason.jit import Flags, Ints, Rows, Shorts, kernel
 
 
@@ -187,6 +187,74 @@ def unlink(
         else:
             following[previous - base] = following[row - base]
         done += 1
+    return done
+
+
+@kernel
+def sweep(
+    rows: Rows,
+    every: Ints,
+    table: Ints,
+    key: Ints,
+    where: Ints,
+    row: Rows,
+    buffer: Rows,
+    folded: Rows,
+    entries: Rows,
+    slots: Ints,
+    following: Ints,
+    base: int,
+    swept: Flags,
+) -> int:
+    """Do what `unlink` does, for many rows: look once at each row that shares a key with one of them.
+
+    Parameters
+    ----------
+    every, table
+        Numbers of all columns, and a hash table of the rows by these (see `kgreason.engine.kernels.insert`).
+    where
+        For each column: its column in `folded` or, below 0, -1 - its place in the key.
+    row
+        Room for one row.
+    swept
+        One per entry, all false.
+    """
+    done = 0
+    for i in range(len(rows)):
+        tag = _hash(rows, i, key, key)
+        entry = slots[_seek(rows, i, key, key, entries, slots, tag)]
+        if entry < 0 or swept[entry & LOW]:
+            continue
+        k = entry & LOW
+        swept[k] = True
+        end = entries[k, 0]
+        for r in range(entries[k, 0], entries[k, 1]):
+            for j in range(len(where)):
+                place = where[j]
+                row[0, j] = folded[r, place] if place >= 0 else entries[k, 2 - place]
+            if table[_find(row, 0, every, every, rows, every, table, _hash(row, 0, every, every))] >= 0:
+                done += 1
+            else:
+                for j in range(folded.shape[1]):
+                    folded[end, j] = folded[r, j]
+                end += 1
+        entries[k, 1] = end
+        previous = -1
+        at = entries[k, 2]
+        while at >= 0:
+            after = following[at - base]
+            if (
+                table[_find(buffer, at, every, every, rows, every, table, _hash(buffer, at, every, every))]
+                >= 0
+            ):
+                done += 1
+                if previous < 0:
+                    entries[k, 2] = after
+                else:
+                    following[previous - base] = after
+            else:
+                previous = at
+            at = after
     return done
 
 

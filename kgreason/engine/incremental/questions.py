@@ -240,14 +240,10 @@ def bound(
     form = Totals if rule.aggregation is not None else Question
     if not any(fitting):
         return form(rule, context, variables, kinds)
-    asked = given(
-        [
-            t if fits else Variable(f"#free{i}")
-            for i, (t, fits) in enumerate(zip(terms, fitting, strict=True))
-        ],
-        rule,
-    )
-    return form(replace(rule, positives=(asked, *rule.positives)), context, variables, kinds)
+    free = [Variable(f"#free{i}") for i in range(len(terms))]
+    places = [t if fits else f for t, f, fits in zip(terms, free, fitting, strict=True)]
+    asked = replace(rule, positives=(given(places, rule), *rule.positives))
+    return form(asked, context, variables, kinds)
 
 
 def used(rules: Collection[CheckedRule]) -> Iterator[str]:

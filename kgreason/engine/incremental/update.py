@@ -31,7 +31,7 @@ class Strategy(Protocol):
     """How a stratum follows changes."""
 
     def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
-        """Deltas of the stratum's facts, carried out; `None`, and nothing is done, where it cannot tell them."""
+        """Changes of the stratum's facts, carried out; `None`, and nothing is done, where it cannot tell them."""
         ...
 
 
@@ -48,14 +48,15 @@ class Updating:
 
     def __init__(self, chase: Chase, kinds: Kinds, program: CheckedProgram, own: Facts) -> None:
         self.program = program
-        self.chase = chase
+        self.denials = chase.program.denials
         self.kinds = kinds
         self.plan = chase.plan
         self.symbols: Symbols = chase.facts.symbols
         keyed = chase.program.keyed
         apart = [s.separable for s in self.plan.strata if s.separable is not None and walkable(s)]
         first = {p: (at,) for separable in apart for p, at in separable.fixed.items()}
-        stores = {p: _store(r, first.get(p)) for p, r in chase.relations.items()}
+        held = chase.relations  # taken over one by one, for the sake of memory
+        stores = {p: _store(held.pop(p), first.get(p)) for p in list(held)}
         context = Context(stores, self.plan.kinds, chase.nulls, chase.limits)
         self.needed = {*used(chase.program.rules), *chase.program.heads, *chase.program.outputs}
         self.database = Database(context, {})
@@ -114,8 +115,8 @@ class Updating:
         return all(join(a, b) is b for a, b in zip(given.kinds, kinds, strict=True))
 
     def rows(self, predicate: str, given: Table) -> Rows:
-        """Rows of a table of a predicate that it is `fitting` for, each once."""
-        return distinct(_rows(given, self.base_kinds[predicate], self.symbols))
+        """Rows of a table of a predicate that it is `fitting` for."""
+        return _rows(given, self.base_kinds[predicate], self.symbols)
 
     def own(self) -> Facts:
         """The given facts, as they are now."""
@@ -153,7 +154,7 @@ class Updating:
                     self.database.change(predicate, given[predicate])
         for stratum, strategy in self.strata:
             here = {p: given[p] for p in stratum.predicates if p in given}
-            reads = {p for rule in stratum.rules for p in used([rule.rule])}
+            reads = set(used([rule.rule for rule in stratum.rules]))
             if not here and reads.isdisjoint(changes):
                 continue
             found = strategy.update(changes, here)
@@ -184,15 +185,14 @@ class Updating:
                 self.database.later(lambda base=base: base.count_ends(codes, -by))  # type: ignore[misc]
                 found.setdefault(predicate, []).append(Change(came, went))
         for predicate, changes in found.items():
-            change = Change(
-                *(np.concatenate(s) for s in zip(*((c.added, c.removed) for c in changes), strict=True))
-            )
-            if change:
-                yield predicate, change
+            added = np.concatenate([change.added for change in changes])
+            removed = np.concatenate([change.removed for change in changes])
+            if len(added) or len(removed):
+                yield predicate, Change(added, removed)
 
     def _deny(self, changes: Deltas) -> None:
         """Refuse facts that violate a constraint."""
-        denials = [d for d in self.chase.program.denials if d.predicate in changes]
+        denials = [d for d in self.denials if d.predicate in changes]
         if any(self.database.stores[d.predicate].live for d in denials):
             plain = {p: store.plain() for p, store in self.database.stores.items()}
             deny(denials, plain, self.plan.kinds, self.symbols)

@@ -28,6 +28,9 @@ from kgreason.plan import ir
 FEW = 16
 """Most targets of a state for which it is worth asking who has reached them already."""
 
+MANY = 1 << 11
+"""Most values from which the steps are rewritten however few values there are."""
+
 NONE = np.empty(0, dtype=np.int64)
 
 Found = tuple[Sources, Rows, Kind]
@@ -107,7 +110,7 @@ class Walking:
         return found
 
     def _walked(self, graph: StepGraph, changes: Deltas, given: Deltas) -> Deltas | None:
-        """The same by walking; `None`, and no fact has changed, where sums might not be what the rules say."""
+        """The same by walking; `None`, and no fact has changed, where that cannot be done or would take long."""
         below = {p: change for p, change in changes.items() if p in self.reads}
         asked = (*self.steps, *self.seeds)
         for one in asked:
@@ -133,13 +136,18 @@ class Walking:
     # --- steps ----------------------------------------------------------------------
 
     def _edit(self, graph: StepGraph) -> list[Codes] | None:
-        """Rewrite the steps from all values that changes touch; returns the fixed values that may notice."""
+        """Rewrite the steps from all values that changes touch; returns the fixed values that may notice.
+
+        `None` if there are too many, or sums might not be what the rules say.
+        """
         edits: list[tuple[int, Codes, list[Found]]] = []
         for part, predicate in enumerate(self.parts):
             here = [steps for steps in self.steps if steps.plan.source == predicate]
             touched = [values for steps in here for values in steps.values]
             if touched:
                 codes = np.unique(np.concatenate(touched))
+                if len(codes) > MANY and len(codes) > len(graph.numbers) // 20:
+                    return None
                 edits.append((part, codes, [(steps, *steps.find(codes)) for steps in here]))
         for _, codes, found in edits:
             if any((step_weights(rows, kind) < 0).any() for s, rows, kind in found if s.plan.threshold):
@@ -274,7 +282,7 @@ class Walking:
 
     def _carry_out(self, graph: StepGraph, fixed: Codes, states: States, rows: Rows, gone: Flags) -> Deltas:
         found: Deltas = {}
-        lost = rows[gone][::-1]  # an index finds the last of its rows first
+        lost = rows[gone]
         for part, predicate in enumerate(self.parts):
             at, here = self.fixed[part], states // graph.room == part
             added = np.empty((int(here.sum()), 2), dtype=np.int64)
