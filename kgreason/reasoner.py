@@ -26,9 +26,12 @@ from kgreason.progress import SILENT, Progress
 from kgreason.results import Reasoned
 
 if TYPE_CHECKING:
+    from kgreason.errors import Diagnostic
     from kgreason.lang.values import Value
 
 Row = tuple["Value", ...]
+State = Updating | Anew
+Warnings = tuple["Diagnostic", ...]
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Reasoner:
     other recursions delete and rederive, aggregates are found anew for the groups concerned, and what has no
     faster way is derived anew, stratum by stratum. Rules with nulls are evaluated anew as a whole.
 
-    Facts that the rule file states stay; ``@bind`` files are read once.
+    Facts that the rule file states stay; ``@bind`` files are read once. docs/incremental.md says what edits cost.
 
     Parameters
     ----------
@@ -197,7 +200,7 @@ class Reasoner:
         state = self._state
         if isinstance(state, Updating) and all(state.fitting(p, table) for p, table in tables.items()):
             found = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
-            edited, shown = state.edited, self._changed(found)
+            edited, shown = state.edited, self._changed(state, found)
         else:
             own = state.own()
             others = self._edited(own, tables, add=add)
@@ -246,24 +249,25 @@ class Reasoner:
 
     # --- states ---------------------------------------------------------------------
 
-    def _evaluated(self, own: Facts, progress: Progress = SILENT) -> tuple[Updating | Anew, Reasoned]:
+    def _evaluated(self, own: Facts, progress: Progress = SILENT) -> tuple[State, Stats, Warnings]:
+        """Evaluate the rules on given facts."""
         start = perf_counter()
         tables = dict(own.tables)
         complete_nodes(self._program, tables, self._symbols)
         chase, kinds = prepare(self._program, Facts(tables, self._symbols), self._goals, self._limits)
         strata = chase.run(progress)
-        state: Updating | Anew
+        warnings = tuple(chase.nulls.warnings.values())
+        state: State
         if without_nulls(chase.plan):
             state = Updating(chase, kinds, self._program, own)
         else:
             state = Anew(chase, kinds, own, self._goals)
         stats = Stats(strata, perf_counter() - start, chase.restarts)
-        warnings = tuple(chase.nulls.warnings.values())
-        return state, Reasoned(Facts({}, self._symbols), stats, warnings, self._program)
+        return state, stats, warnings
 
-    def _take(self, found: tuple[Updating | Anew, Reasoned]) -> None:
-        self._state, told = found
-        self._stats, self._warnings = told.stats, told.warnings
+    def _take(self, found: tuple[State, Stats, Warnings]) -> None:
+        """Go on with other facts."""
+        self._state, self._stats, self._warnings = found
         self._tables: dict[str, Table] = {}
         for goal in self._posted:
             self._table(goal)
@@ -291,7 +295,9 @@ class Reasoner:
         self._take(found)
         return {goal: self._compared(before[goal], self._table(goal)) for goal in self._goals}
 
-    def _changed(self, changes: Mapping[str, Change]) -> dict[str, tuple[list[Row], list[Row]]]:
+    def _changed(
+        self, state: Updating, changes: Mapping[str, Change]
+    ) -> dict[str, tuple[list[Row], list[Row]]]:
         """What is different of the outputs."""
         shown = {}
         for goal in changes.keys() & set(self._goals):
@@ -300,7 +306,7 @@ class Reasoner:
                 assert before is not None
                 shown[goal] = self._compared(before, self._table(goal))
             else:
-                change, kinds = changes[goal], self._state.table_kinds(goal)  # type: ignore[union-attr]
+                change, kinds = changes[goal], state.table_kinds(goal)
                 shown[goal] = (self._decoded(change.added, kinds), self._decoded(change.removed, kinds))
         return shown
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
-from kgreason import KgreasonError, Null, Reasoner, reason
+from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, reason
 from kgreason.analysis.check import load_text
 from kgreason.engine.incremental import rederive, store, walks
 from kgreason.engine.limits import Limits
@@ -395,6 +395,28 @@ def test_facts_of_the_rules_and_derived_ones_stay():
     assert reasoner.add_facts({"p": [(2,), (3,)]}).added == {"p": [(3,)]}
     assert not reasoner.remove_facts({"e": [(2,)]})
     assert reasoner.remove_facts({"p": [(2,)]}).removed == {"p": [(2,)]}
+
+
+def test_what_no_output_needs_may_be_edited_too():
+    rules = "p(X) :- e(X). q(X) :- f(X), not e(X). r(N) :- e(_), N = count(1)."
+    reasoner = Reasoner(rules, {"e": [(1,)], "f": [(1,), (2,)]}, outputs="p")
+    changes = reasoner.add_facts({"f": [(3,)], "e": [(2,)], "q": [(9,)]})
+    assert (changes.added, changes.edited) == ({"p": [(2,)]}, 3)
+    assert reasoner.remove_facts({"f": [(3,)]}).edited == 1
+    assert reasoner.predicates == ("p",)
+
+
+def test_an_edit_that_makes_a_function_fail_leaves_no_trace():
+    @function(name="part_of_twelve")
+    def part(n: int) -> int:
+        return 12 // n
+
+    reasoner = Reasoner("p(X,Y) :- e(X), Y = part_of_twelve(X). q(Y) :- p(_,Y), not e(Y).", {"e": [(3,)]})
+    with pytest.raises(EvaluationError, match="part_of_twelve"):
+        reasoner.add_facts({"e": [(4,), (0,)]})
+    assert held(reasoner) == {"p": comparable([(3, 4)]), "q": comparable([(4,)])}
+    changes = reasoner.add_facts({"e": [(4,)]})
+    assert (changes.added, changes.removed) == ({"p": [(4, 3)]}, {"q": [(4,)]})
 
 
 def test_a_result_stays_as_it_was():
