@@ -102,7 +102,7 @@ def reason(
     outputs
         Predicates to derive; default: those annotated with ``@output``. Files that they do not need are not opened.
     limits
-        Bounds on rounds and on the growth of values.
+        Bounds on rounds, on the growth of values, and on memory.
 
     Raises
     ------
@@ -116,6 +116,7 @@ def reason(
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     from kgreason.engine.limits import Limits
+    from kgreason.engine.memory import limited
     from kgreason.engine.post import apply_posts
     from kgreason.engine.seminaive import evaluate
     from kgreason.graph.io.load import load_facts
@@ -123,10 +124,11 @@ def reason(
     program = load(rules)
     check_data(data)
     check_limits(limits)
-    goals = output_names(outputs)
-    facts = load_facts(program, data or {}, progress, goals)
-    result = evaluate(program, facts, goals=goals, limits=limits or Limits(), progress=progress)
-    return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
+    goals, limits = output_names(outputs), limits or Limits()
+    with limited(limits.memory):
+        facts = load_facts(program, data or {}, progress, goals)
+        result = evaluate(program, facts, goals=goals, limits=limits, progress=progress)
+        return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
 
 
 def explain(
@@ -160,6 +162,7 @@ def explain(
     (True, 2)
     """
     from kgreason.engine.limits import Limits
+    from kgreason.engine.memory import limited
     from kgreason.graph.io.load import load_facts
     from kgreason.graph.io.origin import sources
     from kgreason.provenance.explanation import explain_fact
@@ -168,10 +171,12 @@ def explain(
     check_data(data)
     check_limits(limits)
     check_goal(goal, most)
-    facts = load_facts(program, data or {}, progress)
-    progress.step("Explaining")
-    lookup = sources(program, data or {})
-    return explain_fact(program, facts, goal, most=most, limits=limits or Limits(), sources=lookup)
+    limits = limits or Limits()
+    with limited(limits.memory):
+        facts = load_facts(program, data or {}, progress)
+        progress.step("Explaining")
+        lookup = sources(program, data or {})
+        return explain_fact(program, facts, goal, most=most, limits=limits, sources=lookup)
 
 
 def format_file(path: str | Path, *, write: bool = True) -> bool:

@@ -35,7 +35,7 @@ class Notes:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def step(self, title: str, total: int | None = None) -> None: ...
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None: ...
 
     def advance(self, units: int = 1) -> None: ...
 
@@ -1163,7 +1163,7 @@ def test_a_query_over_files_is_named_by_its_predicate(tmp_path: Path) -> None:
     titles: list[str] = []
 
     class Titles(Notes):
-        def step(self, title: str, total: int | None = None) -> None:
+        def step(self, title: str, total: int | None = None, unit: str = "") -> None:
             titles.append(title)
 
     (tmp_path / "e.csv").write_text("a,b\nx,y\n")

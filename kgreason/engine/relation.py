@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import Keyed
-from kgreason.engine import kernels
+from kgreason.engine import kernels, memory
 from kgreason.engine.limits import Limits
 from kgreason.engine.scalars import Refusal, described, make_set, number
 from kgreason.engine.symbols import Symbols, rank
@@ -49,6 +49,7 @@ def chunks(rows: Rows) -> Iterator[Rows]:
 
 def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> npt.NDArray[Number]:
     """Copy of an array with room for `length` entries along the first axis."""
+    memory.claim(array.nbytes + memory.SMALL)  # the rest is taken when it is used
     new = np.empty((length, *array.shape[1:]), dtype=array.dtype)
     new[: len(array)] = array
     if fill is not None:
@@ -74,6 +75,7 @@ class Slots:
             return
         while keys * 3 > size * 2:
             size *= 2
+        memory.claim(8 * size)
         new = np.full(size, -1, dtype=np.int64)
         kernels.rehash(self.array, new, self.packed)
         self.array = new
@@ -126,6 +128,7 @@ class Index:
             self._fold(stable)
 
     def _fold(self, stop: int) -> None:
+        memory.claim(8 * stop * len(self.rest))
         folded = np.empty((stop, len(self.rest)), dtype=np.int64)
         shifted = np.empty(max(self.stop - stop, 16), dtype=np.int64)
         kernels.fold(
@@ -173,6 +176,7 @@ class Relation:
     def buffer(self) -> Rows:
         """All rows, with room for more behind them."""
         if self._buffer is None:
+            memory.claim(8 * self.count * self.arity)
             self._buffer, self._columns = np.column_stack(self._columns), ()
         return self._buffer
 
@@ -275,6 +279,7 @@ class Relation:
         words = columns // 64 + 1
         if 8 * height * words > max(DENSE * need, CHEAP):
             return False
+        memory.claim(8 * height * words)
         self._matrix, self._matrix_columns = np.zeros((height, words), dtype=np.int64), columns
         kernels.insert_dense(held, self.buffer, self._matrix, columns, 0, 0)
         self._slots = Slots(packed=True)
