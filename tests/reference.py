@@ -47,3 +47,34 @@ def totals(batch: Iterable[Row], width: int, function: str) -> dict[Row, float]:
         known[contributor] = keep(known.get(contributor, value), value)
     combine = {"sum": math.fsum, "count": len, "min": min, "max": max, "prod": math.prod}[function]
     return {group: combine(known.values()) for group, known in best.items()}
+
+
+def by_source(steps: Sequence[Row]) -> list[Row]:
+    return sorted(steps, key=lambda step: step[0])
+
+
+def preorder(steps: Sequence[Row], states: int) -> list[int]:
+    """Numbers in the order of a search in depth that takes the last step first."""
+    numbers: dict[int, int] = {}
+
+    def visit(state: int) -> None:
+        if state not in numbers:
+            numbers[state] = len(numbers)
+            for step in reversed([s for s in steps if s[0] == state]):
+                visit(int(step[1]))
+
+    for state in range(states):
+        visit(state)
+    return [numbers[state] for state in range(states)]
+
+
+def walk(seeds: Iterable[int], steps: Sequence[Row], sums: Sequence[Row], bound: float) -> set[int]:
+    """What is reached from some states by steps, or where the weights of steps from reached states exceed a bound."""
+    reached = set(seeds)
+    while True:
+        more = {t for s, t in steps if s in reached}
+        targets = {t for _, t, _ in sums}
+        more |= {u for u in targets if sum(w for s, t, w in sums if t == u and s in reached) > bound}
+        if more <= reached:
+            return reached
+        reached |= more
