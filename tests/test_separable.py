@@ -110,7 +110,12 @@ CHAIN = [(0, 1), (1, 2), (2, 3), (7, 0)]
         ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z), V = mcount(Y), V > 0.", 4),
         ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z), e(Y, _), not e(Z, 9).", 4),
         ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z), X != Z.", 0),  # the step depends on X
-        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z).", 0),  # two recursive atoms
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z).", 4),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(Y, Z), t(X, Y).", 4),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z), X != Z.", 0),  # two recursive atoms
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Z, Y).", 0),
+        ("t(X, Y) :- e(X, Y). t(X, X) :- t(X, Y), t(Y, X).", 0),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z). t(X, Z) :- t(X, Y), e(Y, Z).", 0),
         ("t(X, Y) :- e(X, Y). t(Z, X) :- t(X, Y), e(Y, Z).", 0),  # nothing is kept
         ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(_, Z).", 0),  # more steps than facts
         ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, W), e(W, Z).", 0),

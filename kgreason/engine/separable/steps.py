@@ -104,17 +104,19 @@ class Graph:
     parts: tuple[str, ...]
 
 
-def build(plan: Separable, seeds: Sequence[Codes], find: Find) -> Graph | None:
+def build(plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find) -> Graph | None:
     """Find all steps; `None` if sums of them might not be what the rules say, as an overflow or a negative part.
 
     Parameters
     ----------
     seeds
-        Of each predicate, sorted by name: the moving values of the facts that other rules derive.
+        Of each predicate, sorted by name: the fixed and the moving values of the facts that other rules derive.
     """
     parts = tuple(plan.fixed)
     found = [(steps, *_table(steps, find)) for steps in plan.steps]
-    numbering = Numbering([*seeds, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
+    doubling = any(steps.doubling for steps in plan.steps)
+    values = [column for pair in seeds for column in (pair if doubling else pair[1:])]
+    numbering = Numbering([*values, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
     size = len(numbering) * len(parts)
     if size >= 2**31 - 1:
         return None
@@ -123,7 +125,10 @@ def build(plan: Separable, seeds: Sequence[Codes], find: Find) -> Graph | None:
     sums: list[Listed] = []
     for steps, rows, kind in found:
         source, target = parts.index(steps.source), parts.index(steps.head)
-        columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
+        if steps.doubling:
+            columns = seeds[source]
+        else:
+            columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
         ends = numbering.states(columns[0], source), numbering.states(columns[1], target)
         if steps.threshold is None:
             plain.append(Listed(*ends, np.empty(0)))

@@ -75,13 +75,13 @@ def run(
     """
     parts = tuple(plan.fixed)
     held = [relations[p] for p in parts]
-    seeds = [r.column(1 - plan.fixed[p]) for p, r in zip(parts, held, strict=True)]
+    places = [(plan.fixed[p], 1 - plan.fixed[p]) for p in parts]
+    seeds = [(r.column(i), r.column(j)) for r, (i, j) in zip(held, places, strict=True)]
     graph = build(plan, seeds, find)
     if graph is None:
         return None
-    fixed = [r.column(plan.fixed[p]) for p, r in zip(parts, held, strict=True)]
-    states = [graph.numbering.states(codes, i) for i, codes in enumerate(seeds)]
-    start = Seeds.make(np.concatenate(fixed), np.concatenate(states))
+    states = [graph.numbering.states(moving, number) for number, (_, moving) in enumerate(seeds)]
+    start = Seeds.make(np.concatenate([fixed for fixed, _ in seeds]), np.concatenate(states))
     counts = np.zeros(len(start.values), dtype=np.int64)
     pieces = sorted(_walks(graph, start, counts, advance), key=lambda piece: piece.first)
     found = Walks(len(start.values), sum(piece.tried for piece in pieces), {})
