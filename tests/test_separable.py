@@ -179,6 +179,20 @@ def test_threads_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[0] == found[1] == found[2]
 
 
+def test_a_failing_thread_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def fail(*args: Any) -> tuple[int, int, int]:
+        calls.append(1)
+        raise MemoryError
+
+    monkeypatch.setattr(walk, "threads", lambda: 2)
+    monkeypatch.setattr(kernels, "reach", fail)
+    with pytest.raises(EvaluationError, match="not enough memory for what this rule derives"):
+        run("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).", e=[(i, i + 1) for i in range(500)])
+    assert len(calls) <= 2
+
+
 # --- kernels against their twins ---------------------------------------------------------------------------
 
 edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=15)

@@ -101,46 +101,63 @@ def threads() -> int:
 def _walks(graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None]) -> list[Piece]:
     values, workers = len(start.values), threads()
     each = max(1, -(-values // (workers * BLOCKS)))
-    blocks = iter([(first, min(first + each, values)) for first in range(0, values, each)])
-    lock = Lock()
-
-    def take() -> tuple[int, int] | None:
-        with lock:
-            return next(blocks, None)
-
-    def tell(facts: int) -> None:
-        with lock:
-            advance(facts)
-
-    def work(_: int) -> list[Piece]:
-        return list(_thread(graph, start, counts, take, tell))
-
+    blocks = Blocks([(first, min(first + each, values)) for first in range(0, values, each)], advance)
     if workers == 1 or values < 2 * workers:
-        return work(0)
+        return list(_thread(graph, start, counts, blocks))
+
+    def work() -> list[Piece]:
+        try:
+            return list(_thread(graph, start, counts, blocks))
+        except BaseException:
+            blocks.stop()
+            raise
+
     with ThreadPoolExecutor(workers) as pool:
-        running = [pool.submit(copy_context().run, work, number) for number in range(workers)]
-        return [piece for done in running for piece in done.result()]
+        running = [pool.submit(copy_context().run, work) for _ in range(workers)]
+        try:
+            return [piece for done in running for piece in done.result()]
+        except BaseException:  # such as the user's interruption
+            blocks.stop()
+            raise
 
 
-def _thread(
-    graph: Graph,
-    start: Seeds,
-    counts: Codes,
-    take: Callable[[], tuple[int, int] | None],
-    tell: Callable[[int], None],
-) -> Iterator[Piece]:
+class Blocks:
+    """Blocks of values that wait for a thread."""
+
+    def __init__(self, blocks: Sequence[tuple[int, int]], advance: Callable[[int], None]) -> None:
+        self._blocks = iter(blocks)
+        self._advance = advance
+        self._lock = Lock()
+
+    def take(self) -> tuple[int, int] | None:
+        """First value of the next block, and the one behind its last; `None` if there is none."""
+        with self._lock:
+            return next(self._blocks, None)
+
+    def tell(self, facts: int) -> None:
+        """Report new facts."""
+        with self._lock:
+            self._advance(facts)
+
+    def stop(self) -> None:
+        """Leave all other blocks undone."""
+        with self._lock:
+            self._blocks = iter(())
+
+
+def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Piece]:
     """Work of one thread: blocks of values as long as there are any."""
     states = len(graph.numbering) * len(graph.parts)
     room = max(LEAST, 4 * states)
     walk = _walker(graph, start, counts, states)
     out, used = _room(room), 0
-    while (block := take()) is not None:
+    while (block := blocks.take()) is not None:
         first, last = block
         while first < last:
             begin = used
             done, used, tried = walk(out, used, first, last)
             if done > first:
-                tell(used - begin)
+                blocks.tell(used - begin)
                 yield Piece(first, done, out[begin:used], tried)
             if done < last:
                 out, used = _room(room), 0
