@@ -12,10 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.errors import DataError
-from kgreason.graph.io.raw import whole_lines
+from kgreason.graph.io.raw import open_bytes, read_block, whole_lines
 
 _BLOCK = 1 << 20  # so small that the arrays stay in the cache
 _SHOWN = 20
+
+
+def marked(path: Path, quote: str, encoding: str) -> bool:
+    """Whether there may be quotation marks at all."""
+    if encoding not in ("utf-8", "utf8"):
+        return True
+    mark = quote.encode()
+    with open_bytes(path) as stream:
+        return any(mark in block for block in iter(lambda: read_block(path, stream, _BLOCK), b""))
 
 
 def doubtful(path: Path, delimiter: str, quote: str) -> bool:
