@@ -5,6 +5,7 @@ pyarrow's own conversions import pandas where it is installed, a quarter of a se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,3 +66,19 @@ def string_buffers(array: ArrowArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.
         return np.zeros(1, dtype), np.empty(0, np.uint8)
     offsets = np.frombuffer(places, dtype, len(array) + 1, array.offset * dtype.itemsize)
     return offsets, np.frombuffer(letters or b"", np.uint8)
+
+
+def strings(values: Sequence[str]) -> ArrowArray:
+    """Arrow array of strings of Python.
+
+    Examples
+    --------
+    >>> strings(["a", "", "é"]).to_pylist()
+    ['a', '', 'é']
+    """
+    import pyarrow as pa
+
+    encoded = [value.encode() for value in values]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)

@@ -253,9 +253,8 @@ def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
 
     texts = [_texts(column) for column in columns]
     encoded = pa.concat_arrays(texts).dictionary_encode()
-    codes = symbols.encode(encoded.dictionary.to_pylist())
-    ends = np.cumsum([len(text) for text in texts])
-    return np.split(codes[as_numpy(encoded.indices)] if len(codes) else codes, ends[:-1])
+    codes = symbols.load(encoded.dictionary)[as_numpy(encoded.indices)]
+    return np.split(codes, np.cumsum([len(text) for text in texts])[:-1])
 
 
 def _texts(column: Column) -> Column:
