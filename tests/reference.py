@@ -1,8 +1,9 @@
-"""Plain twins of the engine's kernels: the same results, by sets and dictionaries."""
+"""Plain twins of the kernels: the same results, by sets and dictionaries."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 Row = tuple[int, ...]
@@ -47,3 +48,23 @@ def totals(batch: Iterable[Row], width: int, function: str) -> dict[Row, float]:
         known[contributor] = keep(known.get(contributor, value), value)
     combine = {"sum": math.fsum, "count": len, "min": min, "max": max, "prod": math.prod}[function]
     return {group: combine(known.values()) for group, known in best.items()}
+
+
+def numbers(cells: Iterable[str]) -> int:
+    """0 where all cells are integers, 1 where all are decimals, else 2."""
+    integer = r"-?(0|[1-9][0-9]{0,17})"
+    decimal = rf"({integer}(\.[0-9]*)?|-?\.[0-9]+)([eE][+-]?[0-9]+)?"
+    return max(
+        (
+            0 if re.fullmatch(integer, cell, re.ASCII) else 1 if re.fullmatch(decimal, cell, re.ASCII) else 2
+            for cell in cells
+        ),
+        default=0,
+    )
+
+
+def grouped(values: Sequence[object]) -> tuple[list[int], list[int]]:
+    """Row of the first of each set of equal values, and the number of the set of each value."""
+    number: dict[object, int] = {}
+    groups = [number.setdefault(value, len(number)) for value in values]
+    return [groups.index(group) for group in range(len(number))], groups

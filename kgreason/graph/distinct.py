@@ -1,13 +1,20 @@
-"""Rows that stand more than once."""
+"""Strings and rows that stand more than once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import ArrowArray, as_arrow, string_buffers
+from kgreason.graph.io.kernels import GOLDEN, group, hash_texts, move, same_texts
+
 Codes = npt.NDArray[np.int64]
+
+_SMALL = 1 << 10
+_GROWTH = 4
 
 
 def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
@@ -18,22 +25,52 @@ def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
     >>> first_rows([np.array([1, 1, 1]), np.array([7, 8, 7])]).tolist()
     [True, True, False]
     """
-    first = np.ones(len(columns[0]), dtype=bool)
-    if _surely_distinct(columns):
-        return first
-    order = np.lexsort(columns)  # stable: of equal rows the first comes first
-    same = np.ones(max(len(order) - 1, 0), dtype=bool)
-    for column in columns:
-        same &= np.diff(column[order]) == 0
-    first[order[1:][same]] = False
+    for seed in count():
+        firsts, groups = _grouped(_row_hashes(columns, seed))
+        if len(firsts) == len(groups) or all(np.array_equal(c, c[firsts][groups]) for c in columns):
+            break
+    first = np.zeros(len(groups), dtype=bool)
+    first[firsts] = True
     return first
 
 
-def _surely_distinct(columns: Sequence[Codes]) -> bool:
-    """Whether no two rows share a hash: so it mostly is, and this costs one plain sort."""
-    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+def distinct_texts(texts: ArrowArray) -> tuple[ArrowArray, Codes]:
+    """Distinct strings of an Arrow array of large strings as they first appear, and the number of each string.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> found, numbers = distinct_texts(pa.array(["b", "a", "b"], pa.large_string()))
+    >>> found.to_pylist(), numbers.tolist()
+    (['b', 'a'], [0, 1, 0])
+    """
+    offsets, text = string_buffers(texts)
+    hashes = np.empty(len(texts), dtype=np.int64)
+    for seed in count():
+        hash_texts(offsets, text, seed, hashes)
+        firsts, groups = _grouped(hashes)
+        found = texts.take(as_arrow(firsts))
+        if same_texts(offsets, text, *string_buffers(found), groups):
+            break
+    return found, groups
+
+
+def _grouped(hashes: Codes) -> tuple[Codes, Codes]:
+    """First row of each group of equal hashes, and the group of each row."""
+    firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
+    row = found = 0
+    size = _SMALL
+    while row < len(hashes):
+        slots = np.full(2 * size, -1)
+        move(hashes, firsts, found, slots)
+        row, found = group(hashes, slots, firsts, groups, row, found)
+        size *= _GROWTH
+    return firsts[:found], groups
+
+
+def _row_hashes(columns: Sequence[Codes], seed: int) -> Codes:
+    mixed = np.full(len(columns[0]), seed, dtype=np.uint64)
     for column in columns:
-        mixed = (mixed ^ column.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ column.view(np.uint64)) * np.uint64(GOLDEN % 2**64)
         mixed ^= mixed >> np.uint64(29)
-    mixed.sort()
-    return not (mixed[1:] == mixed[:-1]).any()
+    return mixed.view(np.int64)

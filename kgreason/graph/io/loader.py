@@ -61,6 +61,8 @@ class Loaded:
 
     def joined(self) -> tuple[Codes, ...]:
         """Columns over all sources."""
+        if len(self.parts) == 1:
+            return tuple(np.require(column, requirements="W") for column in self.parts[0].columns)
         return tuple(np.concatenate(c) for c in zip(*(p.columns for p in self.parts), strict=True))
 
 
