@@ -68,3 +68,9 @@ def grouped(values: Sequence[object]) -> tuple[list[int], list[int]]:
     number: dict[object, int] = {}
     groups = [number.setdefault(value, len(number)) for value in values]
     return [groups.index(group) for group in range(len(number))], groups
+
+
+def repeats(hashes: Sequence[int], shift: int, parts: int, room: int) -> bool:
+    """Whether hashes may be equal; so many of a part as there is no room for may be."""
+    sizes = [sum((h >> shift) % parts == part for h in hashes) for part in range(parts)]
+    return 0 in hashes or len(set(hashes)) < len(hashes) or max(sizes) > room

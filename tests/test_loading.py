@@ -18,7 +18,7 @@ from kgreason.arrays import as_arrow, as_numpy, string_buffers, strings
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind
 from kgreason.graph import distinct
-from kgreason.graph.io.kernels import group, hash_texts, move, numbers, same_texts
+from kgreason.graph.io.kernels import UPPER, group, hash_texts, move, numbers, repeats, same_texts
 from kgreason.graph.io.load import load_facts
 from kgreason.lang.values import Null
 from tests import reference
@@ -38,6 +38,14 @@ TEXTS = st.text(max_size=20) | st.text("ab", max_size=3)
 @given(st.lists(CELLS, max_size=4))
 def test_numbers_are_told_as_by_regular_expressions(cells: list[str]) -> None:
     assert numbers(*string_buffers(pa.array(cells, pa.string()))) == reference.numbers(cells)
+
+
+@quick
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 100).map(lambda n: n << 36), max_size=60))
+def test_repeated_hashes_are_found_as_by_a_set(values: list[int]) -> None:
+    hashes, starts = np.array(values, dtype=np.int64), np.empty(5, dtype=np.int64)
+    expected = reference.repeats(values, UPPER, parts=4, room=32)
+    assert repeats(hashes, starts, np.empty_like(hashes), np.empty(64, dtype=np.int64)) == expected
 
 
 @quick

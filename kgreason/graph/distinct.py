@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import ArrowArray, as_arrow, string_buffers
-from kgreason.graph.io.kernels import GOLDEN, group, hash_texts, move, same_texts
+from kgreason.graph.io.kernels import GOLDEN, group, hash_texts, move, repeats, same_texts
 
 Codes = npt.NDArray[np.int64]
 
 _SMALL = 1 << 10
 _GROWTH = 4
+_PART = 1 << 10  # hashes of which a table stays in the cache
 
 
 def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
@@ -25,6 +26,8 @@ def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
     >>> first_rows([np.array([1, 1, 1]), np.array([7, 8, 7])]).tolist()
     [True, True, False]
     """
+    if not _repeats(_row_hashes(columns, 0)):  # as a rule
+        return np.ones(len(columns[0]), dtype=bool)
     for seed in count():
         firsts, groups = _grouped(_row_hashes(columns, seed))
         if len(firsts) == len(groups) or all(np.array_equal(c, c[firsts][groups]) for c in columns):
@@ -55,6 +58,13 @@ def distinct_texts(texts: ArrowArray) -> tuple[ArrowArray, Codes]:
     return found, groups
 
 
+def _repeats(hashes: Codes) -> bool:
+    """Whether there may be equal hashes; much faster than to group them."""
+    parts = 1 << (len(hashes) // _PART).bit_length()
+    starts, slots = np.empty(parts + 1, dtype=np.int64), np.empty(4 * _PART, dtype=np.int64)
+    return repeats(hashes, starts, np.empty_like(hashes), slots)
+
+
 def _grouped(hashes: Codes) -> tuple[Codes, Codes]:
     """First row of each group of equal hashes, and the group of each row."""
     firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
@@ -69,8 +79,9 @@ def _grouped(hashes: Codes) -> tuple[Codes, Codes]:
 
 
 def _row_hashes(columns: Sequence[Codes], seed: int) -> Codes:
-    mixed = np.full(len(columns[0]), seed, dtype=np.uint64)
+    factor = np.uint64(GOLDEN % 2**64)
+    mixed = np.full(len(columns[0]), factor + np.uint64(2 * seed))
     for column in columns:
-        mixed = (mixed ^ column.view(np.uint64)) * np.uint64(GOLDEN % 2**64)
+        mixed = (mixed ^ column.view(np.uint64)) * factor
         mixed ^= mixed >> np.uint64(29)
     return mixed.view(np.int64)

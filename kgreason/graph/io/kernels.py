@@ -19,6 +19,7 @@ LONGEST = 18  # digits of an integer; longer ones are names
 
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
 BATCH = 32
+UPPER = 41  # a bit of hashes from which on none tells the place in a small table
 
 
 @kernel
@@ -158,3 +159,39 @@ def group(hashes: Ints, slots: Ints, firsts: Ints, groups: Ints, start: int, cou
             groups[row] = slots[s + 1]
         start = stop
     return start, count
+
+
+@kernel
+def repeats(hashes: Ints, starts: Ints, parted: Ints, slots: Ints) -> bool:
+    """Whether hashes may be equal: two are, or one is 0, or more than half the length of `slots` stand in one part.
+
+    Their upper bits part them, so that the hash table of a part, here of hashes alone, stays in the cache. `starts` has
+    room for one number more than parts, of which there is a power of two, `parted` for all hashes.
+    """
+    parts = len(starts) - 1
+    starts[:] = 0
+    for h in hashes:
+        starts[(h >> UPPER & parts - 1) + 1] += 1
+    for part in range(parts):
+        starts[part + 1] += starts[part]
+    for h in hashes:
+        part = h >> UPPER & parts - 1
+        parted[starts[part]] = h
+        starts[part] += 1  # in the end the start of the next part
+    mask = len(slots) - 1
+    start = 0
+    for part in range(parts):
+        stop = starts[part]
+        if 2 * (stop - start) > len(slots):
+            return True
+        slots[:] = 0
+        for i in range(start, stop):
+            h = parted[i]
+            s = h & mask
+            while slots[s] != 0 and slots[s] != h:
+                s = (s + 1) & mask
+            if slots[s] == h:
+                return True
+            slots[s] = h
+        start = stop
+    return False
