@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from kgreason.arrays import as_arrow, as_numpy, string_buffers, strings
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind
 from kgreason.graph import distinct
-from kgreason.graph.io.kernels import UPPER, group, hash_texts, move, numbers, repeats, same_texts
+from kgreason.graph.io import quotes
+from kgreason.graph.io.kernels import UPPER, group, hash_texts, marks, move, numbers, repeats, same_texts
 from kgreason.graph.io.load import load_facts
 from kgreason.lang.values import Null
 from tests import reference
@@ -46,6 +48,26 @@ def test_repeated_hashes_are_found_as_by_a_set(values: list[int]) -> None:
     hashes, starts = np.array(values, dtype=np.int64), np.empty(5, dtype=np.int64)
     expected = reference.repeats(values, UPPER, parts=4, room=32)
     assert repeats(hashes, starts, np.empty_like(hashes), np.empty(64, dtype=np.int64)) == expected
+
+
+@quick
+@given(st.text('a,"', max_size=12), st.integers(0, 1))
+def test_quotation_marks_are_counted_as_one_by_one(text: str, seen: int) -> None:
+    inner = np.arange(256) == ord("a")
+    counted = marks(np.frombuffer(text.encode(), dtype=np.uint8), ord('"'), inner, seen)
+    assert counted == reference.marks(text.encode(), ord('"'), b"a", seen)
+
+
+@quick
+@given(st.text('a,"\n', max_size=12))
+def test_blocks_of_a_file_hang_together(text: str) -> None:
+    """What is amiss does not depend on where a block ends."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        file = Path(folder, "a.csv")
+        file.write_text(text)
+        whole = quotes.doubtful(file, ",", '"')
+        patch.setattr(quotes, "_BLOCK", 3)
+        assert quotes.doubtful(file, ",", '"') == whole
 
 
 @quick

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.jit import Bytes, Ints, Shorts, kernel
+from kgreason.jit import Bytes, Flags, Ints, Shorts, kernel
 
 INTEGERS, DECIMALS, OTHERS = 0, 1, 2
 
@@ -63,6 +63,20 @@ def numbers(offsets: Shorts, text: Bytes) -> int:
         if i != end:
             return OTHERS
     return kind
+
+
+@kernel
+def marks(text: Bytes, mark: int, inner: Flags, seen: int) -> int:
+    """Count quotation marks on from those `seen`, the first and the last byte aside; every second one closes.
+
+    -1 if a byte that is `inner` stands before one that opens or behind one that closes.
+    """
+    for i in range(1, len(text) - 1):
+        if text[i] == mark:
+            if inner[text[i - 1] if seen % 2 == 0 else text[i + 1]]:
+                return -1
+            seen += 1
+    return seen
 
 
 @kernel
