@@ -52,7 +52,7 @@ class Symbols:
     def _values(self) -> list[Value]:
         """All values by code; those that were loaded become objects of Python when first wanted."""
         if len(self._list) < self._loaded:
-            self._list += self._texts.slice(len(self._list)).to_pylist()
+            self._list = [*self._list, *self._texts.slice(len(self._list)).to_pylist()]
         return self._list
 
     @property

@@ -124,12 +124,8 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     width = len(raw.columns)
     raw, positions, notes = _chosen(raw, shape, options)
     ones = len(raw.columns) > width and options.weight is None
-    texts = {i: raw.columns[p] for i, p in enumerate(positions)}
-    found = (
-        {i: numeric(text, shape.kinds[i]) for i, text in texts.items()} if _bare(raw, shape, options) else {}
-    )
-    known = {i: values for i, values in found.items() if values is not None}
-    columns = [known[i] if i in known else _plain(raw, p) for i, p in enumerate(positions)]
+    numbers = _numbers(raw, positions, shape, options)
+    columns = [numbers[i] if i in numbers else _plain(raw, p) for i, p in enumerate(positions)]
     if options.prefix is not None:
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)
@@ -140,17 +136,19 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         decimal=options.decimal,
         ones=ones,
         percent=options.percent,
-        texts={i: texts[i] for i in known},
+        texts={i: raw.columns[positions[i]] for i in numbers},
     )
     return _present(selected, shape, options)
 
 
-def _bare(raw: Raw, shape: Shape, options: Options) -> bool:
-    """Whether numbers among the cells are what they seem, whatever the options say."""
-    changed = (
-        options.percent or shape.percent or options.prefix is not None or options.null_string is not None
-    )
-    return not (raw.typed or changed or options.decimal != ".")
+def _numbers(raw: Raw, positions: Sequence[int], shape: Shape, options: Options) -> dict[int, Column]:
+    """Columns of plain numbers, by position, where no option gives them another meaning."""
+    percent = options.percent or shape.percent
+    given = options.prefix is not None or options.null_string is not None
+    if raw.typed or percent or given or options.decimal != ".":
+        return {}
+    found = {i: numeric(raw.columns[p], shape.kinds[i]) for i, p in enumerate(positions)}
+    return {i: values for i, values in found.items() if values is not None}
 
 
 def _plain(raw: Raw, position: int) -> Column:
