@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import ArrowArray, as_arrow, as_numpy, strings
+from kgreason.hashing.distinct import distinct_texts
 from kgreason.lang.values import Null, Value
 
 
@@ -88,24 +89,15 @@ class Symbols:
         return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
 
     def load(self, texts: ArrowArray) -> npt.NDArray[np.int64]:
-        """Code of each string of an Arrow array of distinct ones; none of them becomes an object of Python."""
+        """Code of each string of an Arrow array of large strings; none of them becomes an object of Python."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         count = self._loaded
         if count < len(self._list):  # some codes are of values that Arrow does not know
             return self.encode(texts.to_pylist())
-        if not count:
-            self._texts, self._loaded = texts, len(texts)
-            return np.arange(len(texts))
-        found = pc.index_in(texts, self._texts)
-        new = found.is_null()
-        fresh = texts.filter(new)
-        self._texts = pa.concat_arrays([self._texts, fresh])
-        self._loaded += len(fresh)
-        codes = as_numpy(found).astype(np.int64)
-        codes[as_numpy(new)] = np.arange(count, count + len(fresh))
-        return codes
+        self._texts, codes = distinct_texts(pa.concat_arrays([self._texts, texts]) if count else texts)
+        self._loaded = len(self._texts)
+        return codes[count:]
 
     def texts(self, codes: npt.NDArray[np.int64]) -> ArrowArray:
         """Strings of the codes, all of which are strings, as an Arrow array."""

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from kgreason.arrays import as_numpy, string_buffers
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
-from kgreason.graph.distinct import distinct_texts
 from kgreason.graph.io.dates import dates, is_temporal
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import EXPECTED, CastError, Objects, Unfit, checked, is_text
@@ -253,8 +252,7 @@ def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
     import pyarrow as pa
 
     texts = [_texts(column) for column in columns]
-    distinct, numbers = distinct_texts(pa.concat_arrays(texts))
-    codes = symbols.load(distinct)[numbers]
+    codes = symbols.load(pa.concat_arrays(texts))
     return np.split(codes, np.cumsum([len(text) for text in texts])[:-1])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import ArrowArray, as_arrow, string_buffers
-from kgreason.graph.io.kernels import GOLDEN, group, hash_texts, move, repeats, same_texts
+from kgreason.hashing.kernels import GOLDEN, group, hash_texts, move, repeats, same_texts
 
 Codes = npt.NDArray[np.int64]
 
@@ -38,7 +38,7 @@ def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
 
 
 def distinct_texts(texts: ArrowArray) -> tuple[ArrowArray, Codes]:
-    """Distinct strings of an Arrow array of large strings as they first appear, and the number of each string.
+    """Distinct strings of an Arrow array of large strings as they first appear, and the number of each of all strings.
 
     Examples
     --------
