@@ -53,13 +53,18 @@ def same_texts(offsets: Ints, text: Bytes, places: Ints, others: Bytes, groups: 
     for row in range(len(groups)):
         i, end = offsets[row], offsets[row + 1]
         k, other_end = places[groups[row]], places[groups[row] + 1]
-        if end - i != other_end - k:
+        length = end - i
+        if length != other_end - k:
             return False
-        while i + 8 <= end:
+        while i + 8 < end:
             if _word(text, i) != _word(others, k):
                 return False
             i += 8
             k += 8
+        if length >= 8:  # the last word overlaps the one before
+            if _word(text, end - 8) != _word(others, other_end - 8):
+                return False
+            continue
         while i < end:
             if text[i] != others[k]:
                 return False
