@@ -1,11 +1,44 @@
-"""Plain twins of the engine's kernels: the same results, by sets and dictionaries."""
+"""Plain twins of the kernels: the same results, by sets and dictionaries."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 Row = tuple[int, ...]
+
+
+def numbers(cells: Iterable[str]) -> int:
+    """0 where all cells are integers, 1 where all are decimals, else 2."""
+    integer = r"-?(0|[1-9][0-9]{0,17})"
+    decimal = rf"({integer}(\.[0-9]*)?|-?\.[0-9]+)([eE][+-]?[0-9]+)?"
+    return max(
+        (
+            0 if re.fullmatch(integer, cell, re.ASCII) else 1 if re.fullmatch(decimal, cell, re.ASCII) else 2
+            for cell in cells
+        ),
+        default=0,
+    )
+
+
+def grouped(values: Sequence[object]) -> tuple[list[int], list[int]]:
+    """Row of the first of each set of equal values, and the number of the set of each value."""
+    number: dict[object, int] = {}
+    groups = [number.setdefault(value, len(number)) for value in values]
+    return [groups.index(group) for group in range(len(number))], groups
+
+
+def repeats(hashes: Sequence[int], shift: int, parts: int, room: int) -> bool:
+    """Whether hashes may be equal; so many of a part as there is no room for may be."""
+    sizes = [sum((h >> shift) % parts == part for h in hashes) for part in range(parts)]
+    return 0 in hashes or len(set(hashes)) < len(hashes) or max(sizes) > room
+
+
+def marks(text: bytes, mark: int, inner: bytes, seen: int) -> int:
+    places = [i for i in range(1, len(text) - 1) if text[i] == mark]
+    odd = [text[i - 1] if n % 2 == 0 else text[i + 1] for n, i in enumerate(places, seen)]
+    return -1 if set(odd) & set(inner) else seen + len(places)
 
 
 def insert(batch: Iterable[Row], old: Sequence[Row]) -> list[Row]:

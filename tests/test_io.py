@@ -19,7 +19,7 @@ from kgreason.analysis.checked import Bind, CheckedProgram
 from kgreason.api import reason
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, Span
-from kgreason.graph.distinct import first_rows
+from kgreason.hashing.distinct import first_rows
 from kgreason.graph.io.cast import numbers, plain
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.io.load import load_facts, load_graph
