@@ -84,7 +84,7 @@ class RunError(Exception):
 
 
 def versions(python: str, engines: Iterable[Engine]) -> dict[str, str | None]:
-    """Version of each engine, and of NumPy, as the interpreter `python` has them."""
+    """Version of each engine's package in the environment of an interpreter, or nothing if it is not there."""
     script = """
 import importlib.metadata, json, sys
 def version(package):
@@ -95,7 +95,7 @@ def version(package):
 print(json.dumps({package: version(package) for package in sys.argv[1:]}))
 """
     packages = [engine.package for engine in engines]
-    words = [python, "-c", script, "numpy", *packages]
+    words = [python, "-c", script, *packages]
     found: dict[str, str | None] = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
     return found
 
@@ -121,8 +121,9 @@ def run(engine: Engine, python: str, program: str, folder: Path, cap: float, *, 
         timer.start()
         try:
             _, status, usage = os.wait4(process.pid, 0)
-        except BaseException:
+        except BaseException:  # such as an interruption, which does not reach the process
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             raise
         finally:
             timer.cancel()

@@ -16,6 +16,7 @@ import argparse
 import getpass
 import os
 import platform
+import signal
 import sys
 import tempfile
 from fnmatch import fnmatch
@@ -47,7 +48,7 @@ def machine(comparison: Comparison) -> str:
         f"{os.cpu_count()} cores, {cpu()}, {memory:.0f} GB, load {os.getloadavg()[0]:.1f}",
         f"kgreason {version('kgreason')}, Python {platform.python_version()}, NumPy {version('numpy')}",
         f"peers: {peers or 'none'}" + (f"; not asked: {others}" if others else ""),
-        f"medians of {comparison.repeats} runs, none of them begun after {comparison.patience:g} s; "
+        f"medians of up to {comparison.repeats} runs, none of them begun after {comparison.patience:g} s; "
         f"at most {comparison.cap:g} s a run",
     )
     return "  \n".join(lines)
@@ -90,7 +91,7 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [peer.name for peer in PEERS]
-    parser.add_argument("--quick", action="store_true", help="small inputs and fewer runs: about two minutes")
+    parser.add_argument("--quick", action="store_true", help="small inputs and fewer runs: 2 to 3 minutes")
     parser.add_argument("--only", nargs="+", metavar="PROGRAM/INPUT", help="lines; * stands for anything")
     parser.add_argument("--peers", nargs="*", choices=names, help="(all; quick: the faster ones)")
     parser.add_argument("--python", default=sys.executable, help="interpreter that runs the peers")
@@ -109,6 +110,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the process that runs is ended too
     options = arguments()
     wanted = options.only or ["*"]
     cases = [case for case in CASES if any(fnmatch(str(case), pattern) for pattern in wanted)]
