@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relation import Relation, Rows, chunks
+from kgreason.engine.relation import Rows
 from kgreason.engine.separable import kernels
 from kgreason.engine.table import Kind
+from kgreason.hashing.distinct import first_rows
 from kgreason.plan.ir import Separable, Steps, Threshold
 
 States = npt.NDArray[np.int32]
@@ -165,16 +166,11 @@ def _table(steps: Steps, find: Find) -> tuple[Rows, Kind]:
         return rows, kind
     values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
     keys = rows[:, :-1]
-    if _distinct(keys):
+    if first_rows([np.ascontiguousarray(key) for key in keys.T]).all():
         return rows, kind
     order = np.lexsort((values, *keys.T))
     last = np.append((np.diff(keys[order], axis=0) != 0).any(axis=1), True)
     return np.ascontiguousarray(rows[order[last]]), kind
-
-
-def _distinct(keys: Rows) -> bool:
-    seen = Relation(keys.shape[1])
-    return sum(map(seen.insert, chunks(np.ascontiguousarray(keys)))) == len(keys)
 
 
 def _weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
