@@ -25,18 +25,9 @@ from kgreason.arguments import (
     output_names,
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
+from kgreason.collector import paused
 from kgreason.errors import ProgramError
-from kgreason.pairs import Pair, read_release
 from kgreason.progress import SILENT, Progress
-from kgreason.publication import (
-    Folders,
-    check_publishable,
-    staged,
-    write_json,
-    write_mapping,
-    write_readme,
-    write_release,
-)
 from kgreason.results import Anonymization, Clock, Reasoned, Score
 
 if TYPE_CHECKING:
@@ -44,11 +35,14 @@ if TYPE_CHECKING:
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
     from kgreason.graph.model import KnowledgeGraph, Vertices
+    from kgreason.pairs import Pair
     from kgreason.provenance.explanation import Explanation
+    from kgreason.publication import Folders
 
 Rules = str | Path | CheckedProgram
 
 
+@paused()
 def load(rules: Rules) -> CheckedProgram:
     """Parse and check a rule file or rule text.
 
@@ -87,6 +81,7 @@ def load_functions(path: str | Path) -> None:
     run_definitions(path)
 
 
+@paused()
 def reason(
     rules: Rules,
     data: Mapping[str, Any] | None = None,
@@ -131,6 +126,7 @@ def reason(
         return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
 
 
+@paused()
 def explain(
     rules: Rules,
     goal: str,
@@ -253,6 +249,15 @@ def anonymize(
     from kgreason.anonymizers.choose import choose
     from kgreason.anonymizers.publish import publish
     from kgreason.assess.verify import check_parameters, count_attacked
+    from kgreason.pairs import Pair, read_release
+    from kgreason.publication import (
+        check_publishable,
+        staged,
+        write_json,
+        write_mapping,
+        write_readme,
+        write_release,
+    )
 
     if folders is not None:
         folders.check()

@@ -19,7 +19,7 @@ from kgreason.arrays import as_arrow, as_numpy, string_buffers, strings
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind
 from kgreason.graph.io import quotes
-from kgreason.graph.io.kernels import marks, numbers
+from kgreason.graph.io.kernels import integers, marks, numbers
 from kgreason.graph.io.load import load_facts
 from kgreason.hashing import distinct
 from kgreason.hashing.kernels import UPPER, group, hash_texts, move, repeats, same_texts
@@ -41,6 +41,14 @@ TEXTS = st.text(max_size=20) | st.text("ab", max_size=3)
 @given(st.lists(CELLS, max_size=4))
 def test_numbers_are_told_as_by_regular_expressions(cells: list[str]) -> None:
     assert numbers(*string_buffers(pa.array(cells, pa.string()))) == reference.numbers(cells)
+
+
+@quick
+@given(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=1), st.integers(0, 3))
+def test_integers_of_text(values: list[int], first: int) -> None:
+    out = np.full(first + len(values), 7)
+    integers(*string_buffers(pa.array(map(str, values), pa.string())), first, out)
+    assert out.tolist() == [7] * first + values
 
 
 @quick

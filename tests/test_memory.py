@@ -11,7 +11,7 @@ from kgreason import reason
 from kgreason.engine import memory
 from kgreason.engine.limits import Limits
 from kgreason.engine.memory import Exhausted, claim, limited, look, parse_size, shown
-from kgreason.errors import EvaluationError
+from kgreason.errors import DataError, EvaluationError
 
 GB = 10**9
 
@@ -129,3 +129,15 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     assert "t.vada:5:" in run.stderr
     assert "the limit is 250 MB" in run.stderr
     assert not (tmp_path / "found").exists()
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, holding: list[int]) -> None:
+    file = tmp_path / "e.csv"
+    with file.open("w") as made:
+        made.truncate(3 * GB)  # takes no room on the disk
+    with pytest.raises(DataError) as e:
+        reason("t(X) :- e(X).", {"e": file}, limits=Limits(memory=2 * GB))
+    assert str(e.value) == (
+        f"{file}: there is not enough memory to read it: 1.0 GB are in use, 3.0 GB more are needed, "
+        "the limit is 2.0 GB\n  help: allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))"
+    )

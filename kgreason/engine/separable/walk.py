@@ -108,17 +108,15 @@ def _walks(graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], N
     def work() -> list[Piece]:
         try:
             return list(_thread(graph, start, counts, blocks))
-        except BaseException:
-            blocks.stop()
-            raise
+        finally:
+            blocks.stop()  # there are none left, or this thread has failed
 
     with ThreadPoolExecutor(workers) as pool:
         running = [pool.submit(copy_context().run, work) for _ in range(workers)]
         try:
             return [piece for done in running for piece in done.result()]
-        except BaseException:  # such as the user's interruption
-            blocks.stop()
-            raise
+        finally:
+            blocks.stop()  # the user may have interrupted
 
 
 class Blocks:

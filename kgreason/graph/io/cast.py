@@ -111,11 +111,13 @@ def _decimals(column: Column) -> Column:
 
 def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
     """Cells without a value: null, the given text, or (unless `blank` is false) nothing but blanks."""
+    if isinstance(column, Objects):
+        return column.missing()
+    if not column.null_count and not is_text(column):
+        return np.zeros(len(column), dtype=np.bool_)
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if isinstance(column, Objects):
-        return column.missing()
     absent = as_numpy(column.is_null())
     if is_text(column) and blank:
         absent |= np.diff(string_buffers(pc.ascii_trim_whitespace(column))[0]) == 0
@@ -182,9 +184,10 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
         If a value is not a finite number.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if is_text(column):
+        import pyarrow.compute as pc
+
         text = pc.ascii_trim_whitespace(column)
         if decimal == ",":
             _refuse(column, fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
@@ -219,9 +222,10 @@ def _shifted(text: Column) -> Column:
 
 def _integers(column: Column) -> Codes:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if is_text(column):
+        import pyarrow.compute as pc
+
         text = pc.ascii_ltrim(pc.ascii_trim_whitespace(column), "+")
         _refuse(column, fits(text, r"^-?[0-9]+$"), "an integer")
         if (as_numpy(pc.utf8_length(text)) <= 18).all():

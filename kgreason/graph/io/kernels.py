@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgreason.jit import Bytes, Flags, Shorts, kernel
+from kgreason.jit import Bytes, Flags, Ints, Shorts, kernel
 
 INTEGERS, DECIMALS, OTHERS = 0, 1, 2
 
@@ -52,6 +52,21 @@ def numbers(offsets: Shorts, text: Bytes) -> int:
         if i != end:
             return OTHERS
     return kind
+
+
+@kernel
+def integers(offsets: Shorts, text: Bytes, first: int, out: Ints) -> None:
+    """Write the integers of cells that `numbers` has told to be such to `out`, from `first` on."""
+    for row in range(len(offsets) - 1):
+        i, end = offsets[row], offsets[row + 1]
+        negative = text[i] == MINUS
+        if negative:
+            i += 1
+        value = 0
+        while i < end:
+            value = 10 * value + (text[i] - ZERO)
+            i += 1
+        out[first + row] = -value if negative else value
 
 
 @kernel

@@ -14,7 +14,6 @@ from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError, Span
-from kgreason.graph.interchange import as_raw
 from kgreason.graph.io.almost import almost_numbers
 from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table, understood
@@ -329,7 +328,11 @@ def _source(predicate: str, given: object) -> SourceSpec | Raw:
         return parse_file(given)
     if isinstance(given, Path):
         return SourceSpec(given)
-    return given if isinstance(given, SourceSpec) else as_raw(given, f"<{predicate}>")
+    if isinstance(given, SourceSpec):
+        return given
+    from kgreason.graph.interchange import as_raw
+
+    return as_raw(given, f"<{predicate}>")
 
 
 def _given_nulls(table: Raw) -> Iterator[Null]:

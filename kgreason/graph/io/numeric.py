@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from kgreason.arrays import as_numpy, string_buffers
+from kgreason.arrays import as_arrow, as_numpy, string_buffers
 from kgreason.engine.table import Kind
-from kgreason.graph.io.kernels import DECIMALS, INTEGERS, numbers
+from kgreason.graph.io.kernels import DECIMALS, INTEGERS, integers, numbers
 from kgreason.graph.io.raw import Column
 
 
@@ -36,6 +37,16 @@ def numeric(column: Column, wanted: Kind | None) -> Column | None:
         if found > kinds[wanted]:
             return None
     if found == INTEGERS:
-        return column.cast(pa.int64()).combine_chunks()
+        return as_arrow(_integers(column))
     values = column.cast(pa.float64()).combine_chunks()
     return values if np.isfinite(as_numpy(values)).all() else None
+
+
+def _integers(column: Column) -> npt.NDArray[np.int64]:
+    """Values of a column of text that is known to hold integers."""
+    values = np.empty(len(column), dtype=np.int64)
+    first = 0
+    for chunk in column.chunks:
+        integers(*string_buffers(chunk), first, values)
+        first += len(chunk)
+    return values

@@ -295,9 +295,9 @@ def _prefixed(column: Column, prefix: str) -> Column:
 
 
 def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
-    import pyarrow.compute as pc
-
     if options.missing == "keep":
+        import pyarrow.compute as pc
+
         filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
         selected = replace(selected, columns=filled)
         empty = [missing(c) & (not is_text(c)) for c in filled]
