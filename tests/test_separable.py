@@ -16,6 +16,7 @@ from kgreason.engine.seminaive import Result, evaluate
 from kgreason.engine.separable import kernels, steps, walk
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
+from kgreason.progress import Silent
 from tests import reference
 
 quick = settings(max_examples=150, deadline=None)
@@ -166,6 +167,18 @@ def test_a_negative_part_counts_only_where_it_is_reached() -> None:
     assert run(rules, n=[(0,)], f=[(0, 1, 1), (5, 6, -1)]).facts.count("t") == 2
     with pytest.raises(EvaluationError, match="contribution -1 to msum in recursion is negative"):
         run(rules, n=[(0,)], f=[(0, 5, 1), (5, 6, -1)])
+
+
+def test_progress_counts_each_fact_once() -> None:
+    class Counter(Silent):
+        facts = 0
+
+        def advance(self, units: int = 1) -> None:
+            self.facts += units
+
+    counter, rules = Counter(), "t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z)."
+    result = evaluate(load_text(rules), Facts.from_rows({"e": CHAIN}), progress=counter)
+    assert counter.facts == result.facts.count("t") == result.stats.facts == 10
 
 
 def test_threads_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,7 @@ def reason(
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
     with progress() as bar:
         result = api.reason(program, read, outputs=output or None, limits=limits, progress=bar)
+        bar.step("Writing facts")
         if out is None:
             written = write_targets(program, result.facts, read)
         else:

@@ -155,7 +155,7 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
             begin = used
             done, used, tried = walk(out, used, first, last)
             if done > first:
-                blocks.tell(used - begin)
+                blocks.tell(used - begin - int(start.ptr[done] - start.ptr[first]))
                 yield Piece(first, done, out[begin:used], tried)
             if done < last:
                 out, used = _room(room), 0
