@@ -69,5 +69,5 @@ def test_tables_of_the_parser_are_made_again_where_they_are_damaged(
     first = clauses.load_grammar()
     assert kept.stat().st_size > 1000
     again = clauses.load_grammar()
-    assert str(first.parse("p(X) :- q(X).")) == str(again.parse("p(X) :- q(X)."))
+    assert first.parse("p(X) :- q(X).") == again.parse("p(X) :- q(X).")
     assert str(parse("p(X) :- q(X).").clauses[0]) == "p(X) :- q(X)."
