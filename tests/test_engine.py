@@ -636,7 +636,7 @@ def test_totals(batches, function, tracked, real):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2))
 def test_order_of_doubles(pair):
     a, b = doubles(np.array(pair)).tolist()
-    assert kernels._before(a, b, kernels.DOUBLE, np.empty(0, dtype=np.int64)) == (pair[0] < pair[1])
+    assert kernels.before(a, b, kernels.DOUBLE, np.empty(0, dtype=np.int64)) == (pair[0] < pair[1])
 
 
 def test_a_mean_of_nothing_is_still_a_double():
