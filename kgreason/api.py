@@ -25,18 +25,9 @@ from kgreason.arguments import (
     output_names,
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
+from kgreason.collector import paused
 from kgreason.errors import ProgramError
-from kgreason.pairs import Pair, read_release
 from kgreason.progress import SILENT, Progress
-from kgreason.publication import (
-    Folders,
-    check_publishable,
-    staged,
-    write_json,
-    write_mapping,
-    write_readme,
-    write_release,
-)
 from kgreason.results import Anonymization, Clock, Reasoned, Score
 
 if TYPE_CHECKING:
@@ -44,11 +35,14 @@ if TYPE_CHECKING:
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
     from kgreason.graph.model import KnowledgeGraph, Vertices
+    from kgreason.pairs import Pair
     from kgreason.provenance.explanation import Explanation
+    from kgreason.publication import Folders
 
 Rules = str | Path | CheckedProgram
 
 
+@paused()
 def load(rules: Rules) -> CheckedProgram:
     """Parse and check a rule file or rule text.
 
@@ -87,6 +81,7 @@ def load_functions(path: str | Path) -> None:
     run_definitions(path)
 
 
+@paused()
 def reason(
     rules: Rules,
     data: Mapping[str, Any] | None = None,
@@ -102,7 +97,7 @@ def reason(
     outputs
         Predicates to derive; default: those annotated with ``@output``. Files that they do not need are not opened.
     limits
-        Bounds on rounds and on the growth of values.
+        Bounds on rounds, on the growth of values, and on memory.
 
     Raises
     ------
@@ -116,6 +111,7 @@ def reason(
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     from kgreason.engine.limits import Limits
+    from kgreason.engine.memory import limited
     from kgreason.engine.post import apply_posts
     from kgreason.engine.seminaive import evaluate
     from kgreason.graph.io.load import load_facts
@@ -123,12 +119,14 @@ def reason(
     program = load(rules)
     check_data(data)
     check_limits(limits)
-    goals = output_names(outputs)
-    facts = load_facts(program, data or {}, progress, goals)
-    result = evaluate(program, facts, goals=goals, limits=limits or Limits(), progress=progress)
-    return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
+    goals, limits = output_names(outputs), limits or Limits()
+    with limited(limits.memory):
+        facts = load_facts(program, data or {}, progress, goals)
+        result = evaluate(program, facts, goals=goals, limits=limits, progress=progress)
+        return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
 
 
+@paused()
 def explain(
     rules: Rules,
     goal: str,
@@ -160,6 +158,7 @@ def explain(
     (True, 2)
     """
     from kgreason.engine.limits import Limits
+    from kgreason.engine.memory import limited
     from kgreason.graph.io.load import load_facts
     from kgreason.graph.io.origin import sources
     from kgreason.provenance.explanation import explain_fact
@@ -168,10 +167,12 @@ def explain(
     check_data(data)
     check_limits(limits)
     check_goal(goal, most)
-    facts = load_facts(program, data or {}, progress)
-    progress.step("Explaining")
-    lookup = sources(program, data or {})
-    return explain_fact(program, facts, goal, most=most, limits=limits or Limits(), sources=lookup)
+    limits = limits or Limits()
+    with limited(limits.memory):
+        facts = load_facts(program, data or {}, progress)
+        progress.step("Explaining")
+        lookup = sources(program, data or {})
+        return explain_fact(program, facts, goal, most=most, limits=limits, sources=lookup)
 
 
 def format_file(path: str | Path, *, write: bool = True) -> bool:
@@ -248,6 +249,15 @@ def anonymize(
     from kgreason.anonymizers.choose import choose
     from kgreason.anonymizers.publish import publish
     from kgreason.assess.verify import check_parameters, count_attacked
+    from kgreason.pairs import Pair, read_release
+    from kgreason.publication import (
+        check_publishable,
+        staged,
+        write_json,
+        write_mapping,
+        write_readme,
+        write_release,
+    )
 
     if folders is not None:
         folders.check()

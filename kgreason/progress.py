@@ -11,8 +11,8 @@ class Progress(Protocol):
     Steps follow one another: a new `step` ends the one before. Counts are in the unit of the step.
     """
 
-    def step(self, title: str, total: int | None = None) -> None:
-        """Begin a step of `total` units (`None`: unknown)."""
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
+        """Begin a step of `total` units (`None`: unknown); their rate is of interest if `unit` names them."""
 
     def advance(self, units: int = 1) -> None:
         """Report `units` more units of the current step as done."""
@@ -24,7 +24,7 @@ class Progress(Protocol):
 class Silent:
     """A `Progress` that shows nothing."""
 
-    def step(self, title: str, total: int | None = None) -> None:
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
         """Ignore it."""
 
     def advance(self, units: int = 1) -> None:

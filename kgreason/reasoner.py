@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from kgreason.api import Rules, load
 from kgreason.arguments import check_data, check_limits, output_names
+from kgreason.collector import paused
 from kgreason.engine.expressions import CODED
 from kgreason.engine.incremental.anew import Anew, apart, difference, from_rows, together, without_nulls
 from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.update import Updating
 from kgreason.engine.limits import Limits
+from kgreason.engine.memory import Exhausted, limited
 from kgreason.engine.post import apply_posts
 from kgreason.engine.relation import Rows
-from kgreason.engine.seminaive import Stats, prepare
+from kgreason.engine.seminaive import prepare
+from kgreason.engine.stats import Stats
 from kgreason.engine.table import Facts, Kind, Table
-from kgreason.errors import DataError
+from kgreason.errors import DataError, EvaluationError
 from kgreason.graph.io.load import complete_nodes, load_facts
 from kgreason.lang.values import identity
 from kgreason.plan.types import NAMES, join
@@ -102,6 +105,7 @@ class Reasoner:
     [('a', 'a'), ('b', 'b')]
     """
 
+    @paused()
     def __init__(
         self,
         rules: Rules,
@@ -116,11 +120,12 @@ class Reasoner:
         check_limits(limits)
         self._limits = limits or Limits()
         goals = output_names(outputs)
-        own = load_facts(self._program, data or {}, progress, goals, complete=False)
         self._goals = tuple(self._program.outputs if goals is None else goals)
         self._posted = {post.predicate for post in self._program.posts}.intersection(self._goals)
-        self._symbols = own.symbols
-        self._take(self._evaluated(own, progress))
+        with limited(self._limits.memory):
+            own = load_facts(self._program, data or {}, progress, goals, complete=False)
+            self._symbols = own.symbols
+            self._take(self._evaluated(own, progress))
 
     # --- what holds -----------------------------------------------------------------
 
@@ -183,7 +188,7 @@ class Reasoner:
             As `kgreason.reason`, for instance when a constraint is violated. Then, as with any other error, all
             facts are as before.
         """
-        return self._edit(facts, add=True)
+        return self._limited(facts, add=True)
 
     def remove_facts(self, facts: Mapping[str, Any]) -> Changes:
         """Remove given facts, and with them what only they made true.
@@ -191,7 +196,20 @@ class Reasoner:
         The parameters and errors are those of `add_facts`. Facts that are not given, as those that are only derived
         or stated in the rule file, change nothing.
         """
-        return self._edit(facts, add=False)
+        return self._limited(facts, add=False)
+
+    @paused()
+    def _limited(self, facts: Mapping[str, Any], *, add: bool) -> Changes:
+        """Edit facts within the memory that there may be used."""
+        try:
+            with limited(self._limits.memory):
+                return self._edit(facts, add=add)
+        except MemoryError as error:
+            told = f": {error}" if isinstance(error, Exhausted) else ""
+            raise EvaluationError(
+                f"there is not enough memory for what this edit changes{told}",
+                hint="edit less at once, or allow more (in Python Limits(memory=BYTES))",
+            ) from None
 
     def _edit(self, facts: Mapping[str, Any], *, add: bool) -> Changes:
         start = perf_counter()

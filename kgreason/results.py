@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgreason.assess.fidelity import Fidelity
     from kgreason.assess.utility import Utility
     from kgreason.assess.verify import Verdict
-    from kgreason.engine.seminaive import Stats
+    from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
     from kgreason.errors import Diagnostic
     from kgreason.graph.model import KnowledgeGraph
@@ -76,7 +76,7 @@ class Reasoned:
         """
         facts = {p: [[plain(value) for value in row] for row in self.facts.rows(p)] for p in predicates}
         counts = {p: self.facts.count(p) for p in self.predicates}
-        return {"format": 1, "counts": counts, "facts": facts, "stats": asdict(self.stats)}
+        return {"format": 1, "counts": counts, "facts": facts, "stats": self.stats.as_dict()}
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
         """Facts of a predicate as an Arrow table; columns are named as head variables where the rules agree."""

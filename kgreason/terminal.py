@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+
+from kgreason.engine import memory
+from kgreason.engine.stats import condensed, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
     from kgreason.assess.verify import Verdict
-    from kgreason.engine.seminaive import Stats
+    from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
     from kgreason.progress import Progress
     from kgreason.results import Anonymization, Score
 
 SHOWN = 20  # facts of a predicate shown to a person
 WITNESSES = 3  # of a violated item
+PROFILED = 16  # lines about the rounds of a rule
 LINE_AFTER = 2.0  # seconds; a line about shorter steps would only be noise
 
 Row = tuple[str, str]
@@ -31,16 +35,19 @@ class Plain:
 
     def __init__(self) -> None:
         self._title: str | None = None
+        self._unit = ""
+        self._done = 0
         self._since = monotonic()
 
-    def step(self, title: str, total: int | None = None) -> None:
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
         """End the step before and begin the next."""
         self.close()
         self._title = title + (f" ({total:,})" if total else "")
-        self._since = monotonic()
+        self._unit, self._done, self._since = unit, 0, monotonic()
 
     def advance(self, units: int = 1) -> None:
         """Say nothing: lines are for whole steps."""
+        self._done += units
 
     def note(self, message: str) -> None:
         """Print the message."""
@@ -48,8 +55,12 @@ class Plain:
 
     def close(self) -> None:
         """End the current step."""
-        if self._title and monotonic() - self._since > LINE_AFTER:
-            print(f"{self._title}: {monotonic() - self._since:.1f} s", file=sys.stderr)
+        seconds = monotonic() - self._since
+        if self._title and seconds > LINE_AFTER:
+            rate = (
+                f", {self._done:,} {self._unit}, {self._done / seconds:,.0f} a second" if self._unit else ""
+            )
+            print(f"{self._title}: {seconds:.1f} s{rate}", file=sys.stderr)
         self._title = None
 
 
@@ -60,11 +71,11 @@ class Rich:
         self._bars = bars
         self._task: TaskID | None = None
 
-    def step(self, title: str, total: int | None = None) -> None:
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
         """Replace the bar of the step before."""
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(title, total=total)
+        self._task = self._bars.add_task(title, total=total, unit=unit)
 
     def advance(self, units: int = 1) -> None:
         """Move the bar."""
@@ -76,21 +87,54 @@ class Rich:
         self._bars.console.print(message, markup=False, highlight=False)
 
 
+def _compiling(progress: Progress) -> Callable[[], None]:
+    """What to say, once, when kernels are compiled."""
+    told: list[bool] = []
+
+    def tell() -> None:
+        if not told:
+            progress.note("compiling kernels for this machine: once, some seconds")
+            told.append(True)
+
+    return tell
+
+
 @contextmanager
 def progress() -> Iterator[Progress]:
     """Show progress on standard error while the block runs."""
+    from kgreason import jit
+
     if not sys.stderr.isatty():
         plain = Plain()
+        jit.compiling = _compiling(plain)
         yield plain
         plain.close()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        SpinnerColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as Bars
+    from rich.text import Text
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    class Rate(ProgressColumn):
+        """Units per second, of steps whose unit is known."""
+
+        def render(self, task: Task) -> Text:
+            known = task.fields.get("unit") and task.speed
+            return Text(f"{task.speed:,.0f} {task.fields['unit']}/s" if known else "")
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate())
     with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
-        yield Rich(bars)
+        rich = Rich(bars)
+        jit.compiling = _compiling(rich)
+        yield rich
 
 
 def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
@@ -107,14 +151,50 @@ def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
             print(f"{Atom(predicate, tuple(Constant(v) for v in row))}.")
 
 
-def print_stats(stats: Stats) -> None:
-    """Print what an evaluation took, on standard error."""
+def print_stats(stats: Stats, facts: Facts) -> None:
+    """Print the totals of an evaluation, on standard error."""
+    seconds = max(stats.seconds, 1e-9)
+    lines = [
+        ("facts", f"{sum(t.length for t in facts.tables.values()):,} of {', '.join(facts.tables)}"),
+        ("derived", f"{stats.facts:,} new ones of {stats.tried:,} tried"),
+        ("rounds", f"{stats.rounds:,} in {len(stats.strata):,} strata"),
+        ("time", f"{stats.seconds:.3f} s, {stats.facts / seconds:,.0f} facts/s"),
+    ]
+    most = memory.peak()
+    if most is not None:
+        lines.append(("memory", f"{memory.shown(most)} at most, of the whole process"))
+    for name, value in lines:
+        print(f"{name:<8} {value}", file=sys.stderr)
+
+
+def print_profile(stats: Stats) -> None:
+    """Print what each rule did in each round, and the costliest joins, on standard error."""
     for stratum in stats.strata:
-        names = ", ".join(stratum.predicates)
-        print(f"stratum {names}: {stratum.rounds:,} rounds, {stratum.seconds:.3f} s", file=sys.stderr)
+        names = ", ".join(visible(stratum.predicates))
+        how = (
+            f"{stratum.walks:,} walks"
+            if stratum.walks
+            else f"{stratum.rounds:,} round{'s' * (stratum.rounds > 1)}"
+        )
+        print(f"stratum {names}: {how}, {stratum.seconds:.3f} s", file=sys.stderr)
         for rule in stratum.rules:
-            print(f"  {rule.facts:>12,} facts {rule.seconds:>9.3f} s  {rule.rule}", file=sys.stderr)
-    print(f"total: {stats.seconds:.3f} s", file=sys.stderr)
+            print(f"  {rule.rule}", file=sys.stderr)
+            print(f"    {'round':>13} {'tried':>15} {'new':>15} {'seconds':>9}", file=sys.stderr)
+            for first, done in condensed(rule.rounds, PROFILED):
+                span = f"{first:,}" if first == done.round else f"{first:,}-{done.round:,}"
+                _print_counts(span, done.tried, done.facts, done.seconds)
+            if len(rule.rounds) != 1:
+                _print_counts("all", rule.tried, rule.facts, rule.seconds)
+    joins = stats.costliest()
+    if joins:
+        print("costliest joins", file=sys.stderr)
+    for join in joins:
+        found = f"{join.probed:,} looked up, {join.found:,} found"
+        print(f"  {join.seconds:>9.3f} s  {join.atom}: {found}, in {join.rule}", file=sys.stderr)
+
+
+def _print_counts(name: str, tried: int, facts: int, seconds: float) -> None:
+    print(f"    {name:>13} {tried:>15,} {facts:>15,} {seconds:>9.3f}", file=sys.stderr)
 
 
 def print_anonymization(result: Anonymization, release: Path, private: Path, *, seeded: bool) -> None:

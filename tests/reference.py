@@ -1,11 +1,44 @@
-"""Plain twins of the engine's kernels: the same results, by sets and dictionaries."""
+"""Plain twins of the kernels: the same results, by sets and dictionaries."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 Row = tuple[int, ...]
+
+
+def numbers(cells: Iterable[str]) -> int:
+    """0 where all cells are integers, 1 where all are decimals, else 2."""
+    integer = r"-?(0|[1-9][0-9]{0,17})"
+    decimal = rf"({integer}(\.[0-9]*)?|-?\.[0-9]+)([eE][+-]?[0-9]+)?"
+    return max(
+        (
+            0 if re.fullmatch(integer, cell, re.ASCII) else 1 if re.fullmatch(decimal, cell, re.ASCII) else 2
+            for cell in cells
+        ),
+        default=0,
+    )
+
+
+def grouped(values: Sequence[object]) -> tuple[list[int], list[int]]:
+    """Row of the first of each set of equal values, and the number of the set of each value."""
+    number: dict[object, int] = {}
+    groups = [number.setdefault(value, len(number)) for value in values]
+    return [groups.index(group) for group in range(len(number))], groups
+
+
+def repeats(hashes: Sequence[int], shift: int, parts: int, room: int) -> bool:
+    """Whether hashes may be equal; so many of a part as there is no room for may be."""
+    sizes = [sum((h >> shift) % parts == part for h in hashes) for part in range(parts)]
+    return 0 in hashes or len(set(hashes)) < len(hashes) or max(sizes) > room
+
+
+def marks(text: bytes, mark: int, inner: bytes, seen: int) -> int:
+    places = [i for i in range(1, len(text) - 1) if text[i] == mark]
+    odd = [text[i - 1] if n % 2 == 0 else text[i + 1] for n, i in enumerate(places, seen)]
+    return -1 if set(odd) & set(inner) else seen + len(places)
 
 
 def insert(batch: Iterable[Row], old: Sequence[Row]) -> list[Row]:
@@ -74,20 +107,32 @@ def differ(old: Sequence[set[int]], new: Sequence[set[int]]) -> tuple[list[set[i
     return [a - b for a, b in pairs], [b - a for a, b in pairs]
 
 
-def reached(
-    seeds: Iterable[int],
-    plain: dict[int, list[int]],
-    sums: dict[int, list[tuple[int, float]]],
-    bound: float,
-) -> set[int]:
-    """States that a walk reaches, by steps or because the weights of steps to them pass a bound."""
-    found = set(seeds)
+def by_source(steps: Sequence[Row]) -> list[Row]:
+    return sorted(steps, key=lambda step: step[0])
+
+
+def preorder(steps: Sequence[Row], states: int) -> list[int]:
+    """Numbers in the order of a search in depth that takes the last step first."""
+    numbers: dict[int, int] = {}
+
+    def visit(state: int) -> None:
+        if state not in numbers:
+            numbers[state] = len(numbers)
+            for step in reversed([s for s in steps if s[0] == state]):
+                visit(int(step[1]))
+
+    for state in range(states):
+        visit(state)
+    return [numbers[state] for state in range(states)]
+
+
+def walk(seeds: Iterable[int], steps: Sequence[Row], sums: Sequence[Row], bound: float) -> set[int]:
+    """What is reached from some states by steps, or where the weights of steps from reached states exceed a bound."""
+    reached = set(seeds)
     while True:
-        totals: dict[int, float] = {}
-        for state in found:
-            for target, weight in sums.get(state, ()):
-                totals[target] = totals.get(target, 0) + weight
-        more = {t for s in found for t in plain.get(s, ())} | {t for t, w in totals.items() if w > bound}
-        if more <= found:
-            return found
-        found |= more
+        more = {t for s, t in steps if s in reached}
+        targets = {t for _, t, _ in sums}
+        more |= {u for u in targets if sum(w for s, t, w in sums if t == u and s in reached) > bound}
+        if more <= reached:
+            return reached
+        reached |= more

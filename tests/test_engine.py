@@ -1,6 +1,7 @@
 import math
 import re
 from datetime import datetime
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from kgreason import reason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import Aggregation, Keyed
 from kgreason.engine import fixpoint, kernels, naive
+from kgreason.engine import relation as relation_module
 from kgreason.engine.aggregate import Groups
 from kgreason.engine.limits import Limits
 from kgreason.engine.operators import Joining, Matching, Probe
@@ -459,6 +461,85 @@ def test_rows_that_outgrow_their_packing(batches, loaded):
 
 
 @quick
+@given(
+    batches=st.lists(
+        st.lists(st.tuples(*[st.integers(0, 5) | st.integers(0, 200) | st.integers(-1, 2**40)] * 2)),
+        max_size=5,
+    ),
+    loaded=st.booleans(),
+    cheap=st.sampled_from([1 << 10, 1 << 25]),
+)
+def test_pairs_that_are_kept_as_bits(batches, loaded, cheap):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation_module, "MANY", 1)
+        patch.setattr(relation_module, "CHEAP", cheap)
+        patch.setattr(relation_module.Slots, "full", lambda _, keys: keys > 0)
+        relation = Relation(2)
+        known = []
+        for i, batch in enumerate(batches):
+            known = reference.insert(batch, known)
+            if i == 0 and loaded:
+                relation.load(array(known, 2), distinct=True)
+            else:
+                relation.insert(array(batch, 2))
+    assert as_rows(relation.buffer[: relation.count]) == known
+
+
+def test_dense_pairs_take_little_memory():
+    relation = Relation(2)
+    for a in range(400):
+        relation.insert(np.column_stack([np.full(200, a), np.arange(200)]))
+    assert relation.count == 80_000
+    assert relation._matrix is not None
+    assert relation._matrix.nbytes < 80_000
+    assert len(relation._slots.array) == 64
+
+
+@quick
+@given(
+    rows=rows_of(2, unique=True),
+    key=st.sampled_from([(), (0,), (1,), (0, 1)]),
+    cuts=st.lists(st.integers(0, 40)),
+)
+def test_rows_of_one_key_come_together(rows, key, cuts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation_module, "FOLD", 1)
+        relation = Relation(2)
+        index = relation.index(key)
+        for start, end in pairwise([0, *sorted(cuts), 40]):
+            relation.insert(array(rows[start:end], 2))
+            relation.turn()
+    values = [tuple(row[i] for i in key) for row in rows]
+    held = {}
+    for k in range(index.keys):
+        first, end, row, *value = index.entries[k].tolist()
+        parts = [tuple(part) for part in index.folded[first:end].tolist()]
+        while row >= 0:
+            assert row >= index.base
+            parts.append(tuple(relation.buffer[row, index.rest].tolist()))
+            row = int(index.following[row - index.base])
+        held[tuple(value)] = sorted(parts)
+    expected = {
+        v: sorted(tuple(r[i] for i in index.rest) for r, w in zip(rows, values, strict=True) if w == v)
+        for v in values
+    }
+    assert held == {v: sorted(parts) for v, parts in expected.items()}
+    assert index.base <= relation.stable
+
+
+@quick
+@given(known=rows_of(2, unique=True), asked=rows_of(2))
+def test_places(known, asked):
+    held, slots = np.empty((40, 2), dtype=np.int64), relation_module.Slots()
+    slots.reserve(40)
+    key = np.arange(2)
+    kernels.insert(array(known, 2), held, slots.array, key, 0)
+    found = np.empty(len(asked), dtype=np.int64)
+    kernels.places(array(asked, 2), key, held, key, slots.array, found)
+    assert found.tolist() == [known.index(row) if row in known else -1 for row in asked]
+
+
+@quick
 @given(old=rows_of(3), batch=rows_of(3), greatest=st.booleans(), real=st.booleans())
 def test_improve(old, batch, greatest, real):
     kind = Kind.DOUBLE if real else Kind.INT
@@ -491,16 +572,19 @@ def test_improve(old, batch, greatest, real):
     right=rows_of(3, unique=True),
     key=st.sampled_from([(), (0,), (1, 2)]),
     cut=st.integers(0, 40),
+    fold=st.sampled_from([1, 64]),
 )
-def test_join_and_matches(left, right, key, cut):
+def test_join_and_matches(left, right, key, cut, fold):
     relation = Relation(3)
-    relation.insert(array(right[:cut], 3))
-    relation.turn()
-    index = relation.index(key)
-    relation.insert(array(right[cut:], 3))
-    relation.turn()  # the index grows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation_module, "FOLD", fold)
+        relation.insert(array(right[:cut], 3))
+        relation.turn()
+        index = relation.index(key)
+        relation.insert(array(right[cut:], 3))
+        relation.turn()  # the index grows, and perhaps its oldest rows come together
     left_key = list(range(len(key)))
-    probe = Probe(index, np.array(left_key, dtype=np.int64), np.empty(0, dtype=np.int64), ())
+    probe = Probe(index, np.array(left_key, dtype=np.int64), np.empty(0, dtype=np.int64), (), "")
     for part, seen in ((Part.ALL, right), (Part.STABLE, right[:cut])):
         joining = Joining(probe, part, [0, 1, -1, -2, -3])
         joining.out = np.empty((3, 5), dtype=np.int64)  # the kernel must stop and go on
@@ -552,7 +636,7 @@ def test_totals(batches, function, tracked, real):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2))
 def test_order_of_doubles(pair):
     a, b = doubles(np.array(pair)).tolist()
-    assert kernels._before(a, b, kernels.DOUBLE, np.empty(0, dtype=np.int64)) == (pair[0] < pair[1])
+    assert kernels.before(a, b, kernels.DOUBLE, np.empty(0, dtype=np.int64)) == (pair[0] < pair[1])
 
 
 def test_a_mean_of_nothing_is_still_a_double():

@@ -19,11 +19,11 @@ from kgreason.analysis.checked import Bind, CheckedProgram
 from kgreason.api import reason
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, Span
-from kgreason.graph.distinct import first_rows
 from kgreason.graph.io.cast import numbers, plain
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.io.load import load_facts, load_graph
 from kgreason.graph.io.source import SourceSpec, parse_source, read_options
+from kgreason.hashing.distinct import first_rows
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 OWN = '@edge("own"). @node("company"). control(X,Y) :- own(X,Y,W), W > 0.5, company(X). @output("control").'
@@ -35,7 +35,7 @@ class Notes:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def step(self, title: str, total: int | None = None) -> None: ...
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None: ...
 
     def advance(self, units: int = 1) -> None: ...
 
@@ -1163,7 +1163,7 @@ def test_a_query_over_files_is_named_by_its_predicate(tmp_path: Path) -> None:
     titles: list[str] = []
 
     class Titles(Notes):
-        def step(self, title: str, total: int | None = None) -> None:
+        def step(self, title: str, total: int | None = None, unit: str = "") -> None:
             titles.append(title)
 
     (tmp_path / "e.csv").write_text("a,b\nx,y\n")

@@ -137,7 +137,9 @@ def test_walks_over_edited_steps(start, edits, summing):
         graph.stamp += 8
         ends = np.cumsum(counts)
         found = [set(out[e - c : e].tolist()) for e, c in zip(ends.tolist(), counts.tolist(), strict=True)]
-        assert found == [reference.reached([s], plain, sums, 0.5) for s in range(8)]
+        one = [(s, t) for s, row in plain.items() for t in row]
+        several = [(s, t, w) for s, row in sums.items() for t, w in row]
+        assert found == [reference.walk([s], one, several, 0.5) for s in range(8)]
     expected = [sum(w for row in sums.values() for t, w in row if t == s) for s in range(8)]
     assert graph.totals[:8].tolist() == pytest.approx(expected)
 

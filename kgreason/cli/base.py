@@ -34,10 +34,10 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             code = 1
         except OSError as error:
             _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", 2)
-        except MemoryError:
+        except MemoryError as error:
             _stop(
-                "error: there is not enough memory for this\n"
-                "  help: take a smaller graph, or (to anonymize) a smaller k or x",
+                f"error: there is not enough memory for this{': ' * bool(str(error))}{error}\n"
+                "  help: take a smaller graph, a higher --memory-limit or (to anonymize) a smaller k or x",
                 2,
             )
         except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from kgreason.engine.limits import Limits
+from kgreason.engine.memory import parse_size
 
 RulesFile = Annotated[Path, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
 DataFiles = Annotated[
@@ -35,6 +36,24 @@ Depth = Annotated[
 Rounds = Annotated[
     int,
     typer.Option("--rounds", min=1, help="How many rounds to carry out where recursion makes new values."),
+]
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+MemoryLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        parser=_size,
+        help="Stop before more memory is held, as in 8GB; default: what is free at the start.",
+    ),
 ]
 Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml", "rdf"]
 K = Annotated[int, typer.Option("-k", min=2, help="Number of places that look the same, 2 or more.")]

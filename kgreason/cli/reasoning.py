@@ -17,6 +17,7 @@ from kgreason.cli.options import (
     Depth,
     Format,
     FunctionFiles,
+    MemoryLimit,
     Rounds,
     RulesFile,
 )
@@ -125,8 +126,15 @@ def reason(
     ] = None,
     depth: Depth = DEPTH,
     rounds: Rounds = ROUNDS,
+    memory_limit: MemoryLimit = None,
     functions: FunctionFiles = None,
-    stats: Annotated[bool, typer.Option("--stats", help="Print counts and times.")] = False,
+    stats: Annotated[
+        bool, typer.Option("--stats", help="Print the totals: facts, rounds, time, memory.")
+    ] = False,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Print what each rule did in each round, and the costliest joins."),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Derive facts from rules and data."""
@@ -134,22 +142,27 @@ def reason(
     from kgreason.engine.limits import Limits
     from kgreason.output.beforehand import check_outputs
     from kgreason.output.write import write_facts, write_targets
-    from kgreason.terminal import print_facts, print_stats, progress
+    from kgreason.terminal import print_facts, print_profile, print_stats, progress
 
     if format is not None and out is None:
         raise typer.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
-    limits = Limits(depth=depth, rounds=rounds)
+    limits = Limits(depth=depth, rounds=rounds, memory=memory_limit)
     read, written_as = sources(data), format or "csv"
     program = load_rules(rules, functions, read)
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
     with progress() as bar:
         result = api.reason(program, read, outputs=output or None, limits=limits, progress=bar)
+        bar.step("Writing facts")
         if out is None:
             written = write_targets(program, result.facts, read)
         else:
             written = write_facts(out, result.facts, written_as, program, read)
     warn(result.warnings, program)
     unwritten = [p for p in result.predicates if p not in dict(written)]
+    if profile:
+        print_profile(result.stats)
+    if stats:
+        print_stats(result.stats, result.facts)
     if as_json:
         print_json(result.as_dict(unwritten))
         return 0
@@ -159,8 +172,6 @@ def reason(
             print(f"{predicate}: 0 facts", file=sys.stderr)
     for predicate, target in written:
         print(f"{target.path}: {counted(result.facts.count(predicate), 'fact')}")
-    if stats:
-        print_stats(result.stats)
     return 0
 
 
@@ -182,6 +193,7 @@ def explain(
     ] = None,
     depth: Depth = DEPTH,
     rounds: Rounds = ROUNDS,
+    memory_limit: MemoryLimit = None,
     functions: FunctionFiles = None,
     as_json: AsJson = False,
     dot: Annotated[bool, typer.Option("--dot", help="Print a graph for Graphviz.")] = False,
@@ -193,7 +205,7 @@ def explain(
 
     if as_json and dot:
         raise typer.BadParameter("choose it or --json, not both", param_hint="--dot")
-    limits = Limits(depth=depth, rounds=rounds)
+    limits = Limits(depth=depth, rounds=rounds, memory=memory_limit)
     read = sources(data)
     program = load_rules(rules, functions, read)
     with progress() as bar:

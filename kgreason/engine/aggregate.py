@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import Aggregation
 from kgreason.engine import kernels
+from kgreason.engine import total_kernels as totals
 from kgreason.engine.collect import Gathered, Unfit, exact_mean, exact_product, exact_sum
 from kgreason.engine.relation import CHUNK, NO_RANKS, Rows, Slots, grown
 from kgreason.engine.scalars import Refusal
@@ -16,13 +17,13 @@ from kgreason.plan.ir import plain
 from kgreason.plan.kinds import COLLECTING
 
 FUNCTIONS = {
-    "sum": kernels.SUM,
-    "avg": kernels.SUM,
-    "median": kernels.SUM,
-    "prod": kernels.PROD,
-    "count": kernels.COUNT,
-    "min": kernels.EXTREME,
-    "max": kernels.EXTREME,
+    "sum": totals.SUM,
+    "avg": totals.SUM,
+    "median": totals.SUM,
+    "prod": totals.PROD,
+    "count": totals.COUNT,
+    "min": totals.EXTREME,
+    "max": totals.EXTREME,
 }
 EXACT = {"sum": exact_sum, "prod": exact_product, "avg": exact_mean}
 """Functions of finite doubles, rounded once."""
@@ -92,7 +93,7 @@ class Groups:
         self.contributors = Keys(width + contributors)
         self.groups = Keys(width)
         self.values = self.owner = NOTHING  # of each contributor: best value, number of its group
-        self.high = self.low = np.empty(0)  # of each group: see `kernels.tally`
+        self.high = self.low = np.empty(0)  # of each group: see `total_kernels.tally`
         self.whole = self.stamps = self.changed = NOTHING
         self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
         self.now = self.n_changed = 0
@@ -112,7 +113,7 @@ class Groups:
         self._reserve(len(batch))
         ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
         many, one = self.contributors, self.groups
-        many.count, one.count, changes = kernels.contribute(
+        many.count, one.count, changes = totals.contribute(
             batch,
             self.keep,
             int(self.kind),
@@ -247,7 +248,7 @@ class Groups:
         news: npt.NDArray[np.int64],
         fresh: npt.NDArray[np.int64],
     ) -> None:
-        self.n_changed = kernels.tally(
+        self.n_changed = totals.tally(
             touched,
             self.owner,
             olds,

@@ -11,23 +11,24 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedRule
+from kgreason.engine import memory
 from kgreason.engine.advice import CONTRIBUTIONS
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
 from kgreason.engine.expressions import CODED, Scope
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
-from kgreason.engine.operators import Batches, Pipeline
+from kgreason.engine.operators import Batches, Looking, Pipeline
 from kgreason.engine.relation import Relation, Rows, chunks
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.separable import walk as separable
+from kgreason.engine.stats import JoinStats, RoundStats, RuleStats, StratumStats, visible
 from kgreason.engine.table import Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant, Variable
@@ -39,25 +40,6 @@ from kgreason.plan.prune import inputs
 from kgreason.progress import Progress
 
 Watch = Callable[[Mapping[str, Relation]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleStats:
-    """What one rule did: new facts (or better values of keyed ones) and seconds."""
-
-    rule: str
-    facts: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class StratumStats:
-    """What one stratum did."""
-
-    predicates: tuple[str, ...]
-    rounds: int
-    seconds: float
-    rules: tuple[RuleStats, ...]
 
 
 FLOORS = {"msum": 0, "mprod": 1}
@@ -89,6 +71,8 @@ class Fixpoint:
         self.limits = limits
         self.watch = watch
         self.symbols = nulls.symbols
+        self.round = 1
+        self.walks = 0
         self.given = 0  # codes below are of values that no recursive rule has made
         self.by_name = relations
         self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
@@ -100,19 +84,20 @@ class Fixpoint:
     def run(self, progress: Progress) -> StratumStats:
         """Reach the fixpoint."""
         start = perf_counter()
-        progress.step("deriving " + ", ".join(sorted(self.plan.predicates)))
+        predicates = tuple(sorted(self.plan.predicates))
+        progress.step(f"Deriving {', '.join(visible(predicates))}", unit="facts")
         rounds = self._rounds(progress)
         for relation in self.relations:
             relation.settle()
-        rules = tuple(RuleStats(rule.plan.rule.text, rule.facts, rule.seconds) for rule in self.rules)
-        return StratumStats(tuple(sorted(self.plan.predicates)), rounds, perf_counter() - start, rules)
+        rules = tuple(rule.stats() for rule in self.rules)
+        joins = tuple(join for rule in self.rules for join in rule.joins())
+        return StratumStats(predicates, rounds, perf_counter() - start, rules, self.walks, joins)
 
     def _rounds(self, progress: Progress) -> int:
         """Carry out all rules once, and the recursive ones until nothing is new; returns the number of rounds."""
         for rule in self.rules:
             if not rule.plan.recursive:
                 progress.advance(self._apply(rule))
-        rounds = 1
         self.given = len(self.symbols)
         recursive = [rule for rule in self.rules if rule.plan.recursive]
         if (
@@ -120,13 +105,13 @@ class Fixpoint:
             and self.watch is None
             and self._separately(self.plan.separable, progress)
         ):
-            return rounds
+            return self.round
         while self._turn() and recursive:
-            rounds += 1
+            self.round += 1
             if self.plan.inventive:
-                self._check(recursive, rounds)
+                self._check(recursive, self.round)
             progress.advance(sum(map(self._apply, recursive)))
-        return rounds
+        return self.round
 
     def _separately(self, plan: ir.Separable, progress: Progress) -> bool:
         """Complete a stratum that falls apart, value by value; tells whether the data admit that."""
@@ -136,15 +121,16 @@ class Fixpoint:
             found = separable.run(plan, self.by_name, self._find, progress.advance)
         except EvaluationError:  # of a step that perhaps nobody takes
             return False
-        except MemoryError:
-            raise self._exhausted(rules[id(plan.steps[0].rule)]) from None
+        except MemoryError as error:
+            raise self._exhausted(rules[id(plan.steps[0].rule)], error) from None
         if found is None:
             return False
+        self.walks = found.walks
         for steps in plan.steps:  # the first rule of each predicate stands for all
             rule = rules[id(steps.rule)]
-            rule.facts = found.pop(steps.head, 0)
-            rule.seconds += perf_counter() - start
-            start = perf_counter()
+            rule.facts, tried = found.facts.pop(steps.head, 0), found.tried
+            rule.rounds.append(RoundStats(self.round, tried, rule.facts, perf_counter() - start))
+            found.tried, start = 0, perf_counter()
         return True
 
     def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:
@@ -161,9 +147,9 @@ class Fixpoint:
 
     def _apply(self, rule: _Rule) -> int:
         try:
-            return rule.apply()
-        except MemoryError:
-            raise self._exhausted(rule) from None
+            return rule.apply(self.round)
+        except MemoryError as error:
+            raise self._exhausted(rule, error) from None
 
     def _turn(self) -> bool:
         recent = [relation.turn() for relation in self.relations]  # every one of them, so not inside any()
@@ -192,11 +178,15 @@ class Fixpoint:
         given = self.symbols.values(range(self.given))
         return max((elements(value, sys.maxsize) for value in given), default=0)
 
-    def _exhausted(self, rule: _Rule) -> EvaluationError:
-        found = f", besides the {rule.facts:,} facts so far{rule.example()}" if rule.facts else ""
+    def _exhausted(self, rule: _Rule, error: MemoryError) -> EvaluationError:
+        found = (
+            f", besides the {rule.facts + rule.changed:,} facts so far{rule.example()}" if rule.facts else ""
+        )
+        numbers = f": {error}" if isinstance(error, memory.Exhausted) else ""
         return rule.error(
-            f"there is not enough memory for what this rule derives{found}",
-            ("bound what grows in the recursion, or " if rule.plan.recursive else "") + "derive less at once",
+            f"there is not enough memory for what this rule derives{found}{numbers}",
+            ("bound what grows in the recursion, " if rule.plan.recursive else "")
+            + "derive less at once, or allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
         )
 
     def _endless(self, rules: Sequence[_Rule]) -> EvaluationError:
@@ -227,8 +217,8 @@ class _Rule(ABC):
         self.kinds = kinds[plan.rule.head.predicate]
         self.growing = _growing(plan.rule, self.kinds)
         self.symbols = nulls.symbols
-        self.facts = self.changed = 0
-        self.seconds = 0.0
+        self.facts = self.changed = self.tried = 0
+        self.rounds: list[RoundStats] = []
         self.relations = relations
         self.stratum = stratum
         self._pipeline = Pipeline(
@@ -253,16 +243,32 @@ class _Rule(ABC):
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
         """Add the stages of a line to its pipeline."""
 
-    def apply(self) -> int:
+    def apply(self, number: int) -> int:
         """Carry the rule out on recent facts, or on all if it is not recursive; returns how many are new."""
         start = perf_counter()
-        self.changed = 0
+        self.changed = self.tried = 0
         for rows in self.derived():
             if len(rows):
                 self.changed += self._insert(rows)
-        self.facts += self.changed
-        self.seconds += perf_counter() - start
+                memory.look()
+        if self.tried or self.changed:
+            self.facts += self.changed
+            self.rounds.append(RoundStats(number, self.tried, self.changed, perf_counter() - start))
         return self.changed
+
+    def stats(self) -> RuleStats:
+        """What the rule has done so far."""
+        seconds, tried = sum(r.seconds for r in self.rounds), sum(r.tried for r in self.rounds)
+        return RuleStats(self.plan.rule.text, self.facts, seconds, tried, tuple(self.rounds))
+
+    def joins(self) -> Iterator[JoinStats]:
+        """What its joins have done so far."""
+        for _, pipeline in self.__dict__.get("lines", ()):
+            for stage in pipeline.stages:
+                if isinstance(stage, Looking) and stage.probed:
+                    yield JoinStats(
+                        self.plan.rule.text, stage.probe.text, stage.probed, stage.found, stage.seconds
+                    )
 
     def _insert(self, rows: Rows) -> int:
         try:
@@ -285,6 +291,7 @@ class _Rule(ABC):
         for relation, pipeline in self.lines:
             if relation is None or len(relation.rows(ir.Part.RECENT)):
                 for batch in pipeline.run():
+                    self.tried += len(batch)
                     yield pipeline, batch
 
     def computes(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import as_numpy, strings
 from kgreason.engine.scalars import Refusal, checked, clash, compare, described, make_set, member, no_null
 from kgreason.engine.symbols import Symbols, form, tidy
 from kgreason.lang.definitions import told
@@ -173,14 +174,14 @@ def matches(texts: Sequence[str], pattern: str) -> npt.NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     try:
-        found = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern)
+        found = pc.match_substring_regex(strings(texts), pattern)
     except pa.ArrowInvalid as error:
         why = str(error).removeprefix("Invalid regular expression: ")
         raise Refusal(
             f"{source(pattern)} is no regular expression: {why}",
             "the syntax is that of RE2, which has no backreferences and does not look around",
         ) from None
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return as_numpy(found)
 
 
 def _contains(whole: Value, part: Value) -> bool:

@@ -1,4 +1,4 @@
-"""Compiled inner loops of the engine: hashing, joins, duplicate elimination, grouped aggregation.
+"""Compiled inner loops of the engine: hashing, joins, duplicate elimination.
 
 Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose
 length is a power of two: -1 marks a free slot, any other entry holds the 31-bit hash of a key in its upper
@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.jit import Doubles, Flags, Ints, Rows, kernel
+from kgreason.jit import Flags, Ints, Rows, kernel
 
 LOW = 0xFFFFFFFF
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
-SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 
-SUM, PROD, COUNT, EXTREME = 0, 1, 2, 3
 DOUBLE, STRING = 1, 2  # as in table.Kind
 ANY, GREATEST, LEAST = 0, 1, 2
 
 
 @kernel
-def _hash(rows: Rows, i: int, key: Ints, constants: Ints) -> int:
+def hashed(rows: Rows, i: int, key: Ints, constants: Ints) -> int:
+    """Hash of 31 bits of the key of row i; entries of `key` below 0 are -1 - position in `constants`."""
     h = 0
     for j in range(len(key)):
         column = key[j]
@@ -46,7 +45,7 @@ def _equal(rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, r: int, 
 
 
 @kernel
-def _find(
+def find(
     rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, other_key: Ints, slots: Ints, tag: int
 ) -> int:
     """Slot of the key of row i, or of the free place where it belongs."""
@@ -62,7 +61,7 @@ def _find(
 
 
 @kernel
-def _before(a: int, b: int, kind: int, ranks: Ints) -> bool:
+def before(a: int, b: int, kind: int, ranks: Ints) -> bool:
     """Whether coded value a is less than b."""
     if kind == STRING:
         a, b = ranks[a], ranks[b]
@@ -98,8 +97,8 @@ def insert(batch: Rows, buffer: Rows, slots: Ints, key: Ints, count: int) -> int
     """Append the rows of `batch` that `buffer[:count]` lacks; returns the new count."""
     width = batch.shape[1]
     for i in range(len(batch)):
-        tag = _hash(batch, i, key, key)
-        s = _find(batch, i, key, key, buffer, key, slots, tag)
+        tag = hashed(batch, i, key, key)
+        s = find(batch, i, key, key, buffer, key, slots, tag)
         if slots[s] < 0:
             slots[s] = tag << 32 | count
             for j in range(width):
@@ -164,8 +163,8 @@ def improve(
     doubles = batch.view(np.float64)
     told_doubles = told.view(np.float64)
     for i in range(len(batch)):
-        tag = _hash(batch, i, key, key)
-        s = _find(batch, i, key, key, buffer, key, slots, tag)
+        tag = hashed(batch, i, key, key)
+        s = find(batch, i, key, key, buffer, key, slots, tag)
         value = batch[i, position]
         if slots[s] < 0:
             row = count
@@ -177,7 +176,7 @@ def improve(
             row = slots[s] & LOW
             old = buffer[row, position]
             low, high = (old, value) if keep == GREATEST else (value, old)
-            if not _before(low, high, kind, ranks):
+            if not before(low, high, kind, ranks):
                 continue
             buffer[row, position] = value
             if stamps[row] == now:
@@ -222,13 +221,13 @@ def insert_dense(
 def places(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found: Ints) -> None:
     """Set `found[i]` to the number of the row of `held` with the key of row i, or -1; `slots` as `insert` leaves it."""
     for i in range(len(rows)):
-        tag = _hash(rows, i, key, key)
-        entry = slots[_find(rows, i, key, key, held, held_key, slots, tag)]
+        tag = hashed(rows, i, key, key)
+        entry = slots[find(rows, i, key, key, held, held_key, slots, tag)]
         found[i] = entry & LOW if entry >= 0 else -1
 
 
 @kernel
-def _seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: Ints, tag: int) -> int:
+def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: Ints, tag: int) -> int:
     """Slot of the key of row i in an index, or of the free place where it belongs."""
     mask = len(slots) - 1
     s = tag & mask
@@ -268,8 +267,8 @@ def chain(
     first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one or -1.
     """
     for i in range(start, stop):
-        tag = _hash(rows, i, key, key)
-        s = _seek(rows, i, key, key, entries, slots, tag)
+        tag = hashed(rows, i, key, key)
+        s = seek(rows, i, key, key, entries, slots, tag)
         if slots[s] < 0:
             slots[s] = tag << 32 | used
             entries[used, 0] = 0
@@ -376,8 +375,8 @@ def join(
     room = len(out)
     width = len(takes)
     while i < len(left):
-        tag = _hash(left, i, left_key, constants)
-        entry = slots[_seek(left, i, left_key, constants, entries, slots, tag)]
+        tag = hashed(left, i, left_key, constants)
+        entry = slots[seek(left, i, left_key, constants, entries, slots, tag)]
         if entry < 0:
             i += 1
             at = -1
@@ -429,8 +428,8 @@ def matches(
 ) -> None:
     """Set `found[i]` to whether left row i has a partner among the rows below `limit` of an indexed relation."""
     for i in range(len(left)):
-        tag = _hash(left, i, left_key, constants)
-        entry = slots[_seek(left, i, left_key, constants, entries, slots, tag)]
+        tag = hashed(left, i, left_key, constants)
+        entry = slots[seek(left, i, left_key, constants, entries, slots, tag)]
         found[i] = False
         if entry >= 0:
             k = entry & LOW
@@ -438,162 +437,3 @@ def matches(
             while row >= limit:
                 row = following[row - base]
             found[i] = row >= 0 or entries[k, 1] > entries[k, 0]
-
-
-@kernel
-def contribute(
-    batch: Rows,
-    keep: int,
-    kind: int,
-    ranks: Ints,
-    contributors: Rows,
-    contributor_slots: Ints,
-    contributor_key: Ints,
-    count: int,
-    values: Ints,
-    owner: Ints,
-    groups: Rows,
-    group_slots: Ints,
-    group_key: Ints,
-    group_count: int,
-    touched: Ints,
-    olds: Ints,
-    news: Ints,
-    fresh: Ints,
-) -> tuple[int, int, int]:
-    """Keep the best value of each contributor; rows of `batch` are group columns, contributor columns, value.
-
-    `touched` lists the contributors that are new (`fresh`) or whose value went from `olds` to the better
-    `news`, in order, one entry for each change. Returns the numbers of contributors, groups and changes.
-    """
-    width = len(contributor_key)
-    n = 0
-    for i in range(len(batch)):
-        value = batch[i, width]
-        tag = _hash(batch, i, contributor_key, contributor_key)
-        s = _find(
-            batch,
-            i,
-            contributor_key,
-            contributor_key,
-            contributors,
-            contributor_key,
-            contributor_slots,
-            tag,
-        )
-        if contributor_slots[s] >= 0:
-            row = contributor_slots[s] & LOW
-            old = values[row]
-            low, high = (old, value) if keep == GREATEST else (value, old)
-            if keep == ANY or not _before(low, high, kind, ranks):
-                continue
-            olds[n] = old
-            fresh[n] = 0
-        else:
-            row = count
-            contributor_slots[s] = tag << 32 | row
-            for j in range(width):
-                contributors[row, j] = batch[i, j]
-            tag = _hash(batch, i, group_key, group_key)
-            s = _find(batch, i, group_key, group_key, groups, group_key, group_slots, tag)
-            if group_slots[s] < 0:
-                group_slots[s] = tag << 32 | group_count
-                for j in range(len(group_key)):
-                    groups[group_count, j] = batch[i, j]
-                group_count += 1
-            owner[row] = group_slots[s] & LOW
-            count += 1
-            fresh[n] = 1
-        values[row] = value
-        news[n] = value
-        touched[n] = row
-        n += 1
-    return count, group_count, n
-
-
-@kernel
-def _add(high: float, low: float, x: float) -> tuple[float, float]:
-    """Add to a double-double (Knuth's two-sum)."""
-    total = high + x
-    part = total - high
-    low += (high - (total - part)) + (x - part)
-    high = total + low
-    rest = low - (high - total)
-    return (high, rest) if rest == rest else (total, 0.0)
-
-
-@kernel
-def _times(high: float, low: float, x: float) -> tuple[float, float]:
-    """Multiply a double-double (Dekker's product)."""
-    product = high * x
-    a = SPLITTER * high
-    a_high = a - (a - high)
-    a_low = high - a_high
-    b = SPLITTER * x
-    b_high = b - (b - x)
-    b_low = x - b_high
-    low = low * x + (((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
-    high = product + low
-    rest = low - (high - product)
-    return (high, rest) if rest == rest else (product, 0.0)
-
-
-@kernel
-def tally(
-    touched: Ints,
-    owner: Ints,
-    olds: Ints,
-    news: Ints,
-    fresh: Ints,
-    function: int,
-    kind: int,
-    high: Doubles,
-    low: Doubles,
-    whole: Ints,
-    stamps: Ints,
-    now: int,
-    changed: Ints,
-    n_changed: int,
-) -> int:
-    """Carry changed contributions into the totals of their groups; the arrays are those of `contribute`.
-
-    The total of a group is the double-double `high + low`, and, for integers, `whole` modulo 2^64: whether
-    the true total fits is seen from the distance of the two. `changed[:n_changed]` lists the groups whose
-    total changed since `now` began; returns the new n_changed.
-    """
-    old_doubles = olds.view(np.float64)
-    new_doubles = news.view(np.float64)
-    for i in range(len(touched)):
-        g = owner[touched[i]]
-        first = fresh[i] == 1
-        if function == COUNT:
-            whole[g] += 1
-            high[g] += 1.0
-        elif function == EXTREME:
-            whole[g] = news[i]
-        else:
-            new = new_doubles[i] if kind == DOUBLE else float(news[i])
-            old = old_doubles[i] if kind == DOUBLE else float(olds[i])
-            if function == SUM:
-                high[g], low[g] = _add(high[g], low[g], new)
-                whole[g] += news[i]
-                if not first:
-                    high[g], low[g] = _add(high[g], low[g], -old)
-                    whole[g] -= olds[i]
-            else:
-                if stamps[g] == -1:  # the empty product
-                    high[g] = 1.0
-                    whole[g] = 1
-                high[g], low[g] = _times(high[g], low[g], new)
-                if first:
-                    whole[g] *= news[i]
-                else:  # values of a product that is updated are 1 or more
-                    whole[g] = whole[g] // olds[i] * news[i]
-                    quotient = high[g] / old
-                    h, p = _times(quotient, 0.0, old)
-                    high[g], low[g] = _add(quotient, (high[g] - h - p + low[g]) / old, 0.0)
-        if stamps[g] != now:
-            stamps[g] = now
-            changed[n_changed] = g
-            n_changed += 1
-    return n_changed

@@ -32,6 +32,8 @@ class Limits:
         ones are taken to grow for ever.
     restarts
         How often unified nulls may make the evaluation start again after a run that made new nulls.
+    memory
+        Bytes that the process may hold; by default what is free when the work begins.
 
     Examples
     --------
@@ -46,3 +48,4 @@ class Limits:
     cyclic: int = 1000
     length: int = 2_000
     restarts: int = 1000
+    memory: int | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
@@ -67,12 +68,15 @@ class Probe:
         For each column of the index: a column of the rows or, below 0, -1 - position in `constants`.
     checks
         What the index leaves open, as (column of the atom, column of the rows or constant).
+    text
+        The atom, as a user reads it.
     """
 
     index: Index
     key: npt.NDArray[np.int64]
     constants: npt.NDArray[np.int64]
     checks: tuple[tuple[int, int], ...]
+    text: str
 
     @classmethod
     def make(
@@ -109,18 +113,33 @@ class Probe:
         checks += [(i, source) for i, source in zip(columns, key, strict=True) if i not in enough]
         key = [source for i, source in zip(columns, key, strict=True) if i in enough]
         index = relation.index(tuple(enough))
-        return cls(index, np.array(key, dtype=np.int64), np.array(constants, dtype=np.int64), tuple(checks))
+        return cls(
+            index,
+            np.array(key, dtype=np.int64),
+            np.array(constants, dtype=np.int64),
+            tuple(checks),
+            str(atom),
+        )
 
 
-class Joining:
+class Looking:
+    """A stage that looks rows up in an index, and keeps count of it."""
+
+    def __init__(self, probe: Probe, part: ir.Part) -> None:
+        self.probe = probe
+        self.part = part
+        self.probed = self.found = 0
+        self.seconds = 0.0
+
+
+class Joining(Looking):
     """Stage of a join: writes the wanted columns of each pair into its buffer, and keeps what meets some conditions."""
 
     def __init__(
         self, probe: Probe, part: ir.Part, takes: Sequence[int], conditions: Sequence[Condition] = ()
     ) -> None:
+        super().__init__(probe, part)
         self.conditions = conditions
-        self.probe = probe
-        self.part = part
         self.takes = np.array(takes, dtype=np.int64)
         self.out: Rows = np.empty((256, len(takes)), dtype=np.int64)
 
@@ -130,8 +149,10 @@ class Joining:
         relation = index.relation
         for batch in batches:
             limit = relation.limit(self.part)
+            self.probed += len(batch)
             i, at = 0, -1
             while i < len(batch):
+                start = perf_counter()
                 i, at, n = kernels.join(
                     batch,
                     probe.key,
@@ -149,6 +170,8 @@ class Joining:
                     i,
                     at,
                 )
+                self.seconds += perf_counter() - start
+                self.found += n
                 found = self.out[:n]
                 if n and self.conditions:
                     found = found[np.logical_and.reduce([holds(found) for holds in self.conditions])]
@@ -158,12 +181,11 @@ class Joining:
                     self.out = np.empty((4 * len(self.out), self.out.shape[1]), dtype=np.int64)
 
 
-class Matching:
+class Matching(Looking):
     """Stage of a semi-join (`wanted` true) or anti-join: keeps rows with or without a partner."""
 
     def __init__(self, probe: Probe, part: ir.Part, wanted: bool) -> None:
-        self.probe = probe
-        self.part = part
+        super().__init__(probe, part)
         self.wanted = wanted
 
     def __call__(self, batches: Batches) -> Batches:
@@ -171,6 +193,7 @@ class Matching:
         probe, index = self.probe, self.probe.index
         relation = index.relation
         for batch in batches:
+            start = perf_counter()
             found = np.empty(len(batch), dtype=np.bool_)
             kernels.matches(
                 batch,
@@ -184,6 +207,9 @@ class Matching:
                 found,
             )
             kept = batch[found if self.wanted else ~found]
+            self.seconds += perf_counter() - start
+            self.probed += len(batch)
+            self.found += len(kept)
             if len(kept):
                 yield kept
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import Keyed
-from kgreason.engine import kernels
+from kgreason.engine import kernels, memory
 from kgreason.engine.limits import Limits
 from kgreason.engine.scalars import Refusal, described, make_set, number
 from kgreason.engine.symbols import Symbols, rank
@@ -32,6 +32,9 @@ DENSE = 24
 CHEAP = 1 << 25
 """Bytes that are never too many for that."""
 
+MANY = 1 << 14
+"""Rows from which that is worth it."""
+
 Number = TypeVar("Number", np.int64, np.float64)
 
 NO_RANKS = np.empty(0, dtype=np.int64)
@@ -49,6 +52,7 @@ def chunks(rows: Rows) -> Iterator[Rows]:
 
 def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> npt.NDArray[Number]:
     """Copy of an array with room for `length` entries along the first axis."""
+    memory.claim(array.nbytes + memory.SMALL)  # the rest is taken when it is used
     new = np.empty((length, *array.shape[1:]), dtype=array.dtype)
     new[: len(array)] = array
     if fill is not None:
@@ -74,6 +78,7 @@ class Slots:
             return
         while keys * 3 > size * 2:
             size *= 2
+        memory.claim(8 * size)
         new = np.full(size, -1, dtype=np.int64)
         kernels.rehash(self.array, new, self.packed)
         self.array = new
@@ -126,6 +131,7 @@ class Index:
             self._fold(stable)
 
     def _fold(self, stop: int) -> None:
+        memory.claim(8 * stop * len(self.rest))
         folded = np.empty((stop, len(self.rest)), dtype=np.int64)
         shifted = np.empty(max(self.stop - stop, 16), dtype=np.int64)
         kernels.fold(
@@ -173,6 +179,7 @@ class Relation:
     def buffer(self) -> Rows:
         """All rows, with room for more behind them."""
         if self._buffer is None:
+            memory.claim(8 * self.count * self.arity)
             self._buffer, self._columns = np.column_stack(self._columns), ()
         return self._buffer
 
@@ -212,15 +219,16 @@ class Relation:
 
     def _add(self, batch: Rows) -> None:
         done = 0
-        if self._matrix is not None:
+        while self._matrix is not None:
             done, self.count = kernels.insert_dense(
-                batch, self.buffer, self._matrix, self._matrix_columns, 0, self.count
+                batch, self.buffer, self._matrix, self._matrix_columns, done, self.count
             )
             if done == len(batch):
                 return
             self._matrix = None
-            self._slots.reserve(self.count + len(batch))
-            self._refill()
+            if not self._densify(batch):
+                self._slots.reserve(self.count + len(batch))
+                self._refill()
         while self._bits is not None:
             done, self.count = kernels.insert_packed(
                 batch, self.buffer, self._slots.array, self._bits, done, self.count
@@ -255,7 +263,7 @@ class Relation:
         need = self.count + rows
         if need > len(self.buffer):
             self.buffer = grown(self.buffer[: self.count], max(need, 2 * len(self.buffer)))
-        if self._matrix is not None or (self._slots.full(need) and self._densify(need)):
+        if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
         if self._hashed < self.count:  # loaded rows enter the hash table when the first others come
             self._slots.reserve(self.count)
@@ -263,18 +271,20 @@ class Relation:
             self._hashed = self.count
         self._slots.reserve(need)
 
-    def _densify(self, need: int) -> bool:
-        """Keep a bit for each pair of values from now on, if that takes less memory than hashing `need` rows."""
-        if self.arity != 2 or self._bits is None or self.count < CHUNK:
+    def _densify(self, batch: Rows | None = None) -> bool:
+        """Keep a bit for each pair of values, those of a batch too, if that takes less memory than hashing."""
+        if self.arity != 2 or self._bits is None or self.count < MANY:
             return False
         held = self.buffer[: self.count]
-        if held.min() < 0:
-            return False
-        most = held.max(axis=0)
-        height, columns = (int(m) + int(m) // 8 + 1 for m in most)
+        known = [rows for rows in (held, batch) if rows is not None and len(rows)]
+        most = np.max([rows.max(axis=0) for rows in known], axis=0)
+        height, columns = (
+            int(m) + int(m) // 8 + 1 for m in most
+        )  # with room, so that this does not recur too often
         words = columns // 64 + 1
-        if 8 * height * words > max(DENSE * need, CHEAP):
+        if min(int(rows.min()) for rows in known) < 0 or 8 * height * words > max(DENSE * self.count, CHEAP):
             return False
+        memory.claim(8 * height * words)
         self._matrix, self._matrix_columns = np.zeros((height, words), dtype=np.int64), columns
         kernels.insert_dense(held, self.buffer, self._matrix, columns, 0, 0)
         self._slots = Slots(packed=True)

@@ -11,13 +11,14 @@ import numpy as np
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, Unification
 from kgreason.engine.constraints import deny, hidden, promptly, unify
 from kgreason.engine.expressions import code
-from kgreason.engine.fixpoint import Fixpoint, StratumStats, Watch
+from kgreason.engine.fixpoint import Fixpoint, Watch
 from kgreason.engine.frontiers import NESTING
 from kgreason.engine.limits import Limits
 from kgreason.engine.merges import Merges
 from kgreason.engine.nulls import Endless, Nulls
 from kgreason.engine.relation import KeyedRelation, Relation, Rows, chunks
 from kgreason.engine.scalars import Refusal
+from kgreason.engine.stats import Stats, StratumStats
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, Table, converted
 from kgreason.errors import Diagnostic, EvaluationError
@@ -28,23 +29,6 @@ from kgreason.plan.compile import compile_program
 from kgreason.plan.factor import factored
 from kgreason.plan.kinds import Kinds, infer
 from kgreason.progress import SILENT, Progress
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What an evaluation did, stratum by stratum; `seconds` includes planning and loading.
-
-    Where unified nulls made it start again, `strata` tells of the last run, and `restarts` how often.
-    """
-
-    strata: tuple[StratumStats, ...]
-    seconds: float
-    restarts: int = 0
-
-    @property
-    def facts(self) -> int:
-        """Number of new facts of all rules."""
-        return sum(rule.facts for stratum in self.strata for rule in stratum.rules)
 
 
 @dataclass(frozen=True)

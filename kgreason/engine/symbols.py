@@ -8,11 +8,15 @@ from datetime import date, datetime, time
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import ArrowArray, as_arrow, as_numpy, strings
+from kgreason.hashing.distinct import distinct_texts
 from kgreason.lang.values import Null, Value
 
 
 class Symbols:
     """A growing, append-only dictionary; codes never change.
+
+    Strings that are loaded (`load`) stay with Arrow until Python asks for them.
 
     Strings have the fast ways in and out (`code`, `encode`, `decode`); values of any type, strings among them, go
     through `intern` and `values`. 1 and 1.0 have two codes, and so have [1] and [1.0]; columns of kind ANY, where
@@ -32,8 +36,10 @@ class Symbols:
     """
 
     def __init__(self) -> None:
-        self._codes: dict[Hashable, int] = {}
-        self._values: list[Value] = []
+        self._texts: ArrowArray = None  # strings of the first `_loaded` codes
+        self._loaded = 0
+        self._list: list[Value] = []  # values of the first codes, at least those that are not in `_texts`
+        self._dict: dict[Hashable, int] = {}  # codes of the first values of `_list`
         self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the values so far
         self._mixed = False  # whether there are values other than strings
         self._whole: dict[int, int] = {}  # code of each double that equals an integer -> code of the integer
@@ -41,13 +47,29 @@ class Symbols:
         """Results of the functions that users wrote, by function and arguments: each is called once."""
 
     def __len__(self) -> int:
-        return len(self._values)
+        return max(self._loaded, len(self._list))
+
+    @property
+    def _values(self) -> list[Value]:
+        """All values by code; those that were loaded become objects of Python when first wanted."""
+        if len(self._list) < self._loaded:
+            self._list = [*self._list, *self._texts.slice(len(self._list)).to_pylist()]
+        return self._list
+
+    @property
+    def _codes(self) -> dict[Hashable, int]:
+        """All codes by value; made when a single value is first looked up."""
+        known, count = len(self._dict), len(self)
+        if known < count:
+            self._dict.update(zip(self._values[known:], range(known, count), strict=True))
+        return self._dict
 
     def code(self, string: str) -> int:
         """Code of one string, new if need be."""
-        found = self._codes.setdefault(string, len(self._values))
-        if found == len(self._values):
-            self._values.append(string)
+        count = len(self)
+        found = self._codes.setdefault(string, count)
+        if found == count:
+            self._list.append(string)
         return found
 
     def known(self, value: Hashable) -> bool:
@@ -57,12 +79,32 @@ class Symbols:
     def encode(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
         """Code of each string."""
         strings = strings if isinstance(strings, list | tuple) else list(strings)
-        codes = self._codes
+        if not strings:
+            return np.empty(0, dtype=np.int64)
+        codes, values = self._codes, self._values
         for string in dict.fromkeys(strings):
             if string not in codes:
-                codes[string] = len(self._values)
-                self._values.append(string)
+                codes[string] = len(values)
+                values.append(string)
         return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
+
+    def load(self, texts: ArrowArray) -> npt.NDArray[np.int64]:
+        """Code of each string of an Arrow array of large strings; none of them becomes an object of Python."""
+        import pyarrow as pa
+
+        count = self._loaded
+        if count < len(self._list):  # some codes are of values that Arrow does not know
+            return self.encode(texts.to_pylist())
+        self._texts, codes = distinct_texts(pa.concat_arrays([self._texts, texts]) if count else texts)
+        self._loaded = len(self._texts)
+        return codes[count:]
+
+    def texts(self, codes: npt.NDArray[np.int64]) -> ArrowArray:
+        """Strings of the codes, all of which are strings, as an Arrow array."""
+        if len(codes) and codes.max() < self._loaded:
+            return self._texts.take(as_arrow(codes))
+        used, where = np.unique(codes, return_inverse=True)
+        return strings(self.decode(used.tolist())).take(as_arrow(where))
 
     def decode(self, codes: Iterable[int]) -> list[str]:
         """Strings of the codes, all of which are strings."""
@@ -79,8 +121,8 @@ class Symbols:
         found = self._codes.get(name)
         if found is None:
             value = tidy(value)
-            found = self._codes[name] = len(self._values)
-            self._values.append(value)
+            found = self._dict[name] = len(self._list)
+            self._list.append(value)
             self._mixed = True
             if isinstance(value, float) and isinstance(whole(value), int):
                 self._whole[found] = self.intern(whole(value))
@@ -113,11 +155,11 @@ class Symbols:
     def nulls(self, first: int, count: int) -> npt.NDArray[np.int64]:
         """Codes of the nulls with numbers from `first` on."""
         made = [Null(number) for number in range(first, first + count)]
-        start = len(self._values)
+        start = len(self)
         if not self._codes.keys().isdisjoint(made):  # another evaluation had nulls of these numbers
             return np.fromiter(map(self.intern, made), dtype=np.int64, count=count)
-        self._codes.update(zip(made, range(start, start + count), strict=True))
-        self._values.extend(made)
+        self._dict.update(zip(made, range(start, start + count), strict=True))
+        self._list.extend(made)
         self._mixed = True
         return np.arange(start, start + count, dtype=np.int64)
 
@@ -135,10 +177,16 @@ class Symbols:
 
         Values of different types, or without an order, stand in the order of `rank`.
         """
-        if len(self._ranks) == len(self._values):
+        import pyarrow.compute as pc
+
+        if len(self._ranks) == len(self):
             return self._ranks
         if self._mixed:
             order = np.array(sorted(range(len(self)), key=lambda c: rank(self._values[c])), dtype=np.int64)
+        elif len(self) == self._loaded:
+            order = as_numpy(
+                pc.sort_indices(self._texts)
+            )  # bytes of UTF-8 have the order of their characters
         else:
             order = np.argsort(np.array(self._values, dtype=object), kind="stable")
         ranks = np.empty(len(order), dtype=np.int64)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgreason.arrays import as_arrow
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind
 from kgreason.errors import DataError
@@ -305,16 +306,16 @@ def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = N
 def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
     import pyarrow as pa
 
+    if kind is Kind.STRING:
+        return symbols.texts(data).cast(pa.string())
     if kind is Kind.DOUBLE:
-        return pa.array(np.ascontiguousarray(data).view(np.float64))
+        return as_arrow(np.ascontiguousarray(data).view(np.float64))
     if kind is Kind.DATE:
-        return pa.array(np.ascontiguousarray(data).view("datetime64[us]"))
+        return as_arrow(np.ascontiguousarray(data).view("datetime64[us]"))
     if kind in (Kind.INT, Kind.BOOL):
-        return pa.array(data.astype(bool) if kind is Kind.BOOL else data)
+        return as_arrow(data.astype(bool) if kind is Kind.BOOL else data)
     used, where = np.unique(data, return_inverse=True)
-    values = symbols.values(used.tolist())
-    column = pa.array(values, pa.string()) if kind is Kind.STRING else _mixed(values)
-    return column.take(pa.array(where))
+    return _mixed(symbols.values(used.tolist())).take(as_arrow(where))
 
 
 def _mixed(values: Sequence[Value]) -> Column:

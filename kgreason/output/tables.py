@@ -8,6 +8,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+from kgreason.arrays import as_arrow, strings
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.interchange import facts_to_arrow
@@ -49,19 +50,18 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
 def _as_cells(facts: Facts, predicate: str, null_string: str | None) -> list[Any]:
     """Columns of numbers, truth values and text; dates, lists and sets are text as the language writes it."""
     import numpy as np
-    import pyarrow as pa
 
     table = facts.tables[predicate]
     columns = list(facts_to_arrow(facts, predicate).columns)
     for place, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
         if kind is Kind.DATE:
             texts: list[str] = [date_text(v) for v in columns[place].to_pylist()]
-            columns[place] = pa.array(texts, pa.string())
+            columns[place] = strings(texts)
         elif kind in (Kind.LIST, Kind.SET, Kind.ANY):
             used, where = np.unique(data, return_inverse=True)
             values = facts.symbols.values(used.tolist())
             cells = [_cell(v, null_string) for v in values]
-            columns[place] = pa.array(cells, pa.string()).take(pa.array(where))
+            columns[place] = strings(cells).take(as_arrow(where))
     return columns
 
 

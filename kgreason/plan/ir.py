@@ -145,7 +145,8 @@ class Steps:
     rule
         The recursive rule that allows them.
     body
-        The rule without its recursive atom; `None` where it copies facts.
+        The rule without its recursive atom; `None` where it copies facts, and where the steps are the facts that other
+        rules derive (`doubling`): those of ``p(X, Z) :- p(X, Y), p(Y, Z)``.
     columns
         Variables of a step: source, target, then those that tell contributions of one source apart.
     threshold
@@ -161,6 +162,7 @@ class Steps:
     columns: tuple[str, ...]
     threshold: Threshold | None
     line: Line | None = None
+    doubling: bool = False
 
 
 @dataclass(frozen=True, slots=True)

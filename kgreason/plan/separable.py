@@ -42,6 +42,10 @@ def separable(
         rule for rule in stratum.rules if any(a.predicate in stratum.predicates for a in rule.positives)
     ]
     recursive = [rule for rule in recursive if kinds.of_rule(rule) is not None]
+    if len(predicates) == len(recursive) == 1 and _doubling(recursive[0]):
+        one = kinds.tables()[predicates[0]]
+        doubled = Steps(recursive[0], *predicates, *predicates, None, (), None, doubling=True)
+        return Separable(dict.fromkeys(predicates, 0), (doubled,)) if one[0] is one[1] else None
     for fixed in product((0, 1), repeat=len(predicates)):
         places = dict(zip(predicates, fixed, strict=True))
         steps = [_steps(rule, places, kinds) for rule in recursive]
@@ -50,6 +54,25 @@ def separable(
         if len(found) == len(steps) and len(summed) == len(set(summed)) and _one_kind(places, kinds):
             return Separable(places, tuple(found))
     return None
+
+
+def _doubling(rule: CheckedRule) -> bool:
+    """Whether a rule is ``p(X, Z) :- p(X, Y), p(Y, Z)``, no more: steps by facts of other rules close the same."""
+    plain = not (rule.negatives or rule.before or rule.aggregation or rule.after or rule.inventions)
+    if (
+        not plain
+        or len(rule.positives) != 2
+        or {a.predicate for a in rule.positives} != {rule.head.predicate}
+    ):
+        return False
+    ends = [a.variables for a in (rule.head, *rule.positives)]
+    if any(len(end) != 2 for end in ends):
+        return False
+    head, *body = ends
+    return any(
+        a[0] == head[0] and b[1] == head[1] and a[1] == b[0] and a[1] not in head
+        for a, b in (body, body[::-1])
+    )
 
 
 def _one_kind(places: Mapping[str, int], kinds: Kinds) -> bool:

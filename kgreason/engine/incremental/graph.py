@@ -202,7 +202,7 @@ class StepGraph:
         if self.stamp + last > STAMPS:
             self.stamps[:] = self.stamp = 0
         if self.summing:
-            done, used = kernels.accumulate(
+            done, used, _ = kernels.accumulate(
                 start,
                 seeds,
                 2,
@@ -222,5 +222,5 @@ class StepGraph:
             )
         else:
             memory = (self.stamps, self.stamp, self.out, 0)
-            done, used = kernels.reach(start, seeds, 2, plain.ptr, plain.to, *memory, counts, first, last)
+            done, used, _ = kernels.reach(start, seeds, 2, plain.ptr, plain.to, *memory, counts, first, last)
         return done, self.out[:used]

@@ -6,7 +6,7 @@ without the columns of the key; newer ones form a chain of rows of `buffer`.
 
 from __future__ import annotations
 
-from kgreason.engine.kernels import LOW, _find, _hash, _seek
+from kgreason.engine.kernels import LOW, find, hashed, seek
 from kgreason.jit import Flags, Ints, Rows, Shorts, kernel
 
 
@@ -22,8 +22,8 @@ def number(
         Receives the entry of each row.
     """
     for i in range(start, stop):
-        tag = _hash(rows, i, key, key)
-        s = _seek(rows, i, key, key, entries, slots, tag)
+        tag = hashed(rows, i, key, key)
+        s = seek(rows, i, key, key, entries, slots, tag)
         if slots[s] < 0:
             slots[s] = tag << 32 | used
             entries[used, 0] = 0
@@ -67,7 +67,7 @@ def register(entries: Rows, key: Ints, start: int, stop: int, slots: Ints) -> No
     """Put entries start, ..., stop - 1 into a hash table; `key` are the columns of their values."""
     mask = len(slots) - 1
     for k in range(start, stop):
-        tag = _hash(entries, k, key, key)
+        tag = hashed(entries, k, key, key)
         s = tag & mask
         while slots[s] >= 0:
             s = (s + 1) & mask
@@ -129,8 +129,8 @@ def held(
 ) -> None:
     """Set `found[i]` to whether row i is in an index; `rest` are the columns that are not in its key."""
     for i in range(len(rows)):
-        tag = _hash(rows, i, key, key)
-        entry = slots[_seek(rows, i, key, key, entries, slots, tag)]
+        tag = hashed(rows, i, key, key)
+        entry = slots[seek(rows, i, key, key, entries, slots, tag)]
         found[i] = False
         if entry < 0:
             continue
@@ -162,8 +162,8 @@ def unlink(
     """
     done = 0
     for i in range(len(rows)):
-        tag = _hash(rows, i, key, key)
-        entry = slots[_seek(rows, i, key, key, entries, slots, tag)]
+        tag = hashed(rows, i, key, key)
+        entry = slots[seek(rows, i, key, key, entries, slots, tag)]
         if entry < 0:
             continue
         k = entry & LOW
@@ -221,8 +221,8 @@ def sweep(
     """
     done = 0
     for i in range(len(rows)):
-        tag = _hash(rows, i, key, key)
-        entry = slots[_seek(rows, i, key, key, entries, slots, tag)]
+        tag = hashed(rows, i, key, key)
+        entry = slots[seek(rows, i, key, key, entries, slots, tag)]
         if entry < 0 or swept[entry & LOW]:
             continue
         k = entry & LOW
@@ -232,7 +232,7 @@ def sweep(
             for j in range(len(where)):
                 place = where[j]
                 row[0, j] = folded[r, place] if place >= 0 else entries[k, 2 - place]
-            if table[_find(row, 0, every, every, rows, every, table, _hash(row, 0, every, every))] >= 0:
+            if table[find(row, 0, every, every, rows, every, table, hashed(row, 0, every, every))] >= 0:
                 done += 1
             else:
                 for j in range(folded.shape[1]):
@@ -244,7 +244,7 @@ def sweep(
         while at >= 0:
             after = following[at - base]
             if (
-                table[_find(buffer, at, every, every, rows, every, table, _hash(buffer, at, every, every))]
+                table[find(buffer, at, every, every, rows, every, table, hashed(buffer, at, every, every))]
                 >= 0
             ):
                 done += 1

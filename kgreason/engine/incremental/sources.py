@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from kgreason.engine.incremental.questions import (
     given,
     touching,
 )
+from kgreason.engine.incremental.store import distinct
 from kgreason.engine.relation import Rows
 from kgreason.engine.separable.steps import Codes, distinct_steps
 from kgreason.engine.table import Kind
@@ -73,6 +74,21 @@ class Sources(Touched):
         return distinct_steps(self.plan, lambda _: (rows, question.kind))
 
 
+class Doubled(Sources):
+    """The steps of ``p(X, Z) :- p(X, Y), p(Y, Z)``: the facts that other rules derive."""
+
+    def __init__(self, plan: ir.Steps, facts: Callable[[Codes], Rows]) -> None:
+        self.plan = plan
+        self.touching = []
+        self.facts = facts
+
+    def find(self, codes: Codes | None = None) -> tuple[Rows, Kind]:
+        """Steps from some values."""
+        assert codes is not None
+        rows = distinct(self.facts(codes))
+        return np.column_stack([rows, np.ones(len(rows), dtype=np.int64)]), Kind.INT
+
+
 class Seeds(Touched):
     """A rule without a recursion, asked for the fixed values of its facts, and for the facts of given ones."""
 
@@ -83,11 +99,14 @@ class Seeds(Touched):
         grouped = rule.aggregation is not None
         self.touching = touching(rule, context, plan.kinds, (term,) if grouped else None)
         self.column = 0 if grouped else at
-        self.bound = bound(rule, context, plan.kinds, (term,), (kind,))
+        self.all = bound(rule, context, plan.kinds, (), ())
+        self.some = bound(rule, context, plan.kinds, (term,), (kind,))
 
-    def facts(self, values: Codes) -> Rows:
-        """Facts with some fixed values."""
-        rows = self.bound.ask(values.reshape(-1, 1))
+    def facts(self, values: Codes | None = None) -> Rows:
+        """Facts with some fixed values, or all."""
+        if values is None:
+            return self.all.ask(np.empty((0, 0), dtype=np.int64))
+        rows = self.some.ask(values.reshape(-1, 1))
         return rows[np.isin(rows[:, self.at], values)]
 
 

@@ -16,8 +16,8 @@ from kgreason.engine.incremental.database import Database
 from kgreason.engine.incremental.graph import Adjacency, Doubles, StepGraph
 from kgreason.engine.incremental.questions import admissible
 from kgreason.engine.incremental.recompute import Recomputing
-from kgreason.engine.incremental.sources import Seeds, Sources
-from kgreason.engine.incremental.store import Flags
+from kgreason.engine.incremental.sources import Doubled, Seeds, Sources
+from kgreason.engine.incremental.store import Flags, distinct
 from kgreason.engine.relation import Rows
 from kgreason.engine.separable.steps import EXACT, Codes, Listed, States, build, step_weights
 from kgreason.engine.table import Kind
@@ -64,7 +64,10 @@ class Walking:
         self.parts = tuple(plan.separable.fixed)
         self.fixed = [plan.separable.fixed[p] for p in self.parts]
         kinds = {id(rule.rule): rule.kinds for rule in plan.rules}
-        self.steps = [Sources(s, kinds[id(s.rule)], database) for s in plan.separable.steps]
+        self.steps = [
+            Doubled(s, self._given) if s.doubling else Sources(s, kinds[id(s.rule)], database)
+            for s in plan.separable.steps
+        ]
         self.seeds = [
             Seeds(rule, database, plan.separable.fixed[rule.rule.head.predicate])
             for rule in plan.rules
@@ -76,14 +79,19 @@ class Walking:
     def _build(self) -> None:
         """Find all steps."""
         self.graph = None
-        moving = [self._moving(part) for part in range(len(self.parts))]
+        parts = range(len(self.parts))
+        if self.steps and self.steps[0].plan.doubling:
+            rows = self._given()
+            values = [(rows[:, 0].copy(), rows[:, 1].copy())]
+        else:
+            values = [(NONE, self._moving(part)) for part in parts]
         find = {id(steps.plan): steps for steps in self.steps}
         try:
-            graph = build(self.separable, moving, lambda s: find[id(s)].find())
+            graph = build(self.separable, values, lambda s: find[id(s)].find())
         except EvaluationError:  # of a step that perhaps nobody takes
             return
         if graph is not None:
-            copies = [s.plan for s in self.steps if s.plan.body is None]
+            copies = [s.plan for s in self.steps if s.plan.body is None and not s.plan.doubling]
             index = self.parts.index
             self.graph = StepGraph(graph, [(index(c.source), index(c.head)) for c in copies])
 
@@ -91,6 +99,16 @@ class Walking:
         """Moving values of all facts, each once."""
         index = self.database.stores[self.parts[part]].index((1 - self.fixed[part],))
         return index.entries[: index.keys, 3].copy()
+
+    def _given(self, values: Codes | None = None) -> Rows:
+        """Facts of the one predicate, of some fixed values or all, that need no recursion; some perhaps twice."""
+        (predicate,), (at,) = self.parts, self.fixed
+        found = [np.empty((0, 2), dtype=np.int64), *(seeds.facts(values) for seeds in self.seeds)]
+        base = self.database.base.get(predicate)
+        for store in (base.data, base.stated) if base else ():
+            index = store.index((at,))
+            found.append(store.rows(ir.Part.ALL) if values is None else index.matching(values.reshape(-1, 1)))
+        return distinct(np.concatenate(found))
 
     def _forget(self) -> None:
         """Trust the graph no more."""
@@ -122,16 +140,24 @@ class Walking:
         try:
             for one in asked:
                 one.win(below)
+            changed = self._changed(given)
+            for steps in self.steps:
+                if steps.plan.doubling:
+                    steps.values = changed
             affected = self._edit(graph)
         except EvaluationError:  # of a step that perhaps nobody takes
             return None
         if affected is None:
             return None
-        affected += [values for seeds in self.seeds for values in seeds.values]
+        return self._walk(graph, np.unique(np.concatenate([NONE, *affected, *changed])))
+
+    def _changed(self, given: Deltas) -> list[Codes]:
+        """Fixed values of the facts that need no recursion and may have come or gone."""
+        values = [values for seeds in self.seeds for values in seeds.values]
         for part, predicate in enumerate(self.parts):
             change, at = given.get(predicate), self.fixed[part]
-            affected += [] if change is None else [change.added[:, at], change.removed[:, at]]
-        return self._walk(graph, np.unique(np.concatenate([NONE, *affected])))
+            values += [] if change is None else [change.added[:, at], change.removed[:, at]]
+        return values
 
     # --- steps ----------------------------------------------------------------------
 
@@ -173,7 +199,8 @@ class Walking:
         sums: list[Listed] = []
         for steps, rows, kind in found:
             target = self.parts.index(steps.plan.head)
-            columns = (codes, codes) if steps.plan.body is None else (rows[:, 0], rows[:, 1])
+            copies = steps.plan.body is None and not steps.plan.doubling
+            columns = (codes, codes) if copies else (rows[:, 0], rows[:, 1])
             ends = graph.states(columns[0], part), graph.states(columns[1], target)
             if steps.plan.threshold is None:
                 plain.append(Listed(*ends, np.empty(0)))

@@ -85,7 +85,7 @@ def reach(
     counts: Ints,
     first: int,
     last: int,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Walk for the values first, ..., last - 1, as long as `out` surely has room.
 
     Parameters
@@ -102,9 +102,10 @@ def reach(
     Returns
     -------
     tuple
-        The value to go on with, and the entries of `out` that are taken then.
+        The value to go on with, the entries of `out` that are taken then, and the steps that were tried.
     """
     i = first
+    tried = 0
     states = len(stamps)
     while i < last and used + states <= len(out):
         stamp = before + i + 1
@@ -118,6 +119,7 @@ def reach(
         while head < tail:
             s = out[head]
             head += 1
+            tried += ptr[k * s + 1] - ptr[k * s]
             for e in range(ptr[k * s], ptr[k * s + 1]):
                 t = to[e]
                 if stamps[t] != stamp:
@@ -127,7 +129,7 @@ def reach(
         counts[i] = tail - used
         used = tail
         i += 1
-    return i, used
+    return i, used, tried
 
 
 @kernel
@@ -148,7 +150,7 @@ def accumulate(
     counts: Ints,
     first: int,
     last: int,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Walk as `reach` does; states are also reached when the weights of steps from reached ones pass a bound.
 
     Parameters
@@ -163,6 +165,7 @@ def accumulate(
         Belongs to the thread, 0 at the beginning.
     """
     i = first
+    tried = 0
     states = len(cells) // 4
     each = states // len(bounds)
     while i < last and used + states <= len(out):
@@ -177,12 +180,14 @@ def accumulate(
         while head < tail:
             s = out[head]
             head += 1
+            tried += ptr[k * s + 1] - ptr[k * s]
             for e in range(ptr[k * s], ptr[k * s + 1]):
                 t = to[e]
                 if cells[4 * t] != stamp:
                     cells[4 * t] = stamp
                     out[tail] = t
                     tail += 1
+            tried += sum_ptr[k * s + 1] - sum_ptr[k * s]
             for e in range(sum_ptr[k * s], sum_ptr[k * s + 1]):
                 t = sum_to[e]
                 c = 4 * t
@@ -209,7 +214,7 @@ def accumulate(
         counts[i] = tail - used
         used = tail
         i += 1
-    return i, used
+    return i, used, tried
 
 
 @kernel

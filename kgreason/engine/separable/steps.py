@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relation import Relation, Rows, chunks
+from kgreason.engine.relation import Rows
 from kgreason.engine.separable import kernels
 from kgreason.engine.table import Kind
+from kgreason.hashing.distinct import first_rows
 from kgreason.plan.ir import Separable, Steps, Threshold
 
 States = npt.NDArray[np.int32]
@@ -104,17 +105,19 @@ class Graph:
     parts: tuple[str, ...]
 
 
-def build(plan: Separable, seeds: Sequence[Codes], find: Find) -> Graph | None:
+def build(plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find) -> Graph | None:
     """Find all steps; `None` if sums of them might not be what the rules say, as an overflow or a negative part.
 
     Parameters
     ----------
     seeds
-        Of each predicate, sorted by name: the moving values of the facts that other rules derive.
+        Of each predicate, sorted by name: the fixed and the moving values of the facts that other rules derive.
     """
     parts = tuple(plan.fixed)
     found = [(steps, *distinct_steps(steps, find)) for steps in plan.steps]
-    numbering = Numbering([*seeds, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
+    doubling = any(steps.doubling for steps in plan.steps)
+    values = [column for pair in seeds for column in (pair if doubling else pair[1:])]
+    numbering = Numbering([*values, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
     size = len(numbering) * len(parts)
     if size >= 2**31 - 1:
         return None
@@ -123,7 +126,10 @@ def build(plan: Separable, seeds: Sequence[Codes], find: Find) -> Graph | None:
     sums: list[Listed] = []
     for steps, rows, kind in found:
         source, target = parts.index(steps.source), parts.index(steps.head)
-        columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
+        if steps.doubling:
+            columns = seeds[source]
+        else:
+            columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
         ends = numbering.states(columns[0], source), numbering.states(columns[1], target)
         if steps.threshold is None:
             plain.append(Listed(*ends, np.empty(0)))
@@ -160,16 +166,11 @@ def distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
         return rows, kind
     values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
     keys = rows[:, :-1]
-    if _distinct(keys):
+    if first_rows([np.ascontiguousarray(key) for key in keys.T]).all():
         return rows, kind
     order = np.lexsort((values, *keys.T))
     last = np.append((np.diff(keys[order], axis=0) != 0).any(axis=1), True)
     return np.ascontiguousarray(rows[order[last]]), kind
-
-
-def _distinct(keys: Rows) -> bool:
-    seen = Relation(keys.shape[1])
-    return sum(map(seen.insert, chunks(np.ascontiguousarray(keys)))) == len(keys)
 
 
 def step_weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 
+from kgreason.engine import memory
 from kgreason.engine.relation import Relation
 from kgreason.engine.separable import kernels
 from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
@@ -44,39 +46,49 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Piece:
-    """What the values first, ..., last - 1 reach, one after the other."""
+    """What the values first, ..., last - 1 reach, one after the other, in `tried` steps."""
 
     first: int
     last: int
     states: States
+    tried: int = 0
+
+
+@dataclass
+class Walks:
+    """Number of walks and of their steps, and new facts by predicate."""
+
+    walks: int
+    tried: int
+    facts: dict[str, int]
 
 
 def run(
     plan: Separable, relations: Mapping[str, Relation], find: Find, advance: Callable[[int], None]
-) -> dict[str, int] | None:
+) -> Walks | None:
     """Complete the relations of a stratum, which hold what its other rules derive.
 
     Returns
     -------
-    dict or None
-        New facts by predicate; `None`, and nothing is done, if the data need the general way.
+    Walks or None
+        What was done; `None`, and nothing is done, if the data need the general way.
     """
     parts = tuple(plan.fixed)
     held = [relations[p] for p in parts]
-    seeds = [r.column(1 - plan.fixed[p]) for p, r in zip(parts, held, strict=True)]
+    places = [(plan.fixed[p], 1 - plan.fixed[p]) for p in parts]
+    seeds = [(r.column(i), r.column(j)) for r, (i, j) in zip(held, places, strict=True)]
     graph = build(plan, seeds, find)
     if graph is None:
         return None
-    fixed = [r.column(plan.fixed[p]) for p, r in zip(parts, held, strict=True)]
-    states = [graph.numbering.states(codes, i) for i, codes in enumerate(seeds)]
-    start = Seeds.make(np.concatenate(fixed), np.concatenate(states))
+    states = [graph.numbering.states(moving, number) for number, (_, moving) in enumerate(seeds)]
+    start = Seeds.make(np.concatenate([fixed for fixed, _ in seeds]), np.concatenate(states))
     counts = np.zeros(len(start.values), dtype=np.int64)
     pieces = sorted(_walks(graph, start, counts, advance), key=lambda piece: piece.first)
-    found = {}
+    found = Walks(len(start.values), sum(piece.tried for piece in pieces), {})
     for number, predicate in enumerate(parts):
         first, second = _facts(graph, start, counts, pieces, number)
         columns = (first, second) if plan.fixed[predicate] == 0 else (second, first)
-        found[predicate] = len(first) - relations[predicate].count
+        found.facts[predicate] = len(first) - relations[predicate].count
         relations[predicate].adopt(columns)
     return found
 
@@ -89,54 +101,75 @@ def threads() -> int:
 def _walks(graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None]) -> list[Piece]:
     values, workers = len(start.values), threads()
     each = max(1, -(-values // (workers * BLOCKS)))
-    blocks = iter([(first, min(first + each, values)) for first in range(0, values, each)])
-    lock = Lock()
-
-    def take() -> tuple[int, int] | None:
-        with lock:
-            return next(blocks, None)
-
-    def tell(facts: int) -> None:
-        with lock:
-            advance(facts)
-
-    def work(_: int) -> list[Piece]:
-        return list(_thread(graph, start, counts, take, tell))
-
+    blocks = Blocks([(first, min(first + each, values)) for first in range(0, values, each)], advance)
     if workers == 1 or values < 2 * workers:
-        return work(0)
+        return list(_thread(graph, start, counts, blocks))
+
+    def work() -> list[Piece]:
+        try:
+            return list(_thread(graph, start, counts, blocks))
+        finally:
+            blocks.stop()  # there are none left, or this thread has failed
+
     with ThreadPoolExecutor(workers) as pool:
-        return [piece for pieces in pool.map(work, range(workers)) for piece in pieces]
+        running = [pool.submit(copy_context().run, work) for _ in range(workers)]
+        try:
+            return [piece for done in running for piece in done.result()]
+        finally:
+            blocks.stop()  # the user may have interrupted
 
 
-def _thread(
-    graph: Graph,
-    start: Seeds,
-    counts: Codes,
-    take: Callable[[], tuple[int, int] | None],
-    tell: Callable[[int], None],
-) -> Iterator[Piece]:
+class Blocks:
+    """Blocks of values that wait for a thread."""
+
+    def __init__(self, blocks: Sequence[tuple[int, int]], advance: Callable[[int], None]) -> None:
+        self._blocks = iter(blocks)
+        self._advance = advance
+        self._lock = Lock()
+
+    def take(self) -> tuple[int, int] | None:
+        """First value of the next block, and the one behind its last; `None` if there is none."""
+        with self._lock:
+            return next(self._blocks, None)
+
+    def tell(self, facts: int) -> None:
+        """Report new facts."""
+        with self._lock:
+            self._advance(facts)
+
+    def stop(self) -> None:
+        """Leave all other blocks undone."""
+        with self._lock:
+            self._blocks = iter(())
+
+
+def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Piece]:
     """Work of one thread: blocks of values as long as there are any."""
     states = len(graph.numbering) * len(graph.parts)
     room = max(LEAST, 4 * states)
     walk = _walker(graph, start, counts, states)
-    out, used = np.empty(room, dtype=np.int32), 0
-    while (block := take()) is not None:
+    out, used = _room(room), 0
+    while (block := blocks.take()) is not None:
         first, last = block
         while first < last:
             begin = used
-            done, used = walk(out, used, first, last)
+            done, used, tried = walk(out, used, first, last)
             if done > first:
-                tell(used - begin)
-                yield Piece(first, done, out[begin:used])
+                blocks.tell(used - begin - int(start.ptr[done] - start.ptr[first]))
+                yield Piece(first, done, out[begin:used], tried)
             if done < last:
-                out, used = np.empty(room, dtype=np.int32), 0
+                out, used = _room(room), 0
             first = done
+
+
+def _room(states: int) -> States:
+    memory.claim(4 * states)
+    return np.empty(states, dtype=np.int32)
 
 
 def _walker(
     graph: Graph, start: Seeds, counts: Codes, states: int
-) -> Callable[[States, int, int, int], tuple[int, int]]:
+) -> Callable[[States, int, int, int], tuple[int, int, int]]:
     """Kernel with the memory of one thread."""
     plain, sums = graph.plain, graph.sums
     if sums is None:
@@ -174,6 +207,7 @@ def _facts(
         pieces, counts = _of_part(pieces, counts, number * size, (number + 1) * size)
     codes = np.tile(graph.numbering.codes, parts) if parts > 1 else graph.numbering.codes
     ends = np.cumsum([0, *(len(piece.states) for piece in pieces)])
+    memory.claim(16 * int(ends[-1]))
     fixed, moving = (np.empty(ends[-1], dtype=np.int64) for _ in range(2))
 
     def unfold(i: int) -> None:

@@ -17,6 +17,7 @@ from kgreason.graph.io.cast import (
     MARK,
     NUMBER,
     PLAUSIBLE,
+    all_fit,
     fits,
     infer,
 )
@@ -87,7 +88,7 @@ def _other_point(column: Column, decimal: str) -> str | None:
     if not is_text(column) or not len(column):
         return None
     own, other = (COMMA_NUMBER, NUMBER) if decimal == "," else (NUMBER, COMMA_NUMBER)
-    if not fits(column, other).all():
+    if not all_fit(column, other):
         return None
     odd = np.flatnonzero(~fits(column, own))
     return None if not len(odd) else str(column[int(odd[0])].as_py())
@@ -103,9 +104,12 @@ def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[
     if not is_text(column) or not len(column) or infer(column, decimal) is not Kind.STRING:
         return none
     plain, number = (COMMA_PLAUSIBLE, COMMA_NUMBER) if decimal == "," else (PLAUSIBLE, NUMBER)
+    most = min(max(_FEW, len(column) // _PART), len(column) // 2)
+    if np.count_nonzero(~fits(column.slice(0, 2 * most + 1), plain)) > most:
+        return none  # as of most columns of names a part tells
     numbers = fits(column, plain)
     odd = np.flatnonzero(~numbers)
-    few = len(odd) <= max(_FEW, len(column) // _PART) and 2 * len(odd) <= len(column)
+    few = len(odd) <= most
     return (
         odd if few and bool((fits(column, number) == numbers | fits(column, _LONG.pattern)).all()) else none
     )

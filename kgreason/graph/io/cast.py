@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import as_numpy, string_buffers
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.graph.io.dates import dates, is_temporal
@@ -27,6 +28,8 @@ MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
 """What may stand for a missing value."""
 ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
 """What stands for one as a rule."""
+
+_FIRST = 1000  # cells that tell of the most columns whether they hold numbers
 
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
 DECIMAL_POINT = "with decimal=, points group thousands; if the point is the decimal point, leave it out"
@@ -108,18 +111,19 @@ def _decimals(column: Column) -> Column:
 
 def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
     """Cells without a value: null, the given text, or (unless `blank` is false) nothing but blanks."""
+    if isinstance(column, Objects):
+        return column.missing()
+    if not column.null_count and not is_text(column):
+        return np.zeros(len(column), dtype=np.bool_)
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if isinstance(column, Objects):
-        return column.missing()
-    absent = column.is_null()
-    if is_text(column):
-        if blank:
-            absent = pc.or_kleene(absent, pc.equal(pc.ascii_trim_whitespace(column), ""))
-        if null_string is not None:
-            absent = pc.or_kleene(absent, pc.equal(column, pa.scalar(null_string, column.type)))
-    return _mask(pc.fill_null(absent, True))
+    absent = as_numpy(column.is_null())
+    if is_text(column) and blank:
+        absent |= np.diff(string_buffers(pc.ascii_trim_whitespace(column))[0]) == 0
+    if is_text(column) and null_string is not None:
+        absent |= as_numpy(pc.equal(column, pa.scalar(null_string, column.type)))
+    return absent
 
 
 def infer(column: Column, decimal: str = ".") -> Kind:
@@ -140,9 +144,9 @@ def infer(column: Column, decimal: str = ".") -> Kind:
         if pa.types.is_boolean(column.type):
             return Kind.BOOL
         return Kind.INT if pa.types.is_integer(column.type) else Kind.DOUBLE
-    if fits(column, INTEGER).all():
+    if all_fit(column, INTEGER):
         return Kind.INT
-    if fits(column, COMMA_PLAUSIBLE if decimal == "," else PLAUSIBLE).all():
+    if all_fit(column, COMMA_PLAUSIBLE if decimal == "," else PLAUSIBLE):
         return Kind.DOUBLE
     return Kind.STRING
 
@@ -180,9 +184,10 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
         If a value is not a finite number.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if is_text(column):
+        import pyarrow.compute as pc
+
         text = pc.ascii_trim_whitespace(column)
         if decimal == ",":
             _refuse(column, fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
@@ -193,9 +198,9 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
         if percent or pc.any(share).as_py():
             shifted = _shifted(pc.ascii_trim(text, " \t%"))
             text = shifted if percent else pc.if_else(share, shifted, text)
-        values = _array(pc.ascii_ltrim(text, "+").cast(pa.float64()))
+        values = as_numpy(pc.ascii_ltrim(text, "+").cast(pa.float64()))
     else:
-        values = _array(column.cast(pa.float64(), safe=False)) / (100.0 if percent else 1.0)
+        values = as_numpy(column.cast(pa.float64(), safe=False)) / (100.0 if percent else 1.0)
     _refuse(column, np.isfinite(values), "a finite number")
     return values
 
@@ -217,22 +222,22 @@ def _shifted(text: Column) -> Column:
 
 def _integers(column: Column) -> Codes:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if is_text(column):
+        import pyarrow.compute as pc
+
         text = pc.ascii_ltrim(pc.ascii_trim_whitespace(column), "+")
         _refuse(column, fits(text, r"^-?[0-9]+$"), "an integer")
-        small = pc.less_equal(pc.utf8_length(text), 18)
-        if pc.all(small).as_py():
-            return _array(text.cast(pa.int64()))
+        if (as_numpy(pc.utf8_length(text)) <= 18).all():
+            return as_numpy(text.cast(pa.int64()))
         good = np.array([-(2**63) <= int(t) < 2**63 for t in text.to_pylist()])
         _refuse(column, good, "an integer of 64 bits", "map the column as string or double")
         return np.array([int(t) for t in text.to_pylist()], dtype=np.int64)
     if pa.types.is_integer(column.type):
-        return _array(column).astype(np.int64)
-    whole = _array(column.cast(pa.float64()))
+        return as_numpy(column).astype(np.int64)
+    whole = as_numpy(column.cast(pa.float64()))
     _refuse(column, whole == np.rint(whole), "an integer")
-    return _array(column.cast(pa.int64())).astype(np.int64)
+    return as_numpy(column.cast(pa.int64())).astype(np.int64)
 
 
 def _booleans(column: Column) -> Codes:
@@ -242,8 +247,8 @@ def _booleans(column: Column) -> Codes:
     text = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
     true = pc.is_in(text, pa.array(["true", "1"], pa.large_string()))
     false = pc.is_in(text, pa.array(["false", "0"], pa.large_string()))
-    _refuse(column, _mask(pc.or_(true, false)), "true or false")
-    return _mask(true).astype(np.int64)
+    _refuse(column, as_numpy(pc.or_(true, false)), "true or false")
+    return as_numpy(true).astype(np.int64)
 
 
 def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
@@ -251,10 +256,8 @@ def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
     import pyarrow as pa
 
     texts = [_texts(column) for column in columns]
-    encoded = pa.concat_arrays(texts).dictionary_encode()
-    codes = symbols.encode(encoded.dictionary.to_pylist())
-    ends = np.cumsum([len(text) for text in texts])
-    return np.split(codes[_array(encoded.indices)] if len(codes) else codes, ends[:-1])
+    codes = symbols.load(pa.concat_arrays(texts))
+    return np.split(codes, np.cumsum([len(text) for text in texts])[:-1])
 
 
 def _texts(column: Column) -> Column:
@@ -269,7 +272,12 @@ def fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
     """Mark the texts that match a pattern, blanks around them aside."""
     import pyarrow.compute as pc
 
-    return _mask(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
+    return as_numpy(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
+
+
+def all_fit(column: Column, pattern: str) -> bool:
+    """Whether all texts match a pattern; a few tell if not, as a rule."""
+    return all(bool(fits(part, pattern).all()) for part in (column.slice(0, _FIRST), column.slice(_FIRST)))
 
 
 def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: str | None = None) -> None:
@@ -280,11 +288,3 @@ def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: st
     if hint is None and "," in value and re.match(COMMA_NUMBER, value.strip()):
         hint = DECIMAL_COMMA
     raise CastError(row, value, expected, hint, int(np.count_nonzero(~good)))
-
-
-def _mask(column: Column) -> npt.NDArray[np.bool_]:
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
-
-
-def _array(column: Column) -> npt.NDArray[Any]:
-    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from kgreason.arrays import as_numpy
 from kgreason.engine.table import Codes, Kind
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import EXPECTED, CastError, is_text, text
@@ -37,7 +38,7 @@ def dates(column: Column) -> Codes:
         column = pa.array([_date(t, row) for row, t in enumerate(stripped)], pa.timestamp("us"))
     elif not is_temporal(column):
         raise CastError(0, text(column[0].as_py()), EXPECTED[Kind.DATE])
-    codes = np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
+    codes = as_numpy(column.cast(pa.int64()))
     fits = (codes >= _FIRST) & (codes <= _LAST)
     if not fits.all():
         row = int(np.argmin(fits))

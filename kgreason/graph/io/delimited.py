@@ -13,7 +13,7 @@ from typing import IO, Any
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import ABSENT
 from kgreason.graph.io.options import Options, other_delimiter
-from kgreason.graph.io.quotes import doubtful, located
+from kgreason.graph.io.quotes import doubtful, located, marked
 from kgreason.graph.io.raw import Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
 
 _SAMPLE = 200
@@ -65,6 +65,7 @@ def _columns(path: Path, options: Options, delimiter: str, width: int, *, header
     from pyarrow import csv as arrow
 
     names = [f"f{i}" for i in range(width)]
+    quote = options.quote if options.quote and marked(path, options.quote, options.encoding) else None
     try:
         with arrow_stream(path, options.encoding) as stream:
             table = arrow.read_csv(
@@ -76,7 +77,9 @@ def _columns(path: Path, options: Options, delimiter: str, width: int, *, header
                     block_size=1 << 24,
                 ),
                 arrow.ParseOptions(
-                    delimiter=delimiter, quote_char=options.quote or False, newlines_in_values=True
+                    delimiter=delimiter,
+                    quote_char=options.quote or False,
+                    newlines_in_values=quote is not None,
                 ),
                 arrow.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.string()), check_utf8=True, strings_can_be_null=False
@@ -84,7 +87,7 @@ def _columns(path: Path, options: Options, delimiter: str, width: int, *, header
             )
     except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
         raise _explained(path, options, delimiter, width, error) from error
-    if options.quote and doubtful(path, delimiter, options.quote):
+    if quote and doubtful(path, delimiter, quote):
         for _ in _records(path, options, delimiter):
             pass  # it raises the error, if there is one
     return tuple(table.columns)

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from importlib import import_module
 
+from kgreason.engine.memory import Exhausted, claim
 from kgreason.errors import DataError
-from kgreason.graph.io.delimited import read_csv, read_tsv
-from kgreason.graph.io.duck import read_duckdb
-from kgreason.graph.io.edgelist import read_edges
-from kgreason.graph.io.gml import read_gml
-from kgreason.graph.io.graphml import read_graphml
-from kgreason.graph.io.jsonrows import read_json
-from kgreason.graph.io.matrixmarket import read_mtx
 from kgreason.graph.io.options import Options, check_applies, read_options
-from kgreason.graph.io.pajek import read_pajek
-from kgreason.graph.io.parquet import read_parquet
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.rdf import read_rdf
 from kgreason.graph.io.source import DATABASES, SourceSpec
-from kgreason.graph.io.sqlite import read_sqlite
 
-READERS: dict[str, Callable[[Path, Options], Raw]] = {
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "edges": read_edges,
-    "konect": read_edges,
-    "mtx": read_mtx,
-    "gml": read_gml,
-    "graphml": read_graphml,
-    "net": read_pajek,
-    "parquet": read_parquet,
-    "json": read_json,
-    "sqlite": read_sqlite,
-    "duckdb": read_duckdb,
-    "rdf": read_rdf,
+READERS = {
+    "csv": "delimited.read_csv",
+    "tsv": "delimited.read_tsv",
+    "edges": "edgelist.read_edges",
+    "konect": "edgelist.read_edges",
+    "mtx": "matrixmarket.read_mtx",
+    "gml": "gml.read_gml",
+    "graphml": "graphml.read_graphml",
+    "net": "pajek.read_pajek",
+    "parquet": "parquet.read_parquet",
+    "json": "jsonrows.read_json",
+    "sqlite": "sqlite.read_sqlite",
+    "duckdb": "duck.read_duckdb",
+    "rdf": "rdf.read_rdf",
 }
-_QUERIES = {"sqlite": read_sqlite, "duckdb": read_duckdb}
+"""Module and function of each reader; only those in use are imported."""
+_QUERIED = frozenset({"sqlite", "duckdb"})
+
+
+def _reader(kind: str) -> Callable[..., Raw]:
+    module, _, name = READERS[kind].partition(".")
+    reader: Callable[..., Raw] = getattr(import_module(f"{__package__}.{module}"), name)
+    return reader
 
 
 def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
@@ -54,9 +51,22 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """
     kind = source.kind()
     options = understood(source) if options is None else options
+    _claim(source)
     if source.query is not None:
-        return _QUERIES[kind](source.path, options, source.query, source.place)
-    return READERS[kind](source.path, options)
+        return _reader(kind)(source.path, options, source.query, source.place)
+    return _reader(kind)(source.path, options)
+
+
+def _claim(source: SourceSpec) -> None:
+    """Ask for the memory of a file's rows; they rarely take less than the file, and often little more."""
+    try:
+        claim(source.path.stat().st_size if source.path.is_file() else 0)
+    except Exhausted as error:
+        raise DataError(
+            str(source.path),
+            f"there is not enough memory to read it: {error}",
+            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
+        ) from None
 
 
 def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
@@ -75,7 +85,7 @@ def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Opt
     kind, place = source.kind(), source.place
     options = read_options(place, {**(more or {}), **source.options})
     check_applies(place, source.options, kind)
-    if source.query is not None and kind not in _QUERIES:
+    if source.query is not None and kind not in _QUERIED:
         raise DataError(place, f"{kind} files take no queries", hint="duckdb queries tables and files")
     if kind not in DATABASES and options.table not in (None, "edges", "vertices"):
         raise DataError(place, f"option table cannot be {options.table!r}", hint="one of edges, vertices")

@@ -11,11 +11,11 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
-from kgreason.graph.distinct import first_rows
 from kgreason.graph.io.edges import Rows
 from kgreason.graph.io.loader import Data, Loader, no_data
 from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_sums
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Constant
 from kgreason.plan.deciding import deciding
 from kgreason.plan.kinds import infer

@@ -14,8 +14,6 @@ from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError, Span
-from kgreason.graph.distinct import first_rows
-from kgreason.graph.interchange import as_raw
 from kgreason.graph.io.almost import almost_numbers
 from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table, understood
@@ -26,6 +24,7 @@ from kgreason.graph.io.select import Selected, Shape, select
 from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file
 from kgreason.graph.io.typed import interned, kinds, nullable, typed
 from kgreason.graph.io.values import Objects
+from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.values import Null
@@ -61,6 +60,8 @@ class Loaded:
 
     def joined(self) -> tuple[Codes, ...]:
         """Columns over all sources."""
+        if len(self.parts) == 1:
+            return tuple(np.require(column, requirements="W") for column in self.parts[0].columns)
         return tuple(np.concatenate(c) for c in zip(*(p.columns for p in self.parts), strict=True))
 
 
@@ -327,7 +328,11 @@ def _source(predicate: str, given: object) -> SourceSpec | Raw:
         return parse_file(given)
     if isinstance(given, Path):
         return SourceSpec(given)
-    return given if isinstance(given, SourceSpec) else as_raw(given, f"<{predicate}>")
+    if isinstance(given, SourceSpec):
+        return given
+    from kgreason.graph.interchange import as_raw
+
+    return as_raw(given, f"<{predicate}>")
 
 
 def _given_nulls(table: Raw) -> Iterator[Null]:

@@ -17,7 +17,8 @@ def read_parquet(path: Path, _: Options) -> Raw:
     if not path.is_file():
         raise DataError(str(path), "is a folder") if path.is_dir() else no_file(path)
     try:
-        table = pq.read_table(path, columns=None)
+        with pq.ParquetFile(path) as file:
+            table = file.read()
     except pa.ArrowInvalid as error:
         raise DataError(str(path), f"no Parquet file: {error}") from error
     return Raw(str(path), tuple(table.column_names), tuple(table.columns), lambda _: None, typed=True)

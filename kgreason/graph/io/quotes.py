@@ -7,15 +7,25 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from kgreason.errors import DataError
-from kgreason.graph.io.raw import whole_lines
+from kgreason.graph.io.kernels import marks
+from kgreason.graph.io.raw import open_bytes, read_block
 
-_BLOCK = 1 << 20  # so small that the arrays stay in the cache
+_BLOCK = 1 << 20  # so small that it stays in the cache
 _SHOWN = 20
+
+
+def marked(path: Path, quote: str, encoding: str) -> bool:
+    """Whether there may be quotation marks at all."""
+    if encoding not in ("utf-8", "utf8"):
+        return True
+    return any(quote.encode() in block for block in _blocks(path))
 
 
 def doubtful(path: Path, delimiter: str, quote: str) -> bool:
@@ -25,21 +35,24 @@ def doubtful(path: Path, delimiter: str, quote: str) -> bool:
     and what closes is followed by one. Unquoted fields with marks in them, as ``5"``, upset that although they
     are in order: such a file is doubtful, too.
     """
-    mark = ord(quote)
     inner = np.ones(256, dtype=np.bool_)
-    inner[[mark, ord(delimiter), *b"\r\n"]] = False
+    inner[[ord(quote), ord(delimiter), *b"\r\n"]] = False
     seen = 0
-    for number, block in enumerate(whole_lines(path, _BLOCK)):
-        if mark not in block:
-            continue
-        lines = b"\n" + (block if number else block.removeprefix(BOM_UTF8)) + b"\n"
-        codes = np.frombuffer(lines, dtype=np.uint8)
-        marks = np.flatnonzero(codes == mark)
-        opening, closing = marks[seen % 2 :: 2], marks[1 - seen % 2 :: 2]
-        if inner[codes[opening - 1]].any() or inner[codes[closing + 1]].any():
+    text = b"\n"
+    for block in chain(_blocks(path), [b"\n"]):
+        text = text[-2:] + block
+        seen = marks(np.frombuffer(text, dtype=np.uint8), ord(quote), inner, seen)
+        if seen < 0:
             return True
-        seen += len(marks)
     return seen % 2 == 1
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Bytes of a file but for a byte-order mark."""
+    with open_bytes(path) as stream:
+        yield read_block(path, stream, _BLOCK).removeprefix(BOM_UTF8)
+        while block := read_block(path, stream, _BLOCK):
+            yield block
 
 
 def located(file: str, record: str, line: int, delimiter: str, quote: str) -> DataError | None:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import as_arrow
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import infer, missing, plain
+from kgreason.graph.io.numeric import numeric
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import CastError, Unfit, is_text
@@ -67,6 +69,8 @@ class Selected:
         Its plain numbers are percentages.
     holes
         Missing cells, column by column, that are labelled nulls; `None`: there is none.
+    texts
+        Columns of `raw`, by position, that stand here as numbers already.
     """
 
     raw: Raw
@@ -79,15 +83,21 @@ class Selected:
     ones: bool = False
     percent: bool = False
     holes: tuple[npt.NDArray[np.bool_], ...] | None = None
+    texts: Mapping[int, Column] = field(default_factory=dict)
 
     def present(self, position: int) -> Column:
         """Cells of a column that have a value."""
         column = self.columns[position]
         if self.holes is None or not self.holes[position].any():
             return column
-        import pyarrow as pa
+        return column.filter(as_arrow(~self.holes[position]))
 
-        return column.filter(pa.array(~self.holes[position]))
+    def written(self, position: int) -> Column:
+        """Cells of a column that have a value, as the source writes them."""
+        if position not in self.texts:
+            return self.present(position)
+        column = plain(self.texts[position])
+        return column if len(column) == len(self.rows) else column.take(as_arrow(self.rows))
 
     def place(self, position: int, number: int) -> int:
         """Row of a cell of `present`."""
@@ -114,7 +124,8 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     width = len(raw.columns)
     raw, positions, notes = _chosen(raw, shape, options)
     ones = len(raw.columns) > width and options.weight is None
-    columns = [_plain(raw, p) for p in positions]
+    numbers = _numbers(raw, positions, shape, options)
+    columns = [numbers[i] if i in numbers else _plain(raw, p) for i, p in enumerate(positions)]
     if options.prefix is not None:
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)
@@ -125,8 +136,19 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         decimal=options.decimal,
         ones=ones,
         percent=options.percent,
+        texts={i: raw.columns[positions[i]] for i in numbers},
     )
     return _present(selected, shape, options)
+
+
+def _numbers(raw: Raw, positions: Sequence[int], shape: Shape, options: Options) -> dict[int, Column]:
+    """Columns of plain numbers, by position, where no option gives them another meaning."""
+    percent = options.percent or shape.percent
+    given = options.prefix is not None or options.null_string is not None
+    if raw.typed or percent or given or options.decimal != ".":
+        return {}
+    found = {i: numeric(raw.columns[p], shape.kinds[i]) for i, p in enumerate(positions)}
+    return {i: values for i, values in found.items() if values is not None}
 
 
 def _plain(raw: Raw, position: int) -> Column:
@@ -159,8 +181,6 @@ def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], t
 
 def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[str, ...]]:
     """Append a column of equal weights."""
-    import pyarrow as pa
-
     if raw.attributes:
         carried = ", ".join(map(repr, raw.attributes))
         raise DataError(
@@ -170,7 +190,7 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
             f"'weight'); or give {shape.predicate} no third argument",
         )
     weight = 1.0 if options.weight is None else options.weight
-    column = pa.array(np.full(len(raw), weight))
+    column = as_arrow(np.full(len(raw), weight))
     notes = (f"{raw.file}: no weights, so each is 1",) if options.weight is None and len(raw) else ()
     return replace(raw, names=(*raw.names, "weight"), columns=(*raw.columns, column)), notes
 
@@ -226,9 +246,7 @@ def _shown_kind(column: Column) -> Kind | None:
     empty = missing(values)
     if empty.all():
         return None
-    import pyarrow as pa
-
-    return infer(values.filter(pa.array(~empty)))
+    return infer(values.filter(as_arrow(~empty)))
 
 
 def _delimiter_hint(raw: Raw) -> str | None:
@@ -277,10 +295,9 @@ def _prefixed(column: Column, prefix: str) -> Column:
 
 
 def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if options.missing == "keep":
+        import pyarrow.compute as pc
+
         filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
         selected = replace(selected, columns=filled)
         empty = [missing(c) & (not is_text(c)) for c in filled]
@@ -294,7 +311,7 @@ def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
         return replace(selected, holes=tuple(empty))
     if options.missing != "skip":
         raise _empty(selected, shape, options, empty)
-    kept = tuple(c.filter(pa.array(~holes)) for c in selected.columns)
+    kept = tuple(c.filter(as_arrow(~holes)) for c in selected.columns)
     return replace(selected, columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
 
 

@@ -94,7 +94,7 @@ def typed(
             raise _misfit(table, shape, position, error) from error
     texts = [position for position, kind in enumerate(kinds) if kind is Kind.STRING]
     if texts:
-        codes = strings([table.present(position) for position in texts], symbols)
+        codes = strings([table.written(position) for position in texts], symbols)
         columns.update(zip(texts, codes, strict=True))
     if nulls:
         _add_nulls(table, columns, kinds, nulls, symbols, fresh)

@@ -1,0 +1,140 @@
+"""Engines of the comparison of reasoners, and runs of them as whole processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from time import perf_counter
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNNERS = ROOT / "benchmarks" / "peers"
+UNIT_OF_MEMORY = 1 << 20 if sys.platform == "darwin" else 1 << 10  # of ru_maxrss, in MB
+
+PURE = ("reach", "reach1", "samegen", "pointsto")
+ALL = (*PURE, "control", "ultimate")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine.
+
+    Attributes
+    ----------
+    name, package
+        As it calls itself, and as pip calls it.
+    programs
+        Those written for it.
+    most
+        It is not asked for larger results, for which it is not made.
+    reasoner
+        Whether it evaluates rules; if not, it is shown but does not count.
+    quick
+        Whether it is asked by ``--quick``, of engines that are not very slow.
+    """
+
+    name: str
+    package: str
+    programs: tuple[str, ...]
+    most: int = sys.maxsize
+    reasoner: bool = True
+    quick: bool = True
+
+    @property
+    def runner(self) -> Path:
+        """Script that runs it."""
+        return RUNNERS / f"run_{self.name.lower()}.py"
+
+
+KGREASON = Engine("kgreason", "kgreason", ALL)
+PEERS = (
+    Engine("duckdb", "duckdb", ALL),
+    Engine("clingo", "clingo", ALL),
+    Engine("egglog", "egglog", (*PURE, "control")),
+    Engine("nemo", "nemo-python", ALL),
+    Engine("logica", "logica", ("reach", "reach1", "samegen"), quick=False),
+    Engine("pyDatalog", "pyDatalog", (*PURE, "control"), most=200_000, quick=False),
+    Engine("igraph", "igraph", ("reach", "reach1"), reasoner=False),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run took and found; `digest` is empty if it was not asked for."""
+
+    seconds: float
+    megabytes: float
+    size: int
+    digest: str
+
+
+class RunError(Exception):
+    """A run that gave nothing, and why; `late` if it took too long."""
+
+    def __init__(self, message: str, *, late: bool = False) -> None:
+        super().__init__(message)
+        self.late = late
+
+
+def versions(python: str, engines: Iterable[Engine]) -> dict[str, str | None]:
+    """Version of each engine's package in the environment of an interpreter, or nothing if it is not there."""
+    script = """
+import importlib.metadata, json, sys
+def version(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+print(json.dumps({package: version(package) for package in sys.argv[1:]}))
+"""
+    packages = [engine.package for engine in engines]
+    words = [python, "-c", script, *packages]
+    found: dict[str, str | None] = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    return found
+
+
+def run(engine: Engine, python: str, program: str, folder: Path, cap: float, *, digest: bool = False) -> Run:
+    """Run an engine in a process of its own, with all that it starts.
+
+    Raises
+    ------
+    RunError
+        If it needs more than `cap` seconds, or ends otherwise than well.
+    """
+    command = [python, str(engine.runner), program, str(folder), *(["--digest"] if digest else [])]
+    environment = dict(os.environ)
+    if engine is KGREASON:
+        environment["PYTHONPATH"] = str(ROOT)
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        start = perf_counter()
+        process = subprocess.Popen(
+            command, stdout=output, stderr=errors, env=environment, start_new_session=True
+        )
+        timer = Timer(cap, os.killpg, (process.pid, signal.SIGKILL))
+        timer.start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:  # such as an interruption, which does not reach the process
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+        finally:
+            timer.cancel()
+        seconds = perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        if seconds >= cap:
+            raise RunError(f"> {cap:g} s", late=True)
+        if process.returncode:
+            last = errors.read().strip().rpartition("\n")[2]
+            raise RunError(f"failed ({last[:80] or f'exit code {process.returncode}'})")
+        said = dict(line.split() for line in output)
+    return Run(seconds, usage.ru_maxrss / UNIT_OF_MEMORY, int(said["SIZE"]), said.get("DIGEST", ""))

@@ -1,0 +1,145 @@
+"""How much memory the process may hold: large arrays are asked for here, before the machine begins to swap."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from time import monotonic
+
+SMALL = 1 << 20  # bytes that need not be asked for
+SPARE = 0.95  # of the memory that is free at the start, the part that may be used
+PAUSE = 0.02  # seconds between two looks at what is held
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+
+_limit: ContextVar[int | None] = ContextVar("limit", default=None)
+_next_look: ContextVar[float] = ContextVar("next_look", default=0.0)
+
+
+class Exhausted(MemoryError):
+    """There is no room for what is asked for; says so in numbers."""
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as ``8GB``, ``512 MiB`` or ``4096``.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> parse_size("8GB"), parse_size("1.5 g"), parse_size("512MiB"), parse_size("4096")
+    (8000000000, 1500000000, 536870912, 4096)
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None or not float(found[1]):
+        raise ValueError(f"{text!r} is no size; write it as in 8GB or 512MiB")
+    unit = _UNITS[found[2].lower()]
+    if found[3]:
+        unit = 1024 ** (len(str(unit)) // 3)
+    return int(float(found[1]) * unit)
+
+
+def shown(size: float) -> str:
+    """Bytes as a person reads them.
+
+    Examples
+    --------
+    >>> shown(8_240_000_000), shown(31_000_000)
+    ('8.2 GB', '31 MB')
+    """
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
+
+
+@contextmanager
+def limited(limit: int | None = None) -> Iterator[None]:
+    """Refuse to hold more than `limit` bytes within the block; by default, more than is free at its start."""
+    if limit is None:
+        here, free = held(), available()
+        limit = None if here is None or free is None else here + int(SPARE * free)
+    token = _limit.set(limit)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def claim(size: int) -> None:
+    """Ask for so many bytes more.
+
+    Raises
+    ------
+    Exhausted
+        If the process would then hold more than it may.
+    """
+    limit = _limit.get()
+    if size < SMALL or limit is None:
+        return
+    here = held()
+    if here is not None and here + size > limit:
+        raise Exhausted(
+            f"{shown(here)} are in use, {shown(size)} more are needed, the limit is {shown(limit)}"
+        )
+
+
+def look() -> None:
+    """Ask for nothing but see, now and then, that the process does not hold more than it may.
+
+    Raises
+    ------
+    Exhausted
+        If it does.
+    """
+    limit = _limit.get()
+    if limit is None or monotonic() < _next_look.get():
+        return
+    _next_look.set(monotonic() + PAUSE)
+    here = held()
+    if here is not None and here > limit:
+        raise Exhausted(f"{shown(here)} are in use, the limit is {shown(limit)}")
+
+
+def held() -> int | None:
+    """Bytes of memory that the process holds now; at most, where the system only tells that; else `None`."""
+    statm = _text("/proc/self/statm").split()
+    if len(statm) > 1:
+        import resource
+
+        return int(statm[1]) * resource.getpagesize()
+    return peak()
+
+
+def peak() -> int | None:
+    """Most bytes that the process has ever held; `None` where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
+
+
+def available() -> int | None:
+    """Bytes that the process could take without swapping, by the machine and its control group."""
+    found = []
+    for line in _text("/proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            found.append(1024 * int(line.split()[1]))
+    most, now = _text("/sys/fs/cgroup/memory.max").strip(), _text("/sys/fs/cgroup/memory.current").strip()
+    if most.isdecimal() and now.isdecimal():
+        found.append(max(0, int(most) - int(now)))
+    return min(found, default=None)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii")
+    except OSError:
+        return ""

@@ -1,0 +1,1 @@
+"""Equal strings and rows, found by their hashes."""

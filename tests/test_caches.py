@@ -1,0 +1,73 @@
+"""Where things are kept from one run to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgreason import caches
+from kgreason.lang import clauses
+from kgreason.lang.parser import parse
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A source file in a folder of its own, beside a home folder."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    (tmp_path / "package").mkdir()
+    return tmp_path / "package" / "source.py"
+
+
+def test_beside_the_source_first(package: Path) -> None:
+    caches.write("a.bin", package, b"1")
+    assert (package.parent / "__pycache__" / "a.bin").read_bytes() == b"1"
+    assert caches.read("a.bin", package) == b"1"
+    assert caches.place("b", package) == package.parent / "__pycache__" / "b"
+
+
+def test_then_at_home(package: Path, tmp_path: Path) -> None:
+    (package.parent / "__pycache__").write_text("no folder")
+    caches.write("a.bin", package, b"1")
+    assert (tmp_path / "home" / "kgreason" / "a.bin").read_bytes() == b"1"
+    assert caches.read("a.bin", package) == b"1"
+    assert caches.place("b", package) == tmp_path / "home" / "kgreason" / "b"
+
+
+def test_or_nowhere(package: Path, tmp_path: Path) -> None:
+    (package.parent / "__pycache__").write_text("no folder")
+    (tmp_path / "home").write_text("no folder either")
+    caches.write("a.bin", package, b"1")
+    assert caches.read("a.bin", package) is None
+    assert caches.place("b", package) is None
+
+
+def test_nothing_half_written_is_left(package: Path) -> None:
+    caches.write("a.bin", package, b"1")
+    caches.write("a.bin", package, b"22")
+    assert [p.name for p in (package.parent / "__pycache__").iterdir()] == ["a.bin"]
+    assert caches.read("a.bin", package) == b"22"
+
+
+def test_the_environment_names_the_only_folder(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    assert caches.folders(package) == [tmp_path / "chosen"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"damaged", b"x" * 64 + b"\n" + b"\x80\x04."])
+def test_tables_of_the_parser_are_made_again_where_they_are_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    kept = tmp_path / "vadalog.grammar"
+    if content is not None:
+        kept.write_bytes(content)
+    first = clauses.load_grammar()
+    assert kept.stat().st_size > 1000
+    again = clauses.load_grammar()
+    assert first.parse("p(X) :- q(X).") == again.parse("p(X) :- q(X).")
+    assert str(parse("p(X) :- q(X).").clauses[0]) == "p(X) :- q(X)."

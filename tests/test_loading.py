@@ -1,0 +1,250 @@
+"""Loading at speed: columns of numbers in one pass, strings without objects of Python, nothing of pandas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_text
+from kgreason.arrays import as_arrow, as_numpy, string_buffers, strings
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Facts, Kind
+from kgreason.graph.io import quotes
+from kgreason.graph.io.kernels import integers, marks, numbers
+from kgreason.graph.io.load import load_facts
+from kgreason.hashing import distinct
+from kgreason.hashing.kernels import UPPER, group, hash_texts, move, repeats, same_texts
+from kgreason.lang.values import Null
+from tests import reference
+
+quick = settings(deadline=None)  # the first call of a kernel loads it
+
+CELLS = st.one_of(
+    st.integers(-(10**20), 10**20).map(str),
+    st.floats(allow_nan=True).map(repr),
+    st.from_regex(r"[-+]?[0-9]{0,3}\.?[0-9]{0,3}([eE][-+]?[0-9]{0,2})?%?", fullmatch=True),
+    st.text("0123456789-+.eE ", max_size=6),
+)
+TEXTS = st.text(max_size=20) | st.text("ab", max_size=3)
+
+
+@quick
+@given(st.lists(CELLS, max_size=4))
+def test_numbers_are_told_as_by_regular_expressions(cells: list[str]) -> None:
+    assert numbers(*string_buffers(pa.array(cells, pa.string()))) == reference.numbers(cells)
+
+
+@quick
+@given(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=1), st.integers(0, 3))
+def test_integers_of_text(values: list[int], first: int) -> None:
+    out = np.full(first + len(values), 7)
+    integers(*string_buffers(pa.array(map(str, values), pa.string())), first, out)
+    assert out.tolist() == [7] * first + values
+
+
+@quick
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 100).map(lambda n: n << 36), max_size=60))
+def test_repeated_hashes_are_found_as_by_a_set(values: list[int]) -> None:
+    hashes, starts = np.array(values, dtype=np.int64), np.empty(5, dtype=np.int64)
+    expected = reference.repeats(values, UPPER, parts=4, room=32)
+    assert repeats(hashes, starts, np.empty_like(hashes), np.empty(64, dtype=np.int64)) == expected
+
+
+@quick
+@given(st.text('a,"', max_size=12), st.integers(0, 1))
+def test_quotation_marks_are_counted_as_one_by_one(text: str, seen: int) -> None:
+    inner = np.arange(256) == ord("a")
+    counted = marks(np.frombuffer(text.encode(), dtype=np.uint8), ord('"'), inner, seen)
+    assert counted == reference.marks(text.encode(), ord('"'), b"a", seen)
+
+
+@quick
+@given(st.text('a,"\n', max_size=12))
+def test_blocks_of_a_file_hang_together(text: str) -> None:
+    """What is amiss does not depend on where a block ends."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        file = Path(folder, "a.csv")
+        file.write_text(text)
+        whole = quotes.doubtful(file, ",", '"')
+        patch.setattr(quotes, "_BLOCK", 3)
+        assert quotes.doubtful(file, ",", '"') == whole
+
+
+@quick
+@given(st.lists(TEXTS, max_size=40), st.integers(0, 3))
+def test_strings_are_grouped_as_by_a_dictionary(texts: list[str], skipped: int) -> None:
+    column = strings(texts)[skipped:]
+    found, codes = distinct.distinct_texts(column)
+    firsts, groups = reference.grouped(texts[skipped:])
+    assert found.to_pylist() == [texts[skipped:][row] for row in firsts]
+    assert codes.tolist() == groups
+
+
+@quick
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 3), max_size=200), st.integers(0, 200))
+def test_hashes_are_grouped_as_by_a_dictionary(values: list[int], start: int) -> None:
+    hashes = np.array(values, dtype=np.int64)
+    firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
+    slots = np.full(1024, -1)
+    _, count = group(hashes[:start], slots, firsts, groups, 0, 0)
+    larger = np.full(2048, -1)
+    move(hashes, firsts, count, larger)
+    row, count = group(hashes, larger, firsts, groups, min(start, len(hashes)), count)
+    assert row == len(hashes)
+    assert (firsts[:count].tolist(), groups.tolist()) == reference.grouped(values)
+
+
+def test_a_hash_table_is_left_when_half_full() -> None:
+    hashes = np.arange(1000)
+    firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
+    row, count = group(hashes, np.full(256, -1), firsts, groups, 0, 0)
+    assert row == count
+    assert 32 <= count <= 64
+
+
+@quick
+@given(st.lists(TEXTS, min_size=1, max_size=5), st.lists(st.integers(0, 4), max_size=6), st.data())
+def test_strings_are_compared_with_their_groups(
+    others: list[str], numbers: list[int], data: st.DataObject
+) -> None:
+    """Wherever the one letter stands that two strings of one length differ by."""
+    groups = np.array([number % len(others) for number in numbers], dtype=np.int64)
+    texts = [others[group] for group in groups]
+    if texts and texts[-1] and data.draw(st.booleans()):
+        place = data.draw(st.integers(0, len(texts[-1]) - 1))
+        texts[-1] = texts[-1][:place] + "b" + texts[-1][place + 1 :]
+    same = same_texts(*string_buffers(strings(texts)), *string_buffers(strings(others)), groups)
+    assert same == all(text == others[group] for text, group in zip(texts, groups, strict=True))
+
+
+@quick
+@given(st.lists(TEXTS, unique=True, max_size=20))
+def test_other_strings_have_other_hashes(texts: list[str]) -> None:
+    hashes = np.empty(len(texts), dtype=np.int64)
+    hash_texts(*string_buffers(strings(texts)), 0, hashes)
+    assert len(set(hashes.tolist())) == len(texts)
+
+
+def test_equal_hashes_of_other_values_are_hashed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = []
+
+    def colliding(offsets: np.ndarray, text: np.ndarray, seed: int, hashes: np.ndarray) -> None:
+        seeds.append(seed)
+        hash_texts(offsets, text, seed, hashes)
+        if not seed:
+            hashes[:] = 7
+
+    rows = distinct._row_hashes
+    monkeypatch.setattr(distinct, "hash_texts", colliding)
+    monkeypatch.setattr(distinct, "_row_hashes", lambda columns, seed: rows(columns, seed) * (seed > 0))
+    found, codes = distinct.distinct_texts(strings(["a", "b", "a"]))
+    assert (found.to_pylist(), codes.tolist(), seeds) == (["a", "b"], [0, 1, 0], [0, 1])
+    assert distinct.first_rows([np.array([1, 2, 1])]).tolist() == [True, True, False]
+
+
+@quick
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), max_size=30))
+def test_first_rows_are_those_of_a_dictionary(rows: list[tuple[int, int]]) -> None:
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 2).T.copy()
+    firsts, _ = reference.grouped(rows)
+    assert np.flatnonzero(distinct.first_rows(columns)).tolist() == firsts
+
+
+@pytest.mark.parametrize("values", [[1, -2], [0.5, 2.0], [True, False, True], []])
+def test_arrays_pass_to_arrow_and_back(values: list[object]) -> None:
+    array = np.array(values)
+    assert as_arrow(array).to_pylist() == values
+    assert as_numpy(as_arrow(array)[1:]).tolist() == values[1:]
+
+
+STEPS = st.tuples(st.sampled_from(["load", "encode", "intern", "look"]), st.lists(TEXTS, max_size=6))
+
+
+@quick
+@given(st.lists(STEPS, max_size=6))
+def test_symbols_have_the_codes_of_a_plain_dictionary(steps: list[tuple[str, list[str]]]) -> None:
+    """Loaded or coded one by one, in any order: codes count the values as they first appear."""
+    symbols = Symbols()
+    codes: dict[object, int] = {}
+    for step, texts in steps:
+        if step == "look":
+            assert [symbols.known(text) for text in texts] == [text in codes for text in texts]
+            continue
+        values = [*texts, Null(1)] if step == "intern" else texts
+        expected = [codes.setdefault(value, len(codes)) for value in values]
+        ways = {
+            "load": lambda values: symbols.load(strings(values)),
+            "encode": symbols.encode,
+            "intern": lambda values: map(symbols.intern, values),
+        }
+        assert list(ways[step](values)) == expected
+    assert len(symbols) == len(codes)
+    known = [value for value in codes if isinstance(value, str)]
+    found = np.array([codes[value] for value in known], dtype=np.int64)
+    assert symbols.texts(found).to_pylist() == known
+    ranks = symbols.ranks()
+    assert symbols.decode(found[np.argsort(ranks[found])].tolist()) == sorted(known)
+    assert symbols.values(range(len(symbols))) == list(codes)
+
+
+def loaded(folder: Path, *files: str, options: str = "", rules: str = "q(X,Y) :- p(X,Y).") -> Facts:
+    for number, text in enumerate(files):
+        (folder / f"{number}.csv").write_text(text, encoding="utf-8")
+    sources = [f"{folder / f'{number}.csv'}?useHeaders=false{options}" for number in range(len(files))]
+    return load_facts(load_text(rules), {"p": sources})
+
+
+def test_numbers_that_meet_text_are_the_text_as_written(tmp_path: Path) -> None:
+    facts = loaded(tmp_path, "1.50,-0\n2e1,7\n", "x,y\nz,1\n")
+    assert sorted(facts.rows("p")) == [("1.50", "-0"), ("2e1", "7"), ("x", "y"), ("z", "1")]
+
+
+def test_skipped_rows_do_not_shift_the_text_of_numbers(tmp_path: Path) -> None:
+    facts = loaded(tmp_path, "1.50,a\n2.50,\n3.50,c\n", "x,y\n", options="&missing=skip")
+    assert sorted(facts.rows("p")) == [("1.50", "a"), ("3.50", "c"), ("x", "y")]
+
+
+def test_integers_that_meet_decimals_are_doubles(tmp_path: Path) -> None:
+    facts = loaded(tmp_path, "1,1\n", "0.5,2\n")
+    assert facts.tables["p"].kinds == (Kind.DOUBLE, Kind.INT)
+    assert sorted(facts.rows("p")) == [(0.5, 2), (1.0, 1)]
+
+
+def test_a_number_beyond_the_doubles_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="'1e999' is not a finite number"):
+        loaded(tmp_path, "1.5,a\n1e999,b\n")
+
+
+def test_columns_of_the_data_can_be_written_to(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1, 2], "b": [0.5, 1.5]}), tmp_path / "0.parquet")
+    data = {"p": tmp_path / "0.parquet"}
+    table = load_facts(load_text("q(X,Y) :- p(X,Y)."), data).tables["p"]
+    assert all(column.flags.writeable for column in table.columns)
+
+
+def test_loading_and_reasoning_import_no_pandas(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    (tmp_path / "own.csv").write_text("owner,company,share,year\na,b,0.5,2020\nb,c,0.75,2021\n")
+    pq.write_table(
+        pa.table({"owner": ["a"], "company": ["x"], "share": [0.5], "year": [1]}), tmp_path / "o.parquet"
+    )
+    script = """
+import sys
+import kgreason
+rules = 'big(X,Y) :- own(X,Y,W,T), W > 0.4, T > 0. @input("own"). @output("big").'
+for file in sys.argv[1:]:
+    print(len(list(kgreason.reason(rules, data={"own": file}).rows("big"))))
+assert "pandas" not in sys.modules
+"""
+    files = [str(tmp_path / "own.csv"), str(tmp_path / "o.parquet")]
+    done = subprocess.run([sys.executable, "-c", script, *files], capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (["2", "1"], "")

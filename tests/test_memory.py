@@ -1,0 +1,143 @@
+"""The limit on memory: what is asked for, what is refused, and what the user hears."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgreason import reason
+from kgreason.engine import memory
+from kgreason.engine.limits import Limits
+from kgreason.engine.memory import Exhausted, claim, limited, look, parse_size, shown
+from kgreason.errors import DataError, EvaluationError
+
+GB = 10**9
+
+
+@pytest.fixture
+def holding(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A process that holds 1 GB on a machine with 10 GB free; the first entry may be changed."""
+    state = [GB]
+    monkeypatch.setattr(memory, "held", lambda: state[0])
+    monkeypatch.setattr(memory, "available", lambda: 10 * GB)
+    return state
+
+
+def test_what_goes_beyond_the_limit_is_refused(holding: list[int]) -> None:
+    with limited(3 * GB):
+        claim(2 * GB)
+        with pytest.raises(
+            Exhausted, match=r"^1\.0 GB are in use, 2\.1 GB more are needed, the limit is 3\.0 GB$"
+        ):
+            claim(2 * GB + 10**8)
+        holding[0] = 3 * GB + 1
+        claim(1000)  # not worth a look
+        with pytest.raises(Exhausted, match=r"^3\.0 GB are in use, the limit is 3\.0 GB$"):
+            look()
+    claim(100 * GB)
+    look()
+
+
+def test_by_default_what_is_free_may_be_used(holding: list[int]) -> None:
+    with limited():
+        claim(9 * GB)
+        with pytest.raises(Exhausted, match=r"the limit is 10\.5 GB"):
+            claim(10 * GB)
+
+
+def test_where_the_system_tells_nothing_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_text", lambda _: "")
+    assert memory.available() is None
+    assert memory.held() == memory.peak()
+    with limited():
+        claim(10**15)
+
+
+def test_what_the_system_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "/proc/meminfo": "MemTotal: 9 kB\nMemAvailable:    2000 kB\n",
+        "/proc/self/statm": "900 70 3 1 0 5 0\n",
+    }
+    monkeypatch.setattr(memory, "_text", lambda path: files.get(path, ""))
+    assert memory.available() == 2_048_000
+    files |= {"/sys/fs/cgroup/memory.max": "5000\n", "/sys/fs/cgroup/memory.current": "4000\n"}
+    assert memory.available() == 1000
+    files["/sys/fs/cgroup/memory.max"] = "max\n"
+    assert memory.available() == 2_048_000
+    assert memory.held() in (70 * 4096, 70 * 16384, 70 * 65536)
+
+
+def test_an_array_is_seen() -> None:
+    before = memory.held()
+    block = np.ones(4_000_000)
+    after = memory.held()
+    assert before is not None
+    assert after is not None
+    assert after - before > 0.8 * block.nbytes
+
+
+@pytest.mark.parametrize("text", ["", "8XB", "-3", "0", "GB", "8 GB more", "1e9"])
+def test_sizes_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match="is no size; write it as in 8GB or 512MiB"):
+        parse_size(text)
+
+
+def test_sizes() -> None:
+    assert [parse_size(t) for t in ("1", "2k", "3 MB", "1.5G", "1KiB", "2TiB")] == [
+        *(1, 2000, 3_000_000, 1_500_000_000, 1024, 2 * 1024**4)
+    ]
+    assert [shown(s) for s in (0, 3_400_000, 12_345_000_000)] == ["0 MB", "3 MB", "12.3 GB"]
+
+
+RULES = {
+    "walks": "t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).",
+    "rounds": "t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z), X != Z.",
+    "pairs": "t(X, Y) :- e(X, _), e(Y, _).",
+    "texts": "t(X, S) :- e(X, _), e(Y, Z), S = [X, Y * 1000003, Z].",
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_evaluation_stops_before_it_holds_too_much(name: str) -> None:
+    here = memory.held() or 0
+    edges = [(i, (i + 1) % 2000) for i in range(2000)]
+    limits = Limits(memory=here + 20_000_000)
+    with pytest.raises(EvaluationError, match="there is not enough memory for what this rule derives") as e:
+        reason(RULES[name], {"e": edges}, limits=limits)
+    assert "the limit is" in str(e.value)
+    assert "rule: t(X, " in str(e.value)
+    assert "or allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))" in str(e.value)
+
+
+def test_nothing_is_half_written(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    (tmp_path / "e.csv").write_text("".join(f"{i},{(i + 1) % 3000}\n" for i in range(3000)), encoding="utf-8")
+    (tmp_path / "t.vada").write_text(
+        '@bind("e", "csv useHeaders=false", "", "e.csv").\n@output("t").\n@output("s").\n'
+        "s(X) :- e(X, _).\n" + RULES["rounds"],
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "kgreason", "reason", "--rules", "t.vada", "--out", "found"]
+    run = subprocess.run(
+        [*command, "--memory-limit", "250MB"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert "t.vada:5:" in run.stderr
+    assert "the limit is 250 MB" in run.stderr
+    assert not (tmp_path / "found").exists()
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, holding: list[int]) -> None:
+    file = tmp_path / "e.csv"
+    with file.open("w") as made:
+        made.truncate(3 * GB)  # takes no room on the disk
+    with pytest.raises(DataError) as e:
+        reason("t(X) :- e(X).", {"e": file}, limits=Limits(memory=2 * GB))
+    assert str(e.value) == (
+        f"{file}: there is not enough memory to read it: 1.0 GB are in use, 3.0 GB more are needed, "
+        "the limit is 2.0 GB\n  help: allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))"
+    )

@@ -1,0 +1,144 @@
+"""What `kgreason reason` says about its own work: totals, profile, rate, compilation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress as Bars
+from typer.testing import CliRunner
+
+from kgreason import jit, reason, terminal
+from kgreason.cli import app
+from kgreason.engine.stats import JoinStats, RoundStats, RuleStats, Stats, StratumStats, condensed
+
+RULES = """\
+@output("t").
+@output("s").
+e(0, 1). e(1, 2). e(2, 3). e(3, 4).
+t(X, Y) :- e(X, Y).
+t(X, Z) :- t(X, Y), e(Y, Z), X != Z.
+s(X, Y) :- e(X, Y).
+s(X, Z) :- s(X, Y), e(Y, Z).
+"""
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    file = tmp_path / "t.vada"
+    file.write_text(RULES, encoding="utf-8")
+    return file
+
+
+def said(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stderr
+
+
+def test_stats_are_the_totals(rules: Path) -> None:
+    lines = said("reason", "--rules", rules, "--stats").splitlines()
+    assert lines[:3] == [
+        "facts    20 of t, s",
+        "derived  20 new ones of 20 tried",
+        "rounds   6 in 2 strata",
+    ]
+    assert re.fullmatch(r"time     \d+\.\d{3} s, [\d,]+ facts/s", lines[3])
+    assert re.fullmatch(r"memory   [\d.,]+ [MG]B at most, of the whole process", lines[4])
+
+
+def test_profile_by_rule_and_round_and_the_costliest_joins(rules: Path) -> None:
+    text = re.sub(r"\d+\.\d{3}", "0.000", said("reason", "--rules", rules, "--profile"))
+    assert "stratum t: 5 rounds, 0.000 s" in text
+    assert "stratum s: 4 walks, 0.000 s" in text
+    table = text[text.index("  t(X, Z) :-") : text.index("  s(X, Y)")].splitlines()[:6]
+    assert [line.split() for line in table[1:]] == [
+        ["round", "tried", "new", "seconds"],
+        ["2", "3", "3", "0.000"],
+        ["3", "2", "2", "0.000"],
+        ["4", "1", "1", "0.000"],
+        ["all", "6", "6", "0.000"],
+    ]
+    assert "costliest joins\n" in text
+    assert "0.000 s  e(Y, Z): 10 looked up, 6 found, in t(X, Z) :- t(X, Y), e(Y, Z), X != Z." in text
+
+
+def test_costliest_joins_come_first() -> None:
+    joins = tuple(JoinStats("r", f"a{i}", 1, 1, seconds) for i, seconds in enumerate((0.1, 0.4, 0.2, 0.3)))
+    stats = Stats((StratumStats(("p",), 1, 1.0, (RuleStats("r", 2, 0.5, 7),), 0, joins),), 1.0)
+    assert [join.atom for join in stats.costliest()] == ["a1", "a3", "a2"]
+    assert (stats.facts, stats.tried, stats.rounds) == (2, 7, 1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100, 20_001])
+def test_many_rounds_take_few_lines_and_none_is_lost(count: int) -> None:
+    rounds = [RoundStats(i, i, 1, 0.5) for i in range(1, count + 1)]
+    lines = condensed(rounds, 8)
+    assert len(lines) <= 8
+    assert sum(done.facts for _, done in lines) == count
+    assert sum(done.tried for _, done in lines) == count * (count + 1) // 2
+    assert [first for first, _ in lines] == [
+        1 + last for last in [0, *(d.round for _, d in lines)][: len(lines)]
+    ]
+
+
+def test_stats_in_json_are_short() -> None:
+    document = reason(RULES).as_dict([])
+    [t, s] = document["stats"]["strata"]
+    assert (t["walks"], s["walks"], t["rounds"]) == (0, 4, 5)
+    assert t["rules"][1] | {"seconds": 0} == {
+        "rule": "t(X, Z) :- t(X, Y), e(Y, Z), X != Z.",
+        "facts": 6,
+        "seconds": 0,
+        "tried": 6,
+    }
+
+
+def test_a_line_tells_facts_per_second(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 5.0, 10.0, 14.0, 15.0, 18.0])
+    monkeypatch.setattr(terminal, "monotonic", lambda: next(clock))
+    plain = terminal.Plain()
+    plain.step("Deriving t", unit="facts")
+    plain.advance(1000)
+    plain.advance(3000)
+    plain.step("Scoring", 7)
+    plain.advance(7)
+    plain.close()
+    assert capsys.readouterr().err.splitlines() == [
+        "Deriving t: 4.0 s, 4,000 facts, 1,000 a second",
+        "Scoring (7): 3.0 s",
+    ]
+
+
+def test_the_bar_tells_facts_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Bars] = []
+    start = Bars.start
+    monkeypatch.setattr(terminal.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(Bars, "start", lambda bars: (made.append(bars), start(bars))[1])
+    with terminal.progress() as bar:
+        bar.step("Deriving t", unit="facts")
+        for _ in range(3):
+            bar.advance(500)
+        (task,) = made[0].tasks
+        task.get_time = iter(range(100)).__next__
+        bar.advance(500)
+        bar.advance(500)
+        console = Console(width=120)
+        with console.capture() as shown:
+            console.print(made[0].get_renderable())
+        bar.note("said above")
+    assert "facts/s" in shown.get()
+
+
+def test_compilation_is_told_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit, "compiling", jit.compiling)
+    with terminal.progress():
+        jit.compiling()
+        jit.compiling()
+    assert capsys.readouterr().err == "compiling kernels for this machine: once, some seconds\n"

@@ -1,0 +1,282 @@
+"""Recursions that fall apart by the value of an argument: against the general way, the naive one, and by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from kgreason.analysis.check import load_text
+from kgreason.engine import naive
+from kgreason.engine.seminaive import Result, evaluate
+from kgreason.engine.separable import kernels, steps, walk
+from kgreason.engine.table import Facts
+from kgreason.errors import EvaluationError
+from kgreason.progress import Silent
+from tests import reference
+
+quick = settings(max_examples=150, deadline=None)
+
+SEEDS = ["p(X, Y) :- s(X, Y).", "p(X, X) :- n(X).", "p(X, Y) :- e(X, Y).", "p(X, Y) :- s(X, Z), e(Z, Y)."]
+STEPS = [
+    "p(X, Z) :- p(X, Y), e(Y, Z).",
+    "p(X, Z) :- e(X, Y), p(Y, Z).",
+    "p(X, Z) :- p(X, Y), f(Y, Z, W), W > 1.",
+    "p(X, Z) :- p(X, Y), e(Y, Z), not n(Z).",
+    "p(X, Z) :- p(X, Y), e(Y, Z), n(Z).",
+    "p(X, Z) :- p(X, Y), e(Y, Z), s(Z, _).",
+    "p(X, Z) :- p(X, Y), f(Y, Z, W), V = msum(W, <Y>), V > 2.",
+    "p(X, Z) :- p(X, Y), f(Y, Z, W), V = msum(W), 2 <= V.",
+    "p(X, Z) :- p(X, Y), h(Y, Z, K, W), V = msum(W, <Y, K>), V >= 2.5.",
+    "p(X, Z) :- p(X, Y), h(Y, Z, K, W), V = msum(W, <K>), V > 1.",
+    "p(X, Z) :- p(X, Y), e(Y, Z), V = mcount(Y), V >= 2.",
+    "p(X, Y) :- p(X, Y), e(Y, Z), V = mcount(Z), V >= 2.",
+    "q(X, Z) :- p(X, Z).",
+    "q(X, Z) :- p(X, Y), f(Y, Z, W), V = msum(W, <Y>), V > 1.",
+    "p(X, Z) :- q(X, Y), e(Y, Z).",
+    "p(X, Z) :- p(X, Y), e(Y, Z), X != Z.",
+    "p(X, Z) :- p(X, Y), p(Y, Z).",
+    "q(Z, X) :- p(X, Z).",
+    "p(X, 3) :- p(X, Y), e(Y, _).",
+]
+small = st.integers(0, 5)
+DATA: dict[str, st.SearchStrategy[Any]] = {
+    "s": st.lists(st.tuples(small, small), max_size=4),
+    "n": st.lists(st.tuples(small), max_size=4),
+    "e": st.lists(st.tuples(small, small), max_size=12),
+    "f": st.lists(st.tuples(small, small, st.sampled_from([0, 1, 1, 2, 3])), max_size=12),
+    "h": st.lists(st.tuples(small, small, small, st.sampled_from([0.25, 0.5, 1.0, 2.0])), max_size=12),
+}
+NEGATIVE = {"f": st.lists(st.tuples(small, small, st.integers(-1, 3)), max_size=8)}
+
+
+def outcome(text: str, facts: dict[str, list[tuple[Any, ...]]], *, generally: bool) -> Any:
+    watch = (lambda _: None) if generally else None
+    try:
+        result = evaluate(load_text(text), Facts.from_rows(facts), watch=watch)
+    except EvaluationError as error:
+        return str(error).split("\n")[0].split(" is ")[-1]
+    return {p: sorted(result.facts.rows(p)) for p in result.facts.tables if result.facts.count(p)}
+
+
+@quick
+@given(
+    seeds=st.lists(st.sampled_from(SEEDS), min_size=1, max_size=2, unique=True),
+    rules=st.lists(st.sampled_from(STEPS), min_size=1, max_size=3, unique=True),
+    facts=st.fixed_dictionaries(DATA) | st.fixed_dictionaries(DATA | NEGATIVE),
+    spread=st.sampled_from([1, 10**7, -1]),
+    near=st.booleans(),
+)
+def test_walks_agree_with_rounds(seeds, rules, facts, spread, near):
+    text = "\n".join((*seeds, *rules, "q(X, Y) :- s(X, Y)."))
+    note(text)
+    if spread != 1:  # codes that are not dense
+        facts = {
+            p: [
+                tuple(v * spread if i < 2 and not isinstance(v, float) else v for i, v in enumerate(row))
+                for row in rows
+            ]
+            for p, rows in facts.items()
+        }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "MANY", 0 if near else steps.MANY)
+        patch.setattr(walk, "LEAST", 1)
+        patch.setattr(walk, "threads", lambda: 3)
+        found = outcome(text, facts, generally=False)
+    note(found)
+    assert found == outcome(text, facts, generally=True)
+    if isinstance(found, dict):
+        slow = naive.derive(load_text(text), facts)
+        assert found == {p: sorted(slow[p]) for p in slow if p in ("p", "q") and slow[p]}
+
+
+def run(text: str, **facts: list[tuple[Any, ...]]) -> Result:
+    return evaluate(load_text(text), Facts.from_rows(facts))
+
+
+CHAIN = [(0, 1), (1, 2), (2, 3), (7, 0)]
+
+
+@pytest.mark.parametrize(
+    ("rules", "walks"),
+    [
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).", 4),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- e(X, Y), t(Y, Z).", 4),
+        ("t(X, Y) :- e(X, Y), X = 0. t(X, Z) :- t(X, Y), e(Y, Z).", 1),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- u(X, Y), e(Y, Z). u(X, Y) :- t(X, Y).", 4),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z), V = mcount(Y), V > 0.", 4),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z), e(Y, _), not e(Z, 9).", 4),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z), X != Z.", 0),  # the step depends on X
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z).", 4),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(Y, Z), t(X, Y).", 4),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z), X != Z.", 0),  # two recursive atoms
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Z, Y).", 0),
+        ("t(X, Y) :- e(X, Y). t(X, X) :- t(X, Y), t(Y, X).", 0),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z). t(X, Z) :- t(X, Y), e(Y, Z).", 0),
+        ("t(X, Y) :- e(X, Y). t(Z, X) :- t(X, Y), e(Y, Z).", 0),  # nothing is kept
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(_, Z).", 0),  # more steps than facts
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, W), e(W, Z).", 0),
+        ("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), Z = Y + 1, Z < 9.", 0),  # new values
+        ("t(X, Y, 1) :- e(X, Y). t(X, Z, 1) :- t(X, Y, _), e(Y, Z).", 0),  # three arguments
+    ],
+)
+def test_what_falls_apart(rules: str, walks: int) -> None:
+    result = run(rules, e=CHAIN)
+    assert sum(stratum.walks for stratum in result.stats.strata) == walks
+
+
+def test_control_of_the_example() -> None:
+    rules = """
+        control(X, X) :- company(X).
+        control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5.
+    """
+    own = [
+        ("a", "b", 0.6),
+        ("a", "c", 0.3),
+        ("b", "c", 0.3),
+        ("c", "d", 0.5),
+        ("a", "d", 0.0001),
+        ("d", "a", 0.5),
+    ]
+    result = run(rules, own=own, company=[(x,) for x in "abcd"])
+    assert sorted(result.facts.rows("control")) == [
+        *(("a", y) for y in "abcd"),
+        ("b", "b"),
+        ("c", "c"),
+        ("d", "d"),
+    ]
+    (stratum,) = result.stats.strata
+    assert (stratum.walks, stratum.rules[1].facts, stratum.rules[1].tried) == (4, 3, 9)
+
+
+def test_a_sum_that_could_overflow_goes_the_general_way() -> None:
+    rules = "t(X, X) :- n(X). t(X, Z) :- t(X, Y), f(Y, Z, W), V = msum(W, <Y>), V > 0."
+    result = run(rules, n=[(0,)], f=[(0, 1, 2**62), (1, 2, 1)])
+    assert result.stats.strata[0].walks == 0
+    assert sorted(result.facts.rows("t")) == [(0, 0), (0, 1), (0, 2)]
+    with pytest.raises(EvaluationError, match="integer overflow in msum"):
+        run(rules, n=[(0,)], f=[(0, 1, 2**62), (1, 2, 2**62), (0, 2, 2**62)])
+
+
+def test_a_negative_part_counts_only_where_it_is_reached() -> None:
+    rules = "t(X, X) :- n(X). t(X, Z) :- t(X, Y), f(Y, Z, W), V = msum(W, <Y>), V > 0."
+    assert run(rules, n=[(0,)], f=[(0, 1, 1), (5, 6, -1)]).facts.count("t") == 2
+    with pytest.raises(EvaluationError, match="contribution -1 to msum in recursion is negative"):
+        run(rules, n=[(0,)], f=[(0, 5, 1), (5, 6, -1)])
+
+
+def test_progress_counts_each_fact_once() -> None:
+    class Counter(Silent):
+        facts = 0
+
+        def advance(self, units: int = 1) -> None:
+            self.facts += units
+
+    counter, rules = Counter(), "t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z)."
+    result = evaluate(load_text(rules), Facts.from_rows({"e": CHAIN}), progress=counter)
+    assert counter.facts == result.facts.count("t") == result.stats.facts == 10
+
+
+def test_threads_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    edges = rng.integers(0, 300, (900, 2)).tolist()
+    rules = "t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z)."
+    found = []
+    for workers in (1, 2, 5):
+        monkeypatch.setattr(walk, "threads", lambda workers=workers: workers)
+        found.append(sorted(run(rules, e=[tuple(e) for e in edges]).facts.rows("t")))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_failing_thread_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def fail(*args: Any) -> tuple[int, int, int]:
+        calls.append(1)
+        raise MemoryError
+
+    monkeypatch.setattr(walk, "threads", lambda: 2)
+    monkeypatch.setattr(kernels, "reach", fail)
+    with pytest.raises(EvaluationError, match="not enough memory for what this rule derives"):
+        run("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).", e=[(i, i + 1) for i in range(500)])
+    assert len(calls) <= 2
+
+
+# --- kernels against their twins ---------------------------------------------------------------------------
+
+edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=15)
+weighted = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 4)), max_size=15)
+starts = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3), max_size=5)
+
+
+def compressed(rows: list[tuple[int, ...]]) -> steps.Compressed:
+    source, target = (np.array([r[i] for r in rows], dtype=np.int32) for i in (0, 1))
+    weights = np.array([r[2] / 4 for r in rows if len(r) > 2])
+    return steps.Compressed.make(steps.Listed(source, target, weights), 7)
+
+
+@quick
+@given(edges)
+def test_by_source(rows):
+    made = compressed(rows)
+    listed = [(s, t) for s in range(7) for t in made.to[made.ptr[s] : made.ptr[s + 1]].tolist()]
+    assert listed == reference.by_source(rows)
+
+
+@quick
+@given(edges, weighted)
+def test_preorder(rows, sums):
+    one, several = compressed(rows), compressed(sums)
+    numbers = np.full(7, -1, dtype=np.int32)
+    stack = np.empty(len(rows) + len(sums) + 1, dtype=np.int32)
+    kernels.preorder(one.ptr, one.to, several.ptr, several.to, stack, numbers)
+    assert numbers.tolist() == reference.preorder([*rows, *sums], 7)
+
+
+@quick
+@given(
+    rows=edges,
+    sums=weighted,
+    seeds=starts,
+    room=st.integers(7, 20),
+    bound=st.integers(0, 6),
+    plainly=st.booleans(),
+)
+def test_walks(rows, sums, seeds, room, bound, plainly):
+    one, several = compressed(rows), compressed(sums)
+    ptr = np.cumsum([0, *map(len, seeds)])
+    states = np.array([s for seed in seeds for s in seed], dtype=np.int32)
+    counts = np.zeros(len(seeds), dtype=np.int64)
+    stamps, cells, bounds = np.zeros(7, dtype=np.int32), np.zeros(28), np.array([bound / 4])
+    found: list[int] = []
+    i = tried = 0
+    while i < len(seeds):
+        out = np.empty(room, dtype=np.int32)
+        if plainly:
+            i, used, steps_ = kernels.reach(
+                ptr, states, 1, one.ptr, one.to, stamps, 0, out, 0, counts, i, len(seeds)
+            )
+        else:
+            i, used, steps_ = kernels.accumulate(
+                ptr, states, 1, one.ptr, one.to, several.ptr, several.to, several.weights,
+                bounds, cells, 0, out, 0, counts, i, len(seeds),
+            )  # fmt: skip
+        found += out[:used].tolist()
+        tried += steps_
+    expected = [reference.walk(seed, rows, [] if plainly else sums, bound) for seed in seeds]
+    assert counts.tolist() == [len(reached) for reached in expected]
+    ends = np.cumsum([0, *counts])
+    assert [set(found[a:b]) for a, b in pairwise(ends)] == expected
+    degree = [sum(r[0] == s for r in [*rows, *([] if plainly else sums)]) for s in range(7)]
+    assert tried == sum(degree[s] for reached in expected for s in reached)
+    codes = np.arange(7) * 10
+    fixed, moving = np.empty(len(found), dtype=np.int64), np.empty(len(found), dtype=np.int64)
+    values = np.arange(len(seeds)) + 100
+    kernels.unfold(values, counts, np.array(found, dtype=np.int32), codes, fixed, moving, 0, len(seeds))
+    assert set(zip(fixed.tolist(), moving.tolist(), strict=True)) == {
+        (100 + i, 10 * s) for i, reached in enumerate(expected) for s in reached
+    }
