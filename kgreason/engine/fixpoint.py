@@ -152,7 +152,10 @@ class Fixpoint:
             raise self._exhausted(rule, error) from None
 
     def _turn(self) -> bool:
-        recent = [relation.turn() for relation in self.relations]  # every one of them, so not inside any()
+        try:
+            recent = [relation.turn() for relation in self.relations]  # every one of them, so not inside any()
+        except MemoryError as error:
+            raise self._exhausted(max(self.rules, key=lambda rule: rule.facts), error) from None
         if self.watch is not None:
             self.watch(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
         return any(recent)
