@@ -153,7 +153,9 @@ class Fixpoint:
 
     def _turn(self) -> bool:
         try:
-            recent = [relation.turn() for relation in self.relations]  # every one of them, so not inside any()
+            recent = [
+                relation.turn() for relation in self.relations
+            ]  # every one of them, so not inside any()
         except MemoryError as error:
             raise self._exhausted(max(self.rules, key=lambda rule: rule.facts), error) from None
         if self.watch is not None:
