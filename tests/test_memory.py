@@ -118,7 +118,7 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("".join(f"{i},{(i + 1) % 3000}\n" for i in range(3000)), encoding="utf-8")
     (tmp_path / "t.vada").write_text(
         '@bind("e", "csv useHeaders=false", "", "e.csv").\n@output("t").\n@output("s").\n'
-        "s(X) :- e(X, _).\n" + RULES["rounds"],
+        "s(X) :- e(X, _).\n" + RULES["pairs"],
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "kgreason", "reason", "--rules", "t.vada", "--out", "found"]
