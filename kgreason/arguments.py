@@ -11,6 +11,7 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.limits import Limits
+from kgreason.engine.memory import LEAST, shown
 from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ def check_limits(limits: object) -> None:
         raise CallError(
             f"limits are a kgreason.Limits, not of type {type(limits).__name__}",
             hint="for instance kgreason.Limits(rounds=100)",
+        )
+    memory = None if limits is None else limits.memory
+    if memory is not None and (not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST):
+        raise CallError(
+            f"the limit on memory is a number of bytes, {shown(LEAST)} or more, not {memory!r}",
+            hint="for instance kgreason.Limits(memory=8 * 10**9)",
         )
 
 

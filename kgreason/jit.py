@@ -33,12 +33,12 @@ Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
 """Arguments of kernels: C-contiguous arrays of a type and a number of axes."""
 
 
-def _nothing() -> None:
+def _nothing(_: bool) -> None:
     """Say nothing."""
 
 
-compiling: Callable[[], None] = _nothing
-"""Called before the first compilation of a process, which takes seconds; the command line says so."""
+compiling: Callable[[bool], None] = _nothing
+"""Called before each compilation with whether its result will be kept: it takes seconds, so the command line says so."""
 
 checked = False
 """Whether kernels that are called for the first time check their arrays each time, as the tests want."""
@@ -168,7 +168,7 @@ def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequen
     source = function.__code__.co_filename
     code = _whole(caches.read(file, source))
     if code is None:
-        compiling()
+        compiling(caches.place(file, source) is not None)
         code = _compile(function, name, types, results)
         content = code[0].encode() + b"\n" + code[1]
         caches.write(file, source, hashlib.sha256(content).digest() + content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kgreason.api import Rules, load
 from kgreason.arguments import check_data, check_limits, output_names
@@ -26,7 +26,7 @@ from kgreason.graph.io.load import complete_nodes, load_facts
 from kgreason.lang.values import identity
 from kgreason.plan.types import NAMES, join
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Reasoned
+from kgreason.results import Reasoned, no_output
 
 if TYPE_CHECKING:
     from kgreason.errors import Diagnostic
@@ -37,14 +37,28 @@ State = Updating | Anew
 Warnings = tuple["Diagnostic", ...]
 
 
+class ByPredicate(dict[str, "list[Row]"]):
+    """Facts of the outputs that changed; any other output has none."""
+
+    def __init__(self, facts: Mapping[str, list[Row]], outputs: Sequence[str]) -> None:
+        super().__init__(facts)
+        self._outputs = outputs
+
+    def __missing__(self, predicate: str) -> list[Row]:
+        if predicate in self._outputs:
+            return []
+        raise KeyError(no_output(predicate, self._outputs))
+
+
 @dataclass(frozen=True)
 class Changes:
-    """What an edit changed of the output predicates; only predicates that changed are there.
+    """What an edit changed of the output predicates.
 
     Attributes
     ----------
     added, removed
-        By predicate, the facts that are new and those that hold no more.
+        By predicate, the facts that are new and those that hold no more. Who keeps a copy takes the removed ones out
+        first: 1 and 1.0 are two facts for the rules, but equal for Python.
     edited
         Number of given facts that came or went: adding what is there and removing what is not counts nothing.
     seconds
@@ -61,7 +75,7 @@ class Changes:
 
     def __repr__(self) -> str:
         sizes = [sum(map(len, rows.values())) for rows in (self.added, self.removed)]
-        return f"<Changes: {sizes[0]} added, {sizes[1]} removed>"
+        return f"<Changes: {self.edited:,} edited, {sizes[0]:,} added, {sizes[1]:,} removed>"
 
 
 class Reasoner:
@@ -165,6 +179,11 @@ class Reasoner:
         """All outputs as `kgreason.reason` gives them; later edits do not change it."""
         return Reasoned(self.facts, self._stats, self._warnings, self._program)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Reasoner cannot be copied or pickled; build another one from the same rules and data"
+        )
+
     def __repr__(self) -> str:
         kept = ", ".join(f"{goal}: {self.count(goal):,}" for goal in self._goals)
         return f"<Reasoner: {kept}>"
@@ -222,11 +241,12 @@ class Reasoner:
         else:
             own = state.own()
             others = self._edited(own, tables, add=add)
-            edited = sum(abs(others.count(p) - own.count(p)) for p in tables)
+            edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)
             shown = self._exchanged(others) if edited else {}
         added = {p: rows for p, (rows, _) in shown.items() if rows}
         removed = {p: rows for p, (_, rows) in shown.items() if rows}
-        return Changes(added, removed, edited, perf_counter() - start)
+        seconds = perf_counter() - start
+        return Changes(ByPredicate(added, self._goals), ByPredicate(removed, self._goals), edited, seconds)
 
     def _read(self, predicate: str, given: Any) -> Table | None:
         """Facts of an edit, coded; `None` if there are none."""
@@ -340,6 +360,13 @@ class Reasoner:
 
     def _decoded(self, rows: Rows, kinds: Sequence[Kind]) -> list[Row]:
         return list(Facts({"": from_rows(rows, kinds)}, self._symbols).rows(""))
+
+
+def _edits(old: Table | None, new: Table | None) -> int:
+    """How many facts came or went, at least; a column of another type is an edit."""
+    lengths = [0 if table is None else table.length for table in (old, new)]
+    retyped = old is not None and new is not None and old.kinds != new.kinds
+    return max(abs(lengths[0] - lengths[1]), int(retyped))
 
 
 def _misfit(predicate: str, old: Table, new: Table) -> DataError:

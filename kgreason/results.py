@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from kgreason.lang.values import Value
 
 
+def no_output(predicate: str, outputs: Sequence[str]) -> str:
+    """Message for a predicate that is none of the outputs."""
+    near = suggest(str(predicate), outputs)
+    means = f"did you mean {near!r}? " if near else ""
+    return f"{predicate!r} is no output; {means}there are {', '.join(outputs) or 'none'}"
+
+
 @dataclass(frozen=True)
 class Reasoned:
     """Derived facts by output predicate, and what it took to derive them.
@@ -63,11 +70,7 @@ class Reasoned:
 
     def _known(self, predicate: str) -> None:
         if predicate not in self.facts.tables:
-            near = suggest(str(predicate), self.predicates)
-            means = f"did you mean {near!r}? " if near else ""
-            raise KeyError(
-                f"{predicate!r} is no output; {means}there are {', '.join(self.predicates) or 'none'}"
-            )
+            raise KeyError(no_output(predicate, self.predicates))
 
     def as_dict(self, predicates: Sequence[str]) -> dict[str, Any]:
         """Ready for JSON: counts of all predicates, facts of some; `format` is the version of this layout.

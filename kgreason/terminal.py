@@ -87,13 +87,18 @@ class Rich:
         self._bars.console.print(message, markup=False, highlight=False)
 
 
-def _compiling(progress: Progress) -> Callable[[], None]:
+def _compiling(progress: Progress) -> Callable[[bool], None]:
     """What to say, once, when kernels are compiled."""
     told: list[bool] = []
 
-    def tell() -> None:
+    def tell(kept: bool) -> None:
         if not told:
-            progress.note("compiling kernels for this machine: once, some seconds")
+            progress.note(
+                "compiling kernels for this machine: once, some seconds"
+                if kept
+                else "compiling kernels, some seconds in each run: no folder can be written to keep them, "
+                "NUMBA_CACHE_DIR may name one"
+            )
             told.append(True)
 
     return tell
@@ -157,7 +162,7 @@ def print_stats(stats: Stats, facts: Facts) -> None:
     lines = [
         ("facts", f"{sum(t.length for t in facts.tables.values()):,} of {', '.join(facts.tables)}"),
         ("derived", f"{stats.facts:,} new ones of {stats.tried:,} tried"),
-        ("rounds", f"{stats.rounds:,} in {len(stats.strata):,} strata"),
+        ("rounds", f"{stats.rounds:,} in {_strata(len(stats.strata))}{_walked(stats)}"),
         ("time", f"{stats.seconds:.3f} s, {stats.facts / seconds:,.0f} facts/s"),
     ]
     most = memory.peak()
@@ -165,6 +170,15 @@ def print_stats(stats: Stats, facts: Facts) -> None:
         lines.append(("memory", f"{memory.shown(most)} at most, of the whole process"))
     for name, value in lines:
         print(f"{name:<8} {value}", file=sys.stderr)
+
+
+def _strata(count: int) -> str:
+    return f"{count:,} strat{'um' if count == 1 else 'a'}"
+
+
+def _walked(stats: Stats) -> str:
+    walks = sum(stratum.walks for stratum in stats.strata)
+    return f", and {walks:,} walks" if walks else ""
 
 
 def print_profile(stats: Stats) -> None:

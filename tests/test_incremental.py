@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -447,3 +449,26 @@ def test_sums_that_are_not_safe_are_derived_in_the_general_way():
 def test_the_page_shows_what_happens():
     page = Path(__file__).parent.parent / "docs" / "incremental.md"
     assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+def test_a_type_that_widens_is_an_edit_even_if_values_meet() -> None:
+    rules = '@output("t"). t(X, Y) :- e(X, Y).'
+    reasoner = Reasoner(rules, {"e": [(2**53, 1), (2**53 + 1, 1)]})
+    assert reasoner.add_facts({"e": [(0.5, 2)]}).edited
+    fresh = reason(rules, {"e": [(2**53, 1), (2**53 + 1, 1), (0.5, 2)]})
+    assert sorted(reasoner.rows("t")) == sorted(fresh.rows("t"))
+
+
+def test_outputs_that_do_not_change_have_no_changes() -> None:
+    reasoner = Reasoner('@output("s"). @output("t"). s(X) :- e(X). t(X) :- f(X).', {"e": [(1,)], "f": [(1,)]})
+    changes = reasoner.add_facts({"e": [(2,)]})
+    assert (changes.added["s"], changes.added["t"], changes.removed["s"]) == ([(2,)], [], [])
+    assert repr(changes) == "<Changes: 1 edited, 1 added, 0 removed>"
+    with pytest.raises(KeyError, match="'tt' is no output; did you mean 't'"):
+        changes.added["tt"]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_reasoner_is_no_thing_to_copy(copied: Any) -> None:
+    with pytest.raises(TypeError, match="a Reasoner cannot be copied or pickled; build another one"):
+        copied(Reasoner("t(X) :- e(X).", {"e": [(1,)]}))

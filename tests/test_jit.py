@@ -110,15 +110,15 @@ def test_kernels_compile_where_nothing_can_be_kept(folder: Path, monkeypatch: py
     (folder / "file").write_text("")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "file" / "below"))
     assert caches.read("a", __file__) is None
-    told: list[int] = []
-    monkeypatch.setattr(jit, "compiling", lambda: told.append(1))
+    told: list[bool] = []
+    monkeypatch.setattr(jit, "compiling", told.append)
     made = module(folder)
     values, other = np.zeros(3, dtype=np.int32), np.zeros(3)
     assert made.fill(values, other) is None
-    assert (values.tolist(), other.tolist(), told) == ([0, 1, 2], [0.0, 0.25, 0.5], [1])
+    assert (values.tolist(), other.tolist(), told) == ([0, 1, 2], [0.0, 0.25, 0.5], [False])
     assert made.odd(3) is True
     made.fill(values, other)
-    assert told == [1, 1]
+    assert told == [False, False]
 
 
 def test_allocating_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

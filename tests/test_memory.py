@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from kgreason import reason
 from kgreason.engine import memory
 from kgreason.engine.limits import Limits
 from kgreason.engine.memory import Exhausted, claim, limited, look, parse_size, shown
-from kgreason.errors import DataError, EvaluationError
+from kgreason.errors import CallError, DataError, EvaluationError
 
 GB = 10**9
 
@@ -78,15 +79,27 @@ def test_an_array_is_seen() -> None:
     assert after - before > 0.8 * block.nbytes
 
 
-@pytest.mark.parametrize("text", ["", "8XB", "-3", "0", "GB", "8 GB more", "1e9"])
+@pytest.mark.parametrize("text", ["", "8XB", "-3", "GB", "8 GB more", "1e9"])
 def test_sizes_that_are_none(text: str) -> None:
     with pytest.raises(ValueError, match="is no size; write it as in 8GB or 512MiB"):
         parse_size(text)
 
 
+@pytest.mark.parametrize("text", ["0", "8", "3 MB"])
+def test_sizes_without_their_unit(text: str) -> None:
+    with pytest.raises(ValueError, match=f"'{text}' is less than 10 MB; write the unit, as in 8GB or 512MiB"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize("limit", ["8GB", 8, 0, -1, True, 1e9])
+def test_limits_are_numbers_of_bytes(limit: Any) -> None:
+    with pytest.raises(CallError, match="the limit on memory is a number of bytes, 10 MB or more, not "):
+        reason("p(1).", limits=Limits(memory=limit))
+
+
 def test_sizes() -> None:
-    assert [parse_size(t) for t in ("1", "2k", "3 MB", "1.5G", "1KiB", "2TiB")] == [
-        *(1, 2000, 3_000_000, 1_500_000_000, 1024, 2 * 1024**4)
+    assert [parse_size(t) for t in ("99999999", "20000k", "30 MB", "1.5G", "20480KiB", "2TiB")] == [
+        *(99_999_999, 20_000_000, 30_000_000, 1_500_000_000, 20 * 1024**2, 2 * 1024**4)
     ]
     assert [shown(s) for s in (0, 3_400_000, 12_345_000_000)] == ["0 MB", "3 MB", "12.3 GB"]
 

@@ -43,7 +43,7 @@ def test_stats_are_the_totals(rules: Path) -> None:
     assert lines[:3] == [
         "facts    20 of t, s",
         "derived  20 new ones of 20 tried",
-        "rounds   6 in 2 strata",
+        "rounds   6 in 2 strata, and 4 walks",
     ]
     assert re.fullmatch(r"time     \d+\.\d{3} s, [\d,]+ facts/s", lines[3])
     assert re.fullmatch(r"memory   [\d.,]+ [MG]B at most, of the whole process", lines[4])
@@ -134,11 +134,22 @@ def test_the_bar_tells_facts_per_second(monkeypatch: pytest.MonkeyPatch) -> None
     assert "facts/s" in shown.get()
 
 
+@pytest.mark.parametrize(
+    ("kept", "line"),
+    [
+        (True, "compiling kernels for this machine: once, some seconds\n"),
+        (
+            False,
+            "compiling kernels, some seconds in each run: no folder can be written to keep them, "
+            "NUMBA_CACHE_DIR may name one\n",
+        ),
+    ],
+)
 def test_compilation_is_told_once(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kept: bool, line: str
 ) -> None:
     monkeypatch.setattr(jit, "compiling", jit.compiling)
     with terminal.progress():
-        jit.compiling()
-        jit.compiling()
-    assert capsys.readouterr().err == "compiling kernels for this machine: once, some seconds\n"
+        jit.compiling(kept)
+        jit.compiling(kept)
+    assert capsys.readouterr().err == line

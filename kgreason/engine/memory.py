@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from time import monotonic
 
+LEAST = 10_000_000  # bytes of a limit; less is a slip of the unit
 SMALL = 1 << 20  # bytes that need not be asked for
 SPARE = 0.95  # of the memory that is free at the start, the part that may be used
 PAUSE = 0.02  # seconds between two looks at what is held
@@ -26,25 +27,28 @@ class Exhausted(MemoryError):
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size such as ``8GB``, ``512 MiB`` or ``4096``.
+    """Bytes of a size such as ``8GB``, ``512 MiB`` or ``100000000``.
 
     Raises
     ------
     ValueError
-        If it is none.
+        If it is none, or one of a few bytes.
 
     Examples
     --------
-    >>> parse_size("8GB"), parse_size("1.5 g"), parse_size("512MiB"), parse_size("4096")
-    (8000000000, 1500000000, 536870912, 4096)
+    >>> parse_size("8GB"), parse_size("1.5 g"), parse_size("512MiB"), parse_size("100000000")
+    (8000000000, 1500000000, 536870912, 100000000)
     """
     found = _SIZE.fullmatch(text)
-    if found is None or not float(found[1]):
+    if found is None:
         raise ValueError(f"{text!r} is no size; write it as in 8GB or 512MiB")
     unit = _UNITS[found[2].lower()]
     if found[3]:
         unit = 1024 ** (len(str(unit)) // 3)
-    return int(float(found[1]) * unit)
+    size = int(float(found[1]) * unit)
+    if size < LEAST:
+        raise ValueError(f"{text!r} is less than {shown(LEAST)}; write the unit, as in 8GB or 512MiB")
+    return size
 
 
 def shown(size: float) -> str:

@@ -17,7 +17,7 @@ from kgreason.engine.separable import kernels
 from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
 from kgreason.plan.ir import Separable
 
-BLOCKS = 16  # pieces of work per thread, so that none waits long for the others
+BLOCKS = 256  # pieces of work per thread, so that none waits long for the others, nor a user who interrupts
 LEAST = 1 << 16  # room for states that is asked for at once
 
 
