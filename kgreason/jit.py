@@ -38,7 +38,7 @@ def _nothing(_: bool) -> None:
 
 
 compiling: Callable[[bool], None] = _nothing
-"""Called before each compilation with whether its result will be kept: it takes seconds, so the command line says so."""
+"""Called before each compilation, with whether its result will be kept: the command line says so, for it takes long."""
 
 checked = False
 """Whether kernels that are called for the first time check their arrays each time, as the tests want."""

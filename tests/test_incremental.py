@@ -7,6 +7,7 @@ import doctest
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
