@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, update_wrapper
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints
 
@@ -182,17 +183,16 @@ def _environment() -> tuple[str, ...]:
     import llvmlite.binding as llvm
 
     features = llvm.get_host_cpu_features().flatten()
-    versions = (llvmlite.__version__, np.__version__, sys.version)
+    versions = (version("numba"), llvmlite.__version__, np.__version__, sys.version)
     return (*versions, llvm.get_default_triple(), llvm.get_host_cpu_name(), features, str(_HEAD))
 
 
 def _files(function: Callable[..., Any], known: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Files of the source of a kernel and of all kernels that it calls."""
+    """Files of the source of a kernel, and of all kernels that its file knows by name."""
     known |= {__file__, function.__code__.co_filename}
-    for name in function.__code__.co_names:
-        called = function.__globals__.get(name)
-        if isinstance(called, Kernel) and called.function.__code__.co_filename not in known:
-            known = _files(called.function, known)
+    for value in list(function.__globals__.values()):
+        if isinstance(value, Kernel) and value.function.__code__.co_filename not in known:
+            known = _files(value.function, known)
     return known
 
 

@@ -139,6 +139,7 @@ class Reasoner:
         with limited(self._limits.memory):
             own = load_facts(self._program, data or {}, progress, goals, complete=False)
             self._symbols = own.symbols
+            self._symbols.known("")  # now, not in the first edit, strings become objects of Python
             self._take(self._evaluated(own, progress))
 
     # --- what holds -----------------------------------------------------------------

@@ -193,6 +193,9 @@ def print_profile(stats: Stats) -> None:
         print(f"stratum {names}: {how}, {stratum.seconds:.3f} s", file=sys.stderr)
         for rule in stratum.rules:
             print(f"  {rule.rule}", file=sys.stderr)
+            if stratum.walks and rule.rounds == ():
+                print("    walked together with a rule above, which counts for both", file=sys.stderr)
+                continue
             print(f"    {'round':>13} {'tried':>15} {'new':>15} {'seconds':>9}", file=sys.stderr)
             for first, done in condensed(rule.rounds, PROFILED):
                 span = f"{first:,}" if first == done.round else f"{first:,}-{done.round:,}"

@@ -35,6 +35,10 @@ STEPS = [
     "p(X, Z) :- p(X, Y), h(Y, Z, K, W), V = msum(W, <K>), V > 1.",
     "p(X, Z) :- p(X, Y), e(Y, Z), V = mcount(Y), V >= 2.",
     "p(X, Y) :- p(X, Y), e(Y, Z), V = mcount(Z), V >= 2.",
+    "q(X, Y) :- p(X, Y), e(Y, Z), V = mcount(Z), V >= 2.",
+    "q(X, Y) :- p(X, Y), f(Y, Z, W), V = msum(W, <Z>), V > 1.",
+    "p(X, Z) :- p(X, Y), h(Y, Z, _, W), V = msum(W, <Y>), V > 1.",
+    "p(X, Y) :- q(X, Y).",
     "q(X, Z) :- p(X, Z).",
     "q(X, Z) :- p(X, Y), f(Y, Z, W), V = msum(W, <Y>), V > 1.",
     "p(X, Z) :- q(X, Y), e(Y, Z).",
@@ -51,7 +55,10 @@ DATA: dict[str, st.SearchStrategy[Any]] = {
     "f": st.lists(st.tuples(small, small, st.sampled_from([0, 1, 1, 2, 3])), max_size=12),
     "h": st.lists(st.tuples(small, small, small, st.sampled_from([0.25, 0.5, 1.0, 2.0])), max_size=12),
 }
-NEGATIVE = {"f": st.lists(st.tuples(small, small, st.integers(-1, 3)), max_size=8)}
+NEGATIVE = {
+    "f": st.lists(st.tuples(small, small, st.integers(-1, 3)), max_size=8),
+    "h": st.lists(st.tuples(small, small, small, st.sampled_from([-1.0, 0.5, 1.0, 2.0])), max_size=8),
+}
 
 
 def outcome(text: str, facts: dict[str, list[tuple[Any, ...]]], *, generally: bool) -> Any:
@@ -179,6 +186,23 @@ def test_progress_counts_each_fact_once() -> None:
     counter, rules = Counter(), "t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z)."
     result = evaluate(load_text(rules), Facts.from_rows({"e": CHAIN}), progress=counter)
     assert counter.facts == result.facts.count("t") == result.stats.facts == 10
+
+
+def test_contributions_at_the_place_itself() -> None:
+    rules = """
+        p(X, X) :- n(X).
+        q(X, Y) :- p(X, Y), f(Y, Z, W), V = msum(W, <Z>), V > 0.5.
+        p(X, Y) :- q(X, Y).
+    """
+    result = run(rules, n=[("a",)], f=[("a", "b", 0.3), ("a", "c", 0.3)])
+    assert sorted(result.facts.rows("q")) == [("a", "a")]
+    assert result.stats.strata[0].walks == 1
+
+
+def test_a_negative_contribution_is_an_error_beside_a_greater_one() -> None:
+    rules = "p(X, X) :- n(X). p(X, Z) :- p(X, Y), h(Y, Z, K, W), V = msum(W, <Y>), V > 1."
+    with pytest.raises(EvaluationError, match="contribution -5 to msum in recursion is negative"):
+        run(rules, n=[(1,)], h=[(1, 2, 0, -5), (1, 2, 1, 2)])
 
 
 def test_threads_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:

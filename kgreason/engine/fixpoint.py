@@ -127,10 +127,11 @@ class Fixpoint:
             return False
         self.walks = found.walks
         for steps in plan.steps:  # the first rule of each predicate stands for all
-            rule = rules[id(steps.rule)]
-            rule.facts, tried = found.facts.pop(steps.head, 0), found.tried
-            rule.rounds.append(RoundStats(self.round, tried, rule.facts, perf_counter() - start))
-            found.tried, start = 0, perf_counter()
+            if steps.head in found.facts:
+                rule, tried = rules[id(steps.rule)], found.tried
+                rule.facts = found.facts.pop(steps.head)
+                rule.rounds.append(RoundStats(self.round, tried, rule.facts, perf_counter() - start))
+                found.tried, start = 0, perf_counter()
         return True
 
     def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:

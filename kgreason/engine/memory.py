@@ -93,8 +93,8 @@ def claim(size: int) -> None:
         )
 
 
-def look() -> None:
-    """Ask for nothing but see, now and then, that the process does not hold more than it may.
+def look(now: bool = False) -> None:
+    """Ask for nothing but see, now and then or `now`, that the process does not hold more than it may.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def look() -> None:
         If it does.
     """
     limit = _limit.get()
-    if limit is None or monotonic() < _next_look.get():
+    if limit is None or (monotonic() < _next_look.get() and not now):
         return
     _next_look.set(monotonic() + PAUSE)
     here = held()

@@ -71,6 +71,15 @@ class Slots:
         """Whether there is no room for `keys` keys in all."""
         return keys * 3 > len(self.array) * 2
 
+    def empty(self, keys: int) -> None:
+        """Drop all entries, and then make room for `keys`; so there are never two tables at once."""
+        size = 64
+        while keys * 3 > size * 2:
+            size *= 2
+        self.array = self.array[:0]
+        memory.claim(8 * size)
+        self.array = np.full(size, -1, dtype=np.int64)
+
     def reserve(self, keys: int) -> None:
         """Make room for `keys` keys in all."""
         size = len(self.array)
@@ -262,14 +271,17 @@ class Relation:
     def _reserve(self, rows: int) -> None:
         need = self.count + rows
         if need > len(self.buffer):
+            if self._matrix is None:  # there is never a table beside two buffers
+                self._slots, self._hashed = Slots(packed=self._bits is not None), 0
             self.buffer = grown(self.buffer[: self.count], max(need, 2 * len(self.buffer)))
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
-        if self._hashed < self.count:  # loaded rows enter the hash table when the first others come
-            self._slots.reserve(self.count)
+        if self._hashed < self.count or self._slots.full(
+            need
+        ):  # loaded rows are hashed when the first others come
+            self._slots.empty(need)
             self._refill()
             self._hashed = self.count
-        self._slots.reserve(need)
 
     def _densify(self, batch: Rows | None = None) -> bool:
         """Keep a bit for each pair of values, those of a batch too, if that takes less memory than hashing."""
@@ -299,7 +311,8 @@ class Relation:
         return self.seen > self.stable
 
     def settle(self) -> None:
-        """Make all rows stable: nothing will be added any more."""
+        """Make all rows stable: nothing will be added any more, and so nothing looked up to see whether it is new."""
+        self._slots, self._matrix, self._hashed = Slots(packed=self._bits is not None), None, 0
         self.stable = self.seen = self.count
         for index in self.indexes.values():
             index.extend(self.seen)

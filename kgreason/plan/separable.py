@@ -125,7 +125,8 @@ def _steps(rule: CheckedRule, places: Mapping[str, int], kinds: Kinds) -> Steps 
         return None
     if threshold is not None and not _number(rule, known):
         return None
-    contributors = tuple(v for v in wanted[2:] if rule.aggregation and v in rule.aggregation.contributors)
+    told = () if rule.aggregation is None else rule.aggregation.contributors
+    contributors = tuple(v for v in wanted if v in told and v not in (source, target))
     return Steps(rule, start.predicate, rule.head.predicate, body, (source, target, *contributors), threshold)
 
 

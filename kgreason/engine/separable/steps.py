@@ -166,6 +166,8 @@ def distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
         return rows, kind
     values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
     keys = rows[:, :-1]
+    if values.min() < 0:  # an error where it is reached, even beside a greater one
+        return rows, kind
     if first_rows([np.ascontiguousarray(key) for key in keys.T]).all():
         return rows, kind
     order = np.lexsort((values, *keys.T))

@@ -151,6 +151,7 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
     out, used = _room(room), 0
     while (block := blocks.take()) is not None:
         first, last = block
+        memory.look()
         while first < last:
             begin = used
             done, used, tried = walk(out, used, first, last)

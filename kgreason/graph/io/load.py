@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine import memory
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
@@ -60,11 +62,13 @@ def load_facts(
     chosen = needed.union(loader.in_memory())
     while here := [p for p in waiting if p in chosen]:
         for predicate in here:
-            loaded = loader.load(predicate)
-            if loaded is not None:
-                columns = loader.unique(predicate, loaded.joined())
-                tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
-                parts[predicate] = loaded.parts
+            with _fitting(program, predicate):
+                loaded = loader.load(predicate)
+                if loaded is not None:
+                    columns = loader.unique(predicate, loaded.joined())
+                    tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
+                    parts[predicate] = loaded.parts
+                memory.look(now=True)
         waiting = [p for p in waiting if p not in here]
         if waiting:
             chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
@@ -73,6 +77,19 @@ def load_facts(
     if complete:
         complete_nodes(program, tables, loader.symbols)
     return Facts(tables, loader.symbols)
+
+
+@contextmanager
+def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
+    """Name the predicate whose facts do not fit into the memory."""
+    try:
+        yield
+    except memory.Exhausted as error:
+        raise DataError(
+            program.file,
+            f"there is not enough memory to read the facts of {predicate}: {error}",
+            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
+        ) from None
 
 
 def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
+from kgreason.engine import memory
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError, Span
@@ -158,7 +159,9 @@ class Loader:
             return source
         self.progress.step(f"Reading {_title(predicate, source)}")
         with _placed(source):
-            return read_table(source, options)
+            read = read_table(source, options)
+        memory.look(now=True)
+        return read
 
     def _notes(self, notes: Iterable[str]) -> None:
         for note in notes:
