@@ -108,9 +108,12 @@ def __getattr__(name: str) -> Any:
     """Import public names on first use, so that ``import kgreason`` stays light."""
     from importlib import import_module
 
+    from kgreason.collector import paused
+
     for module, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(module), name)
+            with paused():
+                return getattr(import_module(module), name)
     raise AttributeError(f"module 'kgreason' has no attribute {name!r}")
 
 
