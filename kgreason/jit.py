@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, update_wrapper
 from importlib.metadata import version
@@ -54,12 +55,8 @@ _NUMBERS: dict[Any, tuple[Any, str]] = {
 }
 
 
-class Kernel(Generic[P, R]):
-    """A function over plain arrays as machine code that releases the GIL.
-
-    Its parameters are annotated with the types of this module, `int`, `float` and `bool`; it returns numbers or
-    nothing. Arrays must be of the annotated types: outside of tests nothing checks them.
-    """
+class Compiled(ABC, Generic[P, R]):
+    """A function as machine code that releases the GIL, made when it is first called."""
 
     def __init__(self, function: Callable[P, R]) -> None:
         self.function = function
@@ -69,44 +66,49 @@ class Kernel(Generic[P, R]):
         """Run the machine code; arguments go by position."""
         return self._run(*args, **kwargs)
 
+    @cached_property
+    def _run(self) -> Callable[P, R]:
+        with _LOCK:
+            return self._made()
+
+    @abstractmethod
+    def _made(self) -> Callable[P, R]:
+        """Python function that calls the machine code."""
+
+
+class Kernel(Compiled[P, R]):
+    """A function over arrays of its caller.
+
+    Its parameters are annotated with the types of this module, `int`, `float` and `bool`; it returns numbers or
+    nothing. Arrays must be of the annotated types: outside of tests nothing checks them.
+    """
+
     @property
     def _numba_type_(self) -> Any:
         """What other kernels call in its place."""
         return _dispatcher(self.function)._numba_type_
 
-    @cached_property
-    def _run(self) -> Callable[P, R]:
-        with _LOCK:
-            hints = get_type_hints(self.function, include_extras=True)
-            result = hints.pop("return")
-            results = [] if result is type(None) else list(get_args(result)) or [result]
-            return _entry(self.function, list(hints.values()), results)
+    def _made(self) -> Callable[P, R]:
+        hints = get_type_hints(self.function, include_extras=True)
+        result = hints.pop("return")
+        results = [] if result is type(None) else list(get_args(result)) or [result]
+        return _entry(self.function, list(hints.values()), results)
 
 
-class Allocating(Generic[P, R]):
+class Allocating(Compiled[P, R]):
     """A function that makes arrays of its own, compiled by numba in each process that calls it (or from its cache)."""
-
-    def __init__(self, function: Callable[P, R]) -> None:
-        self.function = function
-        update_wrapper(self, function)
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the machine code; numba finds the types of the arguments."""
-        return self._run(*args, **kwargs)
 
     @property
     def _numba_type_(self) -> Any:
         return self._run._numba_type_  # type: ignore[attr-defined]
 
-    @cached_property
-    def _run(self) -> Callable[P, R]:
+    def _made(self) -> Callable[P, R]:
         import numba
 
-        with _LOCK:
-            try:
-                return cast(Callable[P, R], numba.njit(nogil=True, cache=True)(self.function))
-            except RuntimeError:  # numba: "no locator available", i.e. nowhere to write the cache
-                return cast(Callable[P, R], numba.njit(nogil=True)(self.function))
+        try:
+            return cast(Callable[P, R], numba.njit(nogil=True, cache=True)(self.function))
+        except RuntimeError:  # numba: "no locator available", i.e. nowhere to write the cache
+            return cast(Callable[P, R], numba.njit(nogil=True)(self.function))
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:

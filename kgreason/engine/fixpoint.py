@@ -154,9 +154,7 @@ class Fixpoint:
 
     def _turn(self) -> bool:
         try:
-            recent = [
-                relation.turn() for relation in self.relations
-            ]  # every one of them, so not inside any()
+            recent = [r.turn() for r in self.relations]  # every one of them, so not inside any()
         except MemoryError as error:
             raise self._exhausted(max(self.rules, key=lambda rule: rule.facts), error) from None
         if self.watch is not None:

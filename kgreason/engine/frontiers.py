@@ -30,7 +30,6 @@ class Frontiers:
     """
 
     def __init__(self, width: int) -> None:
-        self.width = width
         self.rows: Rows = np.empty((16, width), dtype=np.int64)
         self.key = np.arange(width, dtype=np.int64)
         self.slots = Slots()

@@ -250,6 +250,21 @@ def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: I
 
 
 @kernel
+def entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: int) -> int:
+    """Entry of the key of row i in an index; `used` is the next one, which a new key gets (see `chain`)."""
+    tag = hashed(rows, i, key, key)
+    s = seek(rows, i, key, key, entries, slots, tag)
+    if slots[s] < 0:
+        slots[s] = tag << 32 | used
+        entries[used, 0] = 0
+        entries[used, 1] = 0
+        entries[used, 2] = -1
+        for j in range(len(key)):
+            entries[used, 3 + j] = rows[i, key[j]]
+    return int(slots[s] & LOW)
+
+
+@kernel
 def chain(
     rows: Rows,
     key: Ints,
@@ -267,17 +282,9 @@ def chain(
     first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one or -1.
     """
     for i in range(start, stop):
-        tag = hashed(rows, i, key, key)
-        s = seek(rows, i, key, key, entries, slots, tag)
-        if slots[s] < 0:
-            slots[s] = tag << 32 | used
-            entries[used, 0] = 0
-            entries[used, 1] = 0
-            entries[used, 2] = -1
-            for j in range(len(key)):
-                entries[used, 3 + j] = rows[i, key[j]]
+        k = entered(rows, i, key, slots, entries, used)
+        if k == used:
             used += 1
-        k = slots[s] & LOW
         following[i - base] = entries[k, 2]
         entries[k, 2] = i
     return used

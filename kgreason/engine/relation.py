@@ -276,9 +276,8 @@ class Relation:
             self.buffer = grown(self.buffer[: self.count], max(need, 2 * len(self.buffer)))
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
-        if self._hashed < self.count or self._slots.full(
-            need
-        ):  # loaded rows are hashed when the first others come
+        # loaded rows are hashed when the first others come
+        if self._hashed < self.count or self._slots.full(need):
             self._slots.empty(need)
             self._refill()
             self._hashed = self.count
@@ -290,9 +289,8 @@ class Relation:
         held = self.buffer[: self.count]
         known = [rows for rows in (held, batch) if rows is not None and len(rows)]
         most = np.max([rows.max(axis=0) for rows in known], axis=0)
-        height, columns = (
-            int(m) + int(m) // 8 + 1 for m in most
-        )  # with room, so that this does not recur too often
+        # with room, so that this does not recur too often
+        height, columns = (int(m) + int(m) // 8 + 1 for m in most)
         words = columns // 64 + 1
         if min(int(rows.min()) for rows in known) < 0 or 8 * height * words > max(DENSE * self.count, CHEAP):
             return False

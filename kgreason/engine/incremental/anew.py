@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
+from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.store import Store, distinct
 from kgreason.engine.relation import Rows
 from kgreason.engine.seminaive import Chase, table
@@ -76,11 +77,8 @@ def apart(old: Table, new: Table, symbols: Symbols) -> Table:
 
 def difference(old: Table, new: Table) -> tuple[Rows, Rows]:
     """Rows that are only in the new table, and those only in the old one; both are coded alike."""
-    before, after = rows_of(old), rows_of(new)
-    added = after[~Store(old.arity, before).holds(after)]
-    if old.length == new.length - len(added):
-        return added, before[:0]
-    return added, before[~Store(old.arity, after).holds(before)]
+    change = Change.towards(rows_of(new), Store(old.arity, rows_of(old)))
+    return change.added, change.removed
 
 
 def _values(given: Table, symbols: Symbols) -> Iterable[tuple[Value, ...]]:

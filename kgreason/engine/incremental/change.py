@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kgreason.engine.incremental.store import Store
 from kgreason.engine.relation import Rows
+from kgreason.plan.ir import Part
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,15 @@ class Change:
             return cls(added, removed)
         back = Store(width, removed).holds(added)
         return cls(added[~back], removed[~Store(width, added).holds(removed)])
+
+    @classmethod
+    def towards(cls, rows: Rows, store: Store) -> Change:
+        """What must come into a store, and go from it, for it to hold just some distinct rows."""
+        added = rows[~store.holds(rows)]
+        before = store.rows(Part.ALL)
+        if store.live == len(rows) - len(added):
+            return cls(added, before[:0])
+        return cls(added, before[~Store(store.arity, rows).holds(before)])
 
     def __bool__(self) -> bool:
         return bool(len(self.added) or len(self.removed))

@@ -6,7 +6,7 @@ without the columns of the key; newer ones form a chain of rows of `buffer`.
 
 from __future__ import annotations
 
-from kgreason.engine.kernels import LOW, find, hashed, seek
+from kgreason.engine.kernels import LOW, entered, find, hashed, seek
 from kgreason.jit import Flags, Ints, Rows, Shorts, kernel
 
 
@@ -22,17 +22,9 @@ def number(
         Receives the entry of each row.
     """
     for i in range(start, stop):
-        tag = hashed(rows, i, key, key)
-        s = seek(rows, i, key, key, entries, slots, tag)
-        if slots[s] < 0:
-            slots[s] = tag << 32 | used
-            entries[used, 0] = 0
-            entries[used, 1] = 0
-            entries[used, 2] = -1
-            for j in range(len(key)):
-                entries[used, 3 + j] = rows[i, key[j]]
+        k = entered(rows, i, key, slots, entries, used)
+        if k == used:
             used += 1
-        k = slots[s] & LOW
         entries[k, 1] += 1
         owner[i] = k
     return used

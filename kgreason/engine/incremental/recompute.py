@@ -8,7 +8,6 @@ from kgreason.analysis.checked import Keyed
 from kgreason.engine.fixpoint import Fixpoint
 from kgreason.engine.incremental.change import Change, Deltas
 from kgreason.engine.incremental.database import Database
-from kgreason.engine.incremental.store import Store
 from kgreason.engine.relation import KeyedRelation, Relation
 from kgreason.plan import ir
 from kgreason.progress import SILENT
@@ -30,7 +29,7 @@ class Recomputing:
             relation.load(database.given(predicate), distinct=True)
         relations: dict[str, Relation] = {**context.stores, **anew}
         Fixpoint(self.plan, context.kinds, relations, context.nulls, context.limits).run(SILENT)
-        found = {p: self._difference(p, relation) for p, relation in anew.items()}
+        found = {p: Change.towards(r.buffer[: r.count], context.stores[p]) for p, r in anew.items()}
         for predicate, change in found.items():
             database.change(predicate, change)
         return found
@@ -42,12 +41,3 @@ class Recomputing:
             return Relation(arity)
         kind = context.kinds[predicate][keyed.position]
         return KeyedRelation(arity, keyed, kind, context.nulls.symbols, context.limits)
-
-    def _difference(self, predicate: str, relation: Relation) -> Change:
-        store = self.database.stores[predicate]
-        rows = relation.buffer[: relation.count]
-        added = rows[~store.holds(rows)]
-        before = store.rows(ir.Part.ALL)
-        if store.live == len(rows) - len(added):
-            return Change(added, before[:0])
-        return Change(added, before[~Store(store.arity, rows).holds(before)])
