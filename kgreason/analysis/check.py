@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.analysis.affected import nullable_inputs
@@ -20,6 +19,7 @@ from kgreason.analysis.warded import wardedness
 from kgreason.analysis.wardreport import warn_unwarded
 from kgreason.errors import Diagnostic, ProgramError, render_all
 from kgreason.lang.ast import Annotation, Atom, Fact, Program
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

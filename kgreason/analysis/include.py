@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from kgreason.analysis.findings import Findings
@@ -12,6 +12,7 @@ from kgreason.analysis.locate import find_file, near_names
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
 from kgreason.lang.parser import read
+from kgreason.records import dataclass
 
 DEPTH = 50  # files that include each other in a chain
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from kgreason.analysis.aggregation import dependent, monotonic_name, named_contributors
@@ -14,6 +14,7 @@ from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
 from kgreason.errors import Span
 from kgreason.lang.ast import Aggregate, Skolem, Variable
+from kgreason.records import dataclass
 
 _KEEP: dict[str, Literal["greatest", "least", "union"]] = {"mmin": "least", "munion": "union"}
 _UNASKED = frozenset({"mmin", "mmax", "min", "max", "munion", "union"})

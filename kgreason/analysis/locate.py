@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.lang.names import suggest
+from kgreason.records import dataclass
 from kgreason.resources import resource
 
 _LIBRARY = re.compile(r"[A-Za-z0-9_]{1,60}(\.vada)?\Z")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from kgreason.analysis.aggregation import AggregateDraft, dependent, find_aggregate
@@ -26,6 +25,7 @@ from kgreason.lang.ast import (
     Negation,
     Variable,
 )
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.analysis.annotations import Annotations
@@ -14,6 +13,7 @@ from kgreason.analysis.sources import check_target
 from kgreason.errors import Span
 from kgreason.lang.ast import Atom, Fact, Program, Rule
 from kgreason.lang.names import DATABASES
+from kgreason.records import dataclass
 
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 

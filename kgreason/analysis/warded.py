@@ -26,11 +26,11 @@ G. Berger, G. Gottlob, A. Pieris, E. Sallinger: The Space-Efficient Core of Vada
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kgreason.analysis.affected import Position, Written, affected_positions, hidden, invents, written
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Stratum, Wardedness
 from kgreason.analysis.expressions import names
+from kgreason.records import dataclass
 
 Affected = Mapping[Position, Written | None]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from kgreason.analysis.affected import Position, affected_positions, nullable_inputs, written
 from kgreason.analysis.checked import CheckedProgram, CheckedRule, Stratum, Wardedness
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.warded import Warding, endless, ward_rule
+from kgreason.records import dataclass
 
 _NOTE = (
     "a rule is warded if its dangerous variables (nulls in the body and in the head) stand in one body atom that "

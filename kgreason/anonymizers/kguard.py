@@ -10,7 +10,7 @@ KGISO, Algorithm 3; docs/anonymization.md, KGUARD.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from kgreason.anonymizers.select import choose_disjoint
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
+from kgreason.records import dataclass
 from kgreason.subgraphs.enumerate import attacked_subgraphs
 from kgreason.subgraphs.patterns import LARGEST, classify
 

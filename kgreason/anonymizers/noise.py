@@ -8,7 +8,6 @@ KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from kgreason.anonymizers.loss import query_answers, symmetric_loss
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.progress import Progress
+from kgreason.records import dataclass
 
 _ROUNDS = 200
 _PATIENCE = 5  # draws before weights are moved by force

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.records import dataclass
 
 Number = np.int64 | np.float64
 

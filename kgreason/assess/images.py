@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import combinations, islice
 
@@ -26,6 +26,7 @@ from kgreason.assess.subgraphs import CHUNK, Classes, Pairs, connected_subsets, 
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
+from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

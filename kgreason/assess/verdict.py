@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

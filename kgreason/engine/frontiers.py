@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from kgreason.engine import kernels
 from kgreason.engine.patterns import Pattern
 from kgreason.engine.relation import Rows, Slots, grown
 from kgreason.engine.table import Codes, Kind
+from kgreason.records import dataclass
 
 OPEN, MADE, SKIPPED = 0, 1, 2
 NONE = np.empty(0, dtype=np.int64)

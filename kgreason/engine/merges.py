@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from kgreason.engine.frontiers import Activations
 from kgreason.engine.relation import Relation, Rows
 from kgreason.engine.table import Codes, Kind
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -24,6 +23,7 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Constant, Expression, Variable
 from kgreason.plan import ir
+from kgreason.records import dataclass
 
 Batches = Iterator[Rows]
 Stage = Callable[[Batches], Batches]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from kgreason.analysis.checked import CheckedProgram, Post
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table
 from kgreason.lang.values import Null, Value
+from kgreason.records import dataclass
 
 
 def apply_posts(program: CheckedProgram, facts: Facts) -> Facts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -29,6 +29,7 @@ from kgreason.plan.compile import compile_program
 from kgreason.plan.factor import factored
 from kgreason.plan.kinds import Kinds, infer
 from kgreason.progress import SILENT, Progress
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

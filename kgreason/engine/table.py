@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from enum import IntEnum
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from kgreason.engine.symbols import Symbols, to_doubles, whole
 from kgreason.lang.values import Null, Value
+from kgreason.records import dataclass
 
 Codes = npt.NDArray[np.int64]
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lark import Token
@@ -36,6 +35,7 @@ from kgreason.lang.ast import (
 from kgreason.lang.ast import Clause as ClauseNode
 from kgreason.lang.literals import Literals
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
+from kgreason.records import dataclass
 
 _PLAIN = {"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE"}
 _HEADS = "a head is one or more atoms, or one equality `X = Y`, or `#F`"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kgreason import caches
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.plain import plain_facts
+from kgreason.records import dataclass
 from kgreason.resources import resource
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind
@@ -11,6 +11,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.options import check_value, delimiter_of, normal
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.lang.names import suggest
+from kgreason.records import dataclass
 
 FORMATS = {
     "csv": "csv",

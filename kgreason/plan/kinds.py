@@ -8,7 +8,7 @@ labelled null can come to stand, it is ANY.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step
 from kgreason.engine.table import Facts, Kind
@@ -28,6 +28,7 @@ from kgreason.plan.types import (
     kind_of_expression,
     remedy,
 )
+from kgreason.records import dataclass
 
 Position = tuple[str, int]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from kgreason.engine.table import Codes, Kind
 from kgreason.lang.ast import Constant, Variable
 from kgreason.provenance.known import Heights, Ids
 from kgreason.provenance.match import Binding, Match, Matcher
+from kgreason.records import dataclass
 
 Mask = npt.NDArray[np.bool_]
 

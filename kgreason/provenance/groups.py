@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from kgreason.provenance.match import Binding, Match, Matcher
 from kgreason.provenance.proof import Bound
 from kgreason.provenance.totals import EXTREMES, total
 from kgreason.provenance.words import shown
+from kgreason.records import dataclass
 
 TOLD = 100
 """Contributions of one group that are told, those of the greatest values."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from kgreason.plan.types import join
 from kgreason.provenance.known import Ids
 from kgreason.provenance.rules import Prepared
 from kgreason.provenance.trace import Trace
+from kgreason.records import dataclass
 
 Binding = dict[str, int]
 """Coded values by variable."""

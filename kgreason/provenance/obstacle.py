@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, Filter, Step
 from kgreason.engine.table import Kind
@@ -23,6 +23,7 @@ from kgreason.provenance.match import Binding, Matcher
 from kgreason.provenance.proof import EQUAL, Bound, Proof, bound
 from kgreason.provenance.search import Search
 from kgreason.provenance.words import atom_text, shown, step_text
+from kgreason.records import dataclass
 
 MOST = 50_000
 """Facts tried for one rule; what got furthest by then is told."""

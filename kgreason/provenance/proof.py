@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kgreason.lang.values import Value, plain, source
+from kgreason.records import dataclass
 
 FORMAT = 1
 """Version of the JSON layout."""

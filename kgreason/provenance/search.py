@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from kgreason.provenance.match import Binding, Matcher, Premise, encode, matcher
 from kgreason.provenance.proof import Contribution, Identified, Proof, Total
 from kgreason.provenance.trace import Trace
 from kgreason.provenance.words import atom_text, note, shown, step_text
+from kgreason.records import dataclass
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]
 """Where a given fact comes from."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from kgreason.plan.kinds import Kinds, infer
 from kgreason.provenance.known import Known, Types, matrix, tabled
 from kgreason.provenance.levels import Levels
 from kgreason.provenance.rules import Prepared, makes_nulls, prepare
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

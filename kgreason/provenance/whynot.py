@@ -8,7 +8,7 @@ both one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import combinations
 
@@ -23,6 +23,7 @@ from kgreason.provenance.rules import Prepared
 from kgreason.provenance.search import Search, decoded_row
 from kgreason.provenance.trace import Trace
 from kgreason.provenance.words import note
+from kgreason.records import dataclass
 
 NEAR = 5
 """Facts shown that come close to the goal."""

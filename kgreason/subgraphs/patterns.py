@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
+from kgreason.records import dataclass
 from kgreason.subgraphs.enumerate import Members
 
 Cells = npt.NDArray[np.int64]

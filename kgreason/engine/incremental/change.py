@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kgreason.engine.incremental.store import Store
 from kgreason.engine.relation import Rows
 from kgreason.plan.ir import Part
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from kgreason.engine.incremental.questions import Context
 from kgreason.engine.incremental.store import Flags, Store, distinct
 from kgreason.engine.relation import Rows
 from kgreason.plan.ir import Part
+from kgreason.records import dataclass
 
 
 class Base:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from kgreason.engine.table import Kind
 from kgreason.lang.ast import Expression, Term, Variable
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_rule
+from kgreason.records import dataclass
 
 GIVEN, ANSWER = "#given", "#answer"
 NOWHERE = ir.StratumPlan(frozenset(), (), False, False)

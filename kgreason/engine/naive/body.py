@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Keyed, Step, Stratum
 from kgreason.engine.naive.aggregates import aggregate
@@ -13,6 +13,7 @@ from kgreason.engine.naive.nulls import Nulls
 from kgreason.engine.naive.values import Fault, compare, key, keys, to_double, to_set, type_of
 from kgreason.lang.ast import Variable
 from kgreason.lang.values import Value, source
+from kgreason.records import dataclass
 
 Row = tuple[Value, ...]
 

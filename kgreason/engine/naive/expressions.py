@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from kgreason.analysis.checked import CheckedRule
@@ -35,6 +34,7 @@ from kgreason.lang.ast import (
 )
 from kgreason.lang.functions import plain_name
 from kgreason.lang.values import Null, Value, source
+from kgreason.records import dataclass
 
 Binding = dict[str, Value]
 Invent = Callable[[str, tuple[Value, ...]], "Value | None"]

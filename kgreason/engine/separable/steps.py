@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from kgreason.engine.separable import kernels
 from kgreason.engine.table import Kind
 from kgreason.hashing.distinct import first_rows
 from kgreason.plan.ir import Separable, Steps, Threshold
+from kgreason.records import dataclass
 
 States = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.int64]

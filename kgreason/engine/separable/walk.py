@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
@@ -16,6 +15,7 @@ from kgreason.engine.relation import Relation
 from kgreason.engine.separable import kernels
 from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
 from kgreason.plan.ir import Separable
+from kgreason.records import dataclass
 
 BLOCKS = 256  # pieces of work per thread, so that none waits long for the others, nor a user who interrupts
 LEAST = 1 << 16  # room for states that is asked for at once

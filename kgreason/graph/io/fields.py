@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column, decoded, whole_lines
+from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ R. F. Boisvert, R. Pozo, K. Remington: The Matrix Market Exchange Formats, NISTI
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.fields import check_indices, read_fields
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
+from kgreason.records import dataclass
 
 _BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from string import printable
 
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest
+from kgreason.records import dataclass
 
 FORMATS = (
     *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net"),

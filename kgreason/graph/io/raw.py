@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest
+from kgreason.records import dataclass
 
 Column = Any
 """A pyarrow array or chunked array."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import CastError, Unfit, is_text
 from kgreason.lang.names import suggest
+from kgreason.records import dataclass
 
 _WEIGHT = re.compile("share|weight|percent|stake|amount|value|ratio", re.I)
 _SHOWN = 1000  # rows that a guess looks at

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from kgreason.engine.table import Kind
 from kgreason.graph.io.raw import Column
 from kgreason.lang.values import DEPTH, Null, Value, source
+from kgreason.records import dataclass
 
 EXPECTED = {
     Kind.INT: "an integer",
