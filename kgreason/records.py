@@ -73,7 +73,9 @@ def _initializer(cls: Any, frozen: bool) -> Callable[..., None]:
 def _written(cls: Any, frozen: bool) -> Callable[..., None]:
     """``__init__`` with a parameter for each field, as Python would have it written by hand."""
     names: dict[str, Any] = {"_set": object.__setattr__, "_absent": object()}
-    plain, keywords, lines = [], [], []
+    plain: list[str] = []
+    keywords: list[str] = []
+    lines: list[str] = []
     for field in dataclasses.fields(cls):
         name, value = field.name, field.name
         parameter = name

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
+from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     import pandas

@@ -92,6 +92,7 @@ def test_walks_agree_with_rounds(seeds, rules, facts, spread, near):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steps, "MANY", 0 if near else steps.MANY)
         patch.setattr(walk, "LEAST", 1)
+        patch.setattr(walk, "STEPS", 8)
         patch.setattr(walk, "threads", lambda: 3)
         found = outcome(text, facts, generally=False)
     note(found)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints, overload
 
 from kgreason.lang.values import Value
+from kgreason.records import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import TypeAlias
+
+from kgreason.records import dataclass
 
 DEPTH = 100
 """How deep lists and sets can be nested."""

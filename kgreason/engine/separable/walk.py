@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
 from kgreason.plan.ir import Separable
 from kgreason.records import dataclass
 
-BLOCKS = 256  # pieces of work per thread, so that none waits long for the others, nor a user who interrupts
+STEPS = 1 << 18  # of a block of walks, so that no thread waits long for the others, nor a user who interrupts
 LEAST = 1 << 16  # room for states that is asked for at once
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -99,11 +102,7 @@ def threads() -> int:
 
 
 def _walks(graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None]) -> list[Piece]:
-    values, workers = len(start.values), threads()
-    each = max(1, -(-values // (workers * BLOCKS)))
-    blocks = Blocks([(first, min(first + each, values)) for first in range(0, values, each)], advance)
-    if workers == 1 or values < 2 * workers:
-        return list(_thread(graph, start, counts, blocks))
+    blocks = Blocks(len(start.values), advance)
 
     def work() -> list[Piece]:
         try:
@@ -111,26 +110,36 @@ def _walks(graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], N
         finally:
             blocks.stop()  # there are none left, or this thread has failed
 
+    try:
+        return [piece for pieces in _on_threads(work, len(start.values) // 2) for piece in pieces]
+    finally:
+        blocks.stop()  # the user may have interrupted
+
+
+def _on_threads(work: Callable[[], T], tasks: int) -> list[T]:
+    """Results of the same work on all cores, which share some tasks between them."""
+    workers = min(threads(), tasks)
+    if workers <= 1:
+        return [work()]
     with ThreadPoolExecutor(workers) as pool:
         running = [pool.submit(copy_context().run, work) for _ in range(workers)]
-        try:
-            return [piece for done in running for piece in done.result()]
-        finally:
-            blocks.stop()  # the user may have interrupted
+        return [done.result() for done in running]
 
 
 class Blocks:
     """Blocks of values that wait for a thread."""
 
-    def __init__(self, blocks: Sequence[tuple[int, int]], advance: Callable[[int], None]) -> None:
-        self._blocks = iter(blocks)
+    def __init__(self, values: int, advance: Callable[[int], None]) -> None:
+        self._next, self._end = 0, values
         self._advance = advance
         self._lock = Lock()
 
-    def take(self) -> tuple[int, int] | None:
+    def take(self, size: int) -> tuple[int, int] | None:
         """First value of the next block, and the one behind its last; `None` if there is none."""
         with self._lock:
-            return next(self._blocks, None)
+            first = self._next
+            self._next = min(first + size, self._end)
+            return (first, self._next) if first < self._next else None
 
     def tell(self, facts: int) -> None:
         """Report new facts."""
@@ -140,7 +149,7 @@ class Blocks:
     def stop(self) -> None:
         """Leave all other blocks undone."""
         with self._lock:
-            self._blocks = iter(())
+            self._end = self._next
 
 
 def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Piece]:
@@ -148,9 +157,10 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
     states = len(graph.numbering) * len(graph.parts)
     room = max(LEAST, 4 * states)
     walk = _walker(graph, start, counts, states)
-    out, used = _room(room), 0
-    while (block := blocks.take()) is not None:
+    out, used, size = _room(room), 0, 1
+    while (block := blocks.take(size)) is not None:
         first, last = block
+        steps = 0
         memory.look()
         while first < last:
             begin = used
@@ -160,7 +170,8 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
                 yield Piece(first, done, out[begin:used], tried)
             if done < last:
                 out, used = _room(room), 0
-            first = done
+            first, steps = done, steps + tried
+        size = max(1, min(4 * size, size * STEPS // (steps + 1)))
 
 
 def _room(states: int) -> States:
@@ -211,14 +222,15 @@ def _facts(
     memory.claim(16 * int(ends[-1]))
     fixed, moving = (np.empty(ends[-1], dtype=np.int64) for _ in range(2))
 
-    def unfold(i: int) -> None:
-        piece, here = pieces[i], slice(ends[i], ends[i + 1])
-        kernels.unfold(
-            start.values, counts, piece.states, codes, fixed[here], moving[here], piece.first, piece.last
-        )
+    waiting = iter(range(len(pieces)))
 
-    with ThreadPoolExecutor(threads()) as pool:
-        list(pool.map(unfold, range(len(pieces))))
+    def unfold() -> None:
+        for i in waiting:
+            piece, here = pieces[i], slice(ends[i], ends[i + 1])
+            first, last = piece.first, piece.last
+            kernels.unfold(start.values, counts, piece.states, codes, fixed[here], moving[here], first, last)
+
+    _on_threads(unfold, len(pieces))
     return fixed, moving
 
 
