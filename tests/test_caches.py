@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kgreason import caches
-from kgreason.lang import clauses
+from kgreason.lang.builder import Builder
+from kgreason.lang.grammar import compiled
 from kgreason.lang.parser import parse
 
 
@@ -66,8 +67,8 @@ def test_tables_of_the_parser_are_made_again_where_they_are_damaged(
     kept = tmp_path / "vadalog.grammar"
     if content is not None:
         kept.write_bytes(content)
-    first = clauses.load_grammar()
+    first = compiled(Builder())
     assert kept.stat().st_size > 1000
-    again = clauses.load_grammar()
-    assert first.parse("p(X) :- q(X).") == again.parse("p(X) :- q(X).")
+    again = compiled(Builder())
+    assert list(first.lex("p(X) :- q(X).")) == list(again.lex("p(X) :- q(X)."))
     assert str(parse("p(X) :- q(X).").clauses[0]) == "p(X) :- q(X)."

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kgreason.errors import ProgramError
 from kgreason.lang.ast import Annotation, Program, UnsupportedClause
-from kgreason.lang.clauses import lexer
 from kgreason.lang.format import format_text
+from kgreason.lang.grammar import grammar
 from kgreason.lang.parser import parse, read
 from tests.syntax import PROGRAMS
 
@@ -93,7 +93,7 @@ def comments(text: str) -> list[str]:
     """The comments of a text in their order."""
     found = []
     end = 0
-    for token in lexer().lex(text):
+    for token in grammar()[0].lex(text):
         found += re.findall("%[^\n]*", text[end : token.start_pos])
         found += [str(token)] if token.type == "DOCUMENTATION" else []
         end = token.end_pos or 0
@@ -156,7 +156,7 @@ def strewn(draw: st.DrawFn) -> str:
     """A program with any blanks and comments between its words."""
     source = str(draw(PROGRAMS))
     result, end = "", 0
-    for token in lexer().lex(source):
+    for token in grammar()[0].lex(source):
         gap = source[end : token.start_pos]
         drawn = draw(SEPARATORS)
         result += gap if token.type == "MODULO" or result.endswith("%") else drawn or gap

@@ -15,7 +15,7 @@ from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import KgreasonError, ProgramError
-from kgreason.lang.clauses import lexer
+from kgreason.lang.grammar import grammar
 from tests.syntax import PIECES, PROGRAMS
 
 ROOT = Path(__file__).parent.parent
@@ -135,7 +135,7 @@ LIKELY = st.lists(_rule() | st.sampled_from(_EXTRAS), min_size=1, max_size=5).ma
 def mutated(draw: st.DrawFn) -> str:
     """A program of the repository with some of its words deleted, doubled, swapped, cut off or replaced."""
     text = draw(st.sampled_from(REAL))
-    tokens: list[str] = [str(t) for t in lexer().lex(text)]
+    tokens: list[str] = [str(t) for t in grammar()[0].lex(text)]
     for _ in range(draw(st.integers(1, 4))):
         i = draw(st.integers(0, len(tokens) - 1)) if tokens else 0
         j = draw(st.integers(0, len(tokens) - 1)) if tokens else 0

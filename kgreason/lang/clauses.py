@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kgreason import caches
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.plain import plain_facts
 from kgreason.records import dataclass
-from kgreason.resources import resource
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -43,38 +40,6 @@ _CHARACTERS = {
 } | dict.fromkeys("“”„‟«»‘’‚‹›", 'write strings between straight double quotes: "..."')
 
 
-class _AllTokens:
-    """Keep the terminals that no rule of the grammar mentions."""
-
-    always_accept = ("LEFT_ARROW", "DOCUMENTATION", "UNCLOSED", "ILLEGAL")
-
-    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        return stream
-
-
-@cache
-def lexer() -> Lark:
-    """Load the grammar as a lexer; the parser proper adds its callbacks to the same text."""
-    return load_grammar()
-
-
-def load_grammar(**options: Any) -> Lark:
-    """Compile ``grammars/vadalog.lark``."""
-    from lark import Lark
-
-    kept = caches.place("vadalog.grammar", __file__)
-    return Lark(
-        resource("grammars", "vadalog.lark").read_text(encoding="utf-8"),
-        start="clause",
-        parser="lalr",
-        lexer="basic",
-        maybe_placeholders=False,
-        postlex=_AllTokens(),
-        cache=str(kept) if kept else False,
-        **options,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Clause:
     """The tokens of one clause; `problem` is set where they are no use to the grammar."""
@@ -89,11 +54,13 @@ def span(first: Token, last: Token, file: str) -> Span:
     return Span(file, first.line or 1, first.column or 1, last.end_line or 1, last.end_column or 1)
 
 
-def clauses(text: str, file: str) -> Iterator[Clause | list[Fact]]:
+def clauses(lexer: Lark, text: str, file: str) -> Iterator[Clause | list[Fact]]:
     """Cut a text at the ``.`` that ends each clause.
 
     Parameters
     ----------
+    lexer
+        The grammar.
     text
         Source of any content: characters outside the language end up in `Clause.problem`.
     file
@@ -105,7 +72,7 @@ def clauses(text: str, file: str) -> Iterator[Clause | list[Fact]]:
         A clause for the parser, or lines of facts that need none.
     """
     cutter = _Cutter(file, text)
-    thread = lexer().parse_interactive(text).lexer_thread
+    thread = lexer.parse_interactive(text).lexer_thread
     assert thread.state is not None
     place = thread.state.line_ctr
     for token in thread.lex(None):  # type: ignore[no-untyped-call]

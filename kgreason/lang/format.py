@@ -74,10 +74,10 @@ def format_text(text: str, file: str = "<text>") -> str:
 
 def _pieces(text: str) -> Iterator[Word | Note]:
     """Tokens and comments of a text in their order."""
-    from kgreason.lang.clauses import lexer
+    from kgreason.lang.grammar import grammar
 
     end = 0
-    for token in lexer().lex(text):
+    for token in grammar()[0].lex(text):
         start = token.start_pos or 0
         yield from (comments := list(_comments(text, end, start)))
         newlines = text.count("\n", comments[-1].end if comments else end, start)

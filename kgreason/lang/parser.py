@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import replace
-from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -83,13 +82,14 @@ def _read(
     text: str, file: str, given: Mapping[str, Constant], outer: Container[str]
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
     from kgreason.lang.clauses import clauses, unreadable
+    from kgreason.lang.grammar import grammar
     from kgreason.lang.parameters import define
 
     problem = unreadable(text, file)
     if problem is not None:
         return Program((), file, text, whole=False), (problem,)
-    lark, builder = _parser()
-    cut = list(clauses(text, file))
+    lark, builder = grammar()
+    cut = list(clauses(lark, text, file))
     builder.begin(file, text, {})
     # parameters may be used above their definition
     builder.parameters = define((c for c in cut if not isinstance(c, list)), builder, given, outer)
@@ -116,15 +116,6 @@ def _read(
     found = sorted(builder.found, key=lambda d: _position(d.span))
     whole = whole and not builder.unread and not any(isinstance(c, UnsupportedClause) for c in parsed)
     return Program(tuple(parsed), file, text, whole), tuple(found)
-
-
-@cache
-def _parser() -> tuple[Lark, Builder]:
-    from kgreason.lang.builder import Builder
-    from kgreason.lang.clauses import load_grammar
-
-    builder = Builder()
-    return load_grammar(transformer=builder), builder
 
 
 def _position(span: Span | None) -> tuple[int, int]:
