@@ -17,6 +17,8 @@ from kgreason.jit import Flags, Ints, Rows, kernel
 LOW = 0xFFFFFFFF
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
 
+DIRECT = -2  # in the last slot of an index: slots are found by value, not by hash
+
 DOUBLE, STRING = 1, 2  # as in table.Kind
 ANY, GREATEST, LEAST = 0, 1, 2
 
@@ -227,10 +229,25 @@ def places(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found
 
 
 @kernel
-def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: Ints, tag: int) -> int:
+def addressed(rows: Rows, i: int, key: Ints, constants: Ints, slots: Ints) -> int:
+    """Slot of the key of row i in an index whose last slot is `DIRECT`.
+
+    The key is one column, and its value is the slot; the last one stands for all values beyond.
+    """
+    last = len(slots) - 1
+    column = key[0]
+    value = rows[i, column] if column >= 0 else constants[-1 - column]
+    return value if value >= 0 and value < last else last
+
+
+@kernel
+def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: Ints) -> int:
     """Slot of the key of row i in an index, or of the free place where it belongs."""
-    mask = len(slots) - 1
-    s = tag & mask
+    last = len(slots) - 1
+    if slots[last] == DIRECT:
+        return addressed(rows, i, key, constants, slots)
+    tag = hashed(rows, i, key, constants)
+    s = tag & last
     while True:
         entry = slots[s]
         if entry < 0:
@@ -246,22 +263,42 @@ def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: I
                     break
             if same:
                 return s
-        s = (s + 1) & mask
+        s = (s + 1) & last
 
 
 @kernel
 def entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: int) -> int:
-    """Entry of the key of row i in an index; `used` is the next one, which a new key gets (see `chain`)."""
-    tag = hashed(rows, i, key, key)
-    s = seek(rows, i, key, key, entries, slots, tag)
+    """Entry of the key of row i in an index, or -1 if there is no slot for it.
+
+    A new key gets the entry `used` (see `chain`).
+    """
+    s = seek(rows, i, key, key, entries, slots)
     if slots[s] < 0:
-        slots[s] = tag << 32 | used
+        if slots[s] == DIRECT:
+            return -1
+        direct = slots[len(slots) - 1] == DIRECT
+        slots[s] = used if direct else hashed(rows, i, key, key) << 32 | used
         entries[used, 0] = 0
         entries[used, 1] = 0
         entries[used, 2] = -1
         for j in range(len(key)):
             entries[used, 3 + j] = rows[i, key[j]]
     return int(slots[s] & LOW)
+
+
+@kernel
+def register(entries: Rows, key: Ints, used: int, slots: Ints) -> None:
+    """Give all entries of an index a slot; `key` are the columns of their values."""
+    last = len(slots) - 1
+    for k in range(used):
+        if slots[last] == DIRECT:
+            slots[entries[k, key[0]]] = k
+            continue
+        tag = hashed(entries, k, key, key)
+        s = tag & last
+        while slots[s] >= 0:
+            s = (s + 1) & last
+        slots[s] = tag << 32 | k
 
 
 @kernel
@@ -275,19 +312,21 @@ def chain(
     following: Ints,
     base: int,
     used: int,
-) -> int:
-    """Put rows start, ..., stop - 1 into the chains of their keys, newest first; returns the number of keys.
+) -> tuple[int, int]:
+    """Put rows start, ..., stop - 1 into the chains of their keys, newest first.
 
-    An index holds for each key ``[first, end, head, *values of the key]``: rows below `base` stand together, at
+    Stops at a row whose key has no slot; returns its number and the number of keys. An index holds for each key ``[first, end, head, *values of the key]``: rows below `base` stand together, at
     first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one or -1.
     """
     for i in range(start, stop):
         k = entered(rows, i, key, slots, entries, used)
+        if k < 0:
+            return i, used
         if k == used:
             used += 1
         following[i - base] = entries[k, 2]
         entries[k, 2] = i
-    return used
+    return stop, used
 
 
 @kernel
@@ -381,9 +420,12 @@ def join(
     n = 0
     room = len(out)
     width = len(takes)
+    direct = slots[len(slots) - 1] == DIRECT  # told here, because the other way to a slot is twice as long
     while i < len(left):
-        tag = hashed(left, i, left_key, constants)
-        entry = slots[seek(left, i, left_key, constants, entries, slots, tag)]
+        if direct:
+            entry = slots[addressed(left, i, left_key, constants, slots)]
+        else:
+            entry = slots[seek(left, i, left_key, constants, entries, slots)]
         if entry < 0:
             i += 1
             at = -1
@@ -435,8 +477,7 @@ def matches(
 ) -> None:
     """Set `found[i]` to whether left row i has a partner among the rows below `limit` of an indexed relation."""
     for i in range(len(left)):
-        tag = hashed(left, i, left_key, constants)
-        entry = slots[seek(left, i, left_key, constants, entries, slots, tag)]
+        entry = slots[seek(left, i, left_key, constants, entries, slots)]
         found[i] = False
         if entry >= 0:
             k = entry & LOW

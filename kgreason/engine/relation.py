@@ -67,9 +67,18 @@ class Slots:
         self.array: npt.NDArray[np.int64] = np.full(64, -1, dtype=np.int64)
         self.packed = packed
 
+    @classmethod
+    def direct(cls, values: int) -> Slots:
+        """One slot for each value below `values`, instead of a hash table."""
+        memory.claim(8 * values)
+        slots = cls()
+        slots.array = np.full(values + 1, -1, dtype=np.int64)
+        slots.array[-1] = kernels.DIRECT
+        return slots
+
     def full(self, keys: int) -> bool:
         """Whether there is no room for `keys` keys in all."""
-        return keys * 3 > len(self.array) * 2
+        return self.array[-1] != kernels.DIRECT and keys * 3 > len(self.array) * 2
 
     def empty(self, keys: int) -> None:
         """Drop all entries, and then make room for `keys`; so there are never two tables at once."""
@@ -118,12 +127,13 @@ class Index:
         while self.stop < stop:
             end = min(stop, self.stop + CHUNK)
             need = self.keys + end - self.stop
-            self.slots.reserve(need)
+            if not self.keys or self.slots.full(need):
+                self._address(self.relation.buffer[self.stop : stop])
             if need > len(self.entries):
                 self.entries = grown(self.entries[: self.keys], max(need, 2 * len(self.entries)))
             if end - self.base > len(self.following):
                 self.following = grown(self.following, max(end - self.base, 2 * len(self.following)))
-            self.keys = kernels.chain(
+            self.stop, self.keys = kernels.chain(
                 self.relation.buffer,
                 self.key,
                 self.stop,
@@ -134,10 +144,24 @@ class Index:
                 self.base,
                 self.keys,
             )
-            self.stop = end
+            if self.stop < end:
+                self._address(self.relation.buffer[self.stop : stop])
         stable = min(self.relation.stable, self.stop)
         if self.relation.fluid is None and stable - self.base >= max(self.base, FOLD):
             self._fold(stable)
+
+    def _address(self, rows: Rows) -> None:
+        """Give the keys new slots, with room for those of some rows: by value where these are small, or by hash."""
+        held = self.entries[: self.keys]
+        values = (held[:, 3], rows[:, self.key[0]]) if len(self.key) == 1 else ()
+        known = [v for v in values if len(v)]
+        most = max((int(v.max()) for v in known), default=-1)
+        if 0 <= most < 2 * (self.keys + len(rows)) + CHUNK and min(int(v.min()) for v in known) >= 0:
+            self.slots = Slots.direct(most + most // 2 + 1)
+        else:
+            self.slots = Slots()
+            self.slots.reserve(self.keys + min(len(rows), CHUNK))
+        kernels.register(held, 3 + np.arange(len(self.key)), self.keys, self.slots.array)
 
     def _fold(self, stop: int) -> None:
         memory.claim(8 * stop * len(self.rest))

@@ -31,42 +31,6 @@ def number(
 
 
 @kernel
-def number_dense(column: Ints, numbers: Shorts, entries: Rows, used: int, owner: Shorts) -> int:
-    """Do what `number` does for a key of one column of small values, but for the hash table (see `register`).
-
-    Parameters
-    ----------
-    numbers
-        One for each possible value, all -1; receives its entry.
-    """
-    for i in range(len(column)):
-        k = numbers[column[i]]
-        if k < 0:
-            k = used
-            numbers[column[i]] = k
-            entries[k, 0] = 0
-            entries[k, 1] = 0
-            entries[k, 2] = -1
-            entries[k, 3] = column[i]
-            used += 1
-        entries[k, 1] += 1
-        owner[i] = k
-    return used
-
-
-@kernel
-def register(entries: Rows, key: Ints, start: int, stop: int, slots: Ints) -> None:
-    """Put entries start, ..., stop - 1 into a hash table; `key` are the columns of their values."""
-    mask = len(slots) - 1
-    for k in range(start, stop):
-        tag = hashed(entries, k, key, key)
-        s = tag & mask
-        while slots[s] >= 0:
-            s = (s + 1) & mask
-        slots[s] = tag << 32 | k
-
-
-@kernel
 def arrange(rows: Rows, rest: Ints, owner: Shorts, entries: Rows, used: int, folded: Rows) -> None:
     """Put the columns `rest` of all rows to where those of one key stand together, after `number`."""
     at = 0
@@ -121,8 +85,7 @@ def held(
 ) -> None:
     """Set `found[i]` to whether row i is in an index; `rest` are the columns that are not in its key."""
     for i in range(len(rows)):
-        tag = hashed(rows, i, key, key)
-        entry = slots[seek(rows, i, key, key, entries, slots, tag)]
+        entry = slots[seek(rows, i, key, key, entries, slots)]
         found[i] = False
         if entry < 0:
             continue
@@ -154,8 +117,7 @@ def unlink(
     """
     done = 0
     for i in range(len(rows)):
-        tag = hashed(rows, i, key, key)
-        entry = slots[seek(rows, i, key, key, entries, slots, tag)]
+        entry = slots[seek(rows, i, key, key, entries, slots)]
         if entry < 0:
             continue
         k = entry & LOW
@@ -213,8 +175,7 @@ def sweep(
     """
     done = 0
     for i in range(len(rows)):
-        tag = hashed(rows, i, key, key)
-        entry = slots[seek(rows, i, key, key, entries, slots, tag)]
+        entry = slots[seek(rows, i, key, key, entries, slots)]
         if entry < 0 or swept[entry & LOW]:
             continue
         k = entry & LOW

@@ -67,15 +67,8 @@ class LiveIndex(Index):
 
     def _number(self, rows: Rows, owner: npt.NDArray[np.int32]) -> None:
         """Make the entries of all keys, and tell which one each row has."""
-        if len(self.key) == 1 and len(rows):
-            column = np.ascontiguousarray(rows[:, self.key[0]])
-            most = int(column.max())
-            if column.min() >= 0 and most < 4 * len(rows) + CHUNK:
-                numbers = np.full(most + 1, -1, dtype=np.int32)
-                self.keys = kernels.number_dense(column, numbers, self.entries, 0, owner)
-                self.slots.reserve(self.keys)
-                kernels.register(self.entries, np.array([3]), 0, self.keys, self.slots.array)
-                return
+        if len(rows):
+            self._address(rows)
         if not len(self.rest):  # each row is a key of its own
             self.slots.reserve(len(rows))
         for start in range(0, len(rows), CHUNK):
