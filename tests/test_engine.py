@@ -504,8 +504,8 @@ def test_dense_pairs_take_little_memory():
     spread=st.sampled_from([1, -1, 5_000, 10**6]),
 )
 def test_rows_of_one_key_come_together(rows, key, cuts, far, spread):
-    rows = [*rows[:far], *(tuple(spread * v for v in row) for row in rows[far:])]  # keys by value, then by hash
-    rows = list(dict.fromkeys(rows))
+    # keys by value, then by hash
+    rows = list(dict.fromkeys([*rows[:far], *(tuple(spread * v for v in row) for row in rows[far:])]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation_module, "FOLD", 1)
         relation = Relation(2)

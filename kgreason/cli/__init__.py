@@ -6,6 +6,7 @@ Exit codes: 0 all is well (for ``anonymize`` and ``verify``: the guarantee holds
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from typing import Annotated
@@ -38,6 +39,8 @@ app.add_typer(generate_app, name="generate")
 
 def main() -> None:
     """Run the command line."""
+    # kernels have threads of their own; those of NumPy's linear algebra, which nothing here uses, take 30 ms to start
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows a question mark
             stream.reconfigure(errors="replace")

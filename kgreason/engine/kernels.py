@@ -315,7 +315,9 @@ def chain(
 ) -> tuple[int, int]:
     """Put rows start, ..., stop - 1 into the chains of their keys, newest first.
 
-    Stops at a row whose key has no slot; returns its number and the number of keys. An index holds for each key ``[first, end, head, *values of the key]``: rows below `base` stand together, at
+    Stops at a row whose key has no slot; returns its number and the number of keys.
+
+    An index holds for each key ``[first, end, head, *values of the key]``: rows below `base` stand together, at
     first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one or -1.
     """
     for i in range(start, stop):
