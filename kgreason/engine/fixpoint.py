@@ -24,7 +24,8 @@ from kgreason.engine.collect import Gathered, Unfit
 from kgreason.engine.expressions import CODED, Scope
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
-from kgreason.engine.operators import Batches, Looking, Pipeline
+from kgreason.engine.operators import Batches, Looking
+from kgreason.engine.pipeline import Pipeline
 from kgreason.engine.relation import Relation, Rows, chunks
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.separable import walk as separable

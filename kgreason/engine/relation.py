@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import Keyed
-from kgreason.engine import kernels, memory
+from kgreason.engine import index_kernels, kernels, memory
 from kgreason.engine.limits import Limits
 from kgreason.engine.scalars import Refusal, described, make_set, number
 from kgreason.engine.symbols import Symbols, rank
@@ -73,12 +73,12 @@ class Slots:
         memory.claim(8 * values)
         slots = cls()
         slots.array = np.full(values + 1, -1, dtype=np.int64)
-        slots.array[-1] = kernels.DIRECT
+        slots.array[-1] = index_kernels.DIRECT
         return slots
 
     def full(self, keys: int) -> bool:
         """Whether there is no room for `keys` keys in all."""
-        return self.array[-1] != kernels.DIRECT and keys * 3 > len(self.array) * 2
+        return self.array[-1] != index_kernels.DIRECT and keys * 3 > len(self.array) * 2
 
     def empty(self, keys: int) -> None:
         """Drop all entries, and then make room for `keys`; so there are never two tables at once."""
@@ -106,7 +106,7 @@ class Index:
     """The rows of a relation by the values of some columns.
 
     Older rows with one key stand together, without the columns of the key; the newest form a chain (see
-    `kernels.chain`). Rows move on when they are as many as the older ones, so that each moves a few times at most.
+    `index_kernels.chain`). Rows move on when they are as many as the older ones, so each moves a few times at most.
     """
 
     def __init__(self, relation: Relation, columns: tuple[int, ...]) -> None:
@@ -133,7 +133,7 @@ class Index:
                 self.entries = grown(self.entries[: self.keys], max(need, 2 * len(self.entries)))
             if end - self.base > len(self.following):
                 self.following = grown(self.following, max(end - self.base, 2 * len(self.following)))
-            self.stop, self.keys = kernels.chain(
+            self.stop, self.keys = index_kernels.chain(
                 self.relation.buffer,
                 self.key,
                 self.stop,
@@ -161,13 +161,13 @@ class Index:
         else:
             self.slots = Slots()
             self.slots.reserve(self.keys + min(len(rows), CHUNK))
-        kernels.register(held, 3 + np.arange(len(self.key)), self.keys, self.slots.array)
+        index_kernels.register(held, 3 + np.arange(len(self.key)), self.keys, self.slots.array)
 
     def _fold(self, stop: int) -> None:
         memory.claim(8 * stop * len(self.rest))
         folded = np.empty((stop, len(self.rest)), dtype=np.int64)
         shifted = np.empty(max(self.stop - stop, 16), dtype=np.int64)
-        kernels.fold(
+        index_kernels.fold(
             self.relation.buffer,
             self.rest,
             self.entries,

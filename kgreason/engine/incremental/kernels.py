@@ -1,12 +1,13 @@
 """Compiled inner loops of indexes whose rows come and go, and of the comparison of walks.
 
-The layout of an index is that of `kgreason.engine.kernels.chain`: of one key, older rows stand together in `folded`,
-without the columns of the key; newer ones form a chain of rows of `buffer`.
+The layout of an index is that of `kgreason.engine.index_kernels.chain`: of one key, older rows stand together in
+`folded`, without the columns of the key; newer ones form a chain of rows of `buffer`.
 """
 
 from __future__ import annotations
 
-from kgreason.engine.kernels import LOW, entered, find, hashed, seek
+from kgreason.engine.index_kernels import entered, seek
+from kgreason.engine.kernels import LOW, find, hashed
 from kgreason.jit import Flags, Ints, Rows, Shorts, kernel
 
 

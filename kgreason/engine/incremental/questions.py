@@ -13,7 +13,8 @@ from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.store import Store, distinct
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
-from kgreason.engine.operators import Batches, Pipeline
+from kgreason.engine.operators import Batches
+from kgreason.engine.pipeline import Pipeline
 from kgreason.engine.relation import Relation, Rows
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Expression, Term, Variable

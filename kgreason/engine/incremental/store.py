@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.engine import index_kernels
 from kgreason.engine import kernels as engine
 from kgreason.engine.incremental import kernels
 from kgreason.engine.relation import CHUNK, FOLD, Index, Relation, Rows, Slots, chunks, grown
@@ -117,7 +118,7 @@ class LiveIndex(Index):
         out, i, at = np.empty((CHUNK, self.relation.arity), dtype=np.int64), 0, -1
         columns = np.arange(keys.shape[1])
         while i < len(keys):
-            i, at, n = engine.join(
+            i, at, n = index_kernels.join(
                 keys,
                 columns,
                 columns,

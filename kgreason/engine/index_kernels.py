@@ -1,0 +1,272 @@
+"""Compiled inner loops of indexes: keys, the rows of each, joins by them.
+
+Tables of keys are those of `kgreason.engine.kernels`, or hold a slot for each value (see `addressed`).
+"""
+
+from __future__ import annotations
+
+from kgreason.engine.kernels import LOW, hashed
+from kgreason.jit import Flags, Ints, Rows, kernel
+
+DIRECT = -2  # in the last slot of an index: slots are found by value, not by hash
+
+
+@kernel
+def addressed(rows: Rows, i: int, key: Ints, constants: Ints, slots: Ints) -> int:
+    """Slot of the key of row i in an index whose last slot is `DIRECT`.
+
+    The key is one column, and its value is the slot; the last one stands for all values beyond.
+    """
+    last = len(slots) - 1
+    column = key[0]
+    value = rows[i, column] if column >= 0 else constants[-1 - column]
+    return value if value >= 0 and value < last else last
+
+
+@kernel
+def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: Ints) -> int:
+    """Slot of the key of row i in an index, or of the free place where it belongs."""
+    last = len(slots) - 1
+    if slots[last] == DIRECT:
+        return addressed(rows, i, key, constants, slots)
+    tag = hashed(rows, i, key, constants)
+    s = tag & last
+    while True:
+        entry = slots[s]
+        if entry < 0:
+            return s
+        if entry >> 32 == tag:
+            k = entry & LOW
+            same = True
+            for j in range(len(key)):
+                column = key[j]
+                value = rows[i, column] if column >= 0 else constants[-1 - column]
+                if entries[k, 3 + j] != value:
+                    same = False
+                    break
+            if same:
+                return s
+        s = (s + 1) & last
+
+
+@kernel
+def entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: int) -> int:
+    """Entry of the key of row i in an index, or -1 if there is no slot for it.
+
+    A new key gets the entry `used` (see `chain`).
+    """
+    s = seek(rows, i, key, key, entries, slots)
+    if slots[s] < 0:
+        if slots[s] == DIRECT:
+            return -1
+        direct = slots[len(slots) - 1] == DIRECT
+        slots[s] = used if direct else hashed(rows, i, key, key) << 32 | used
+        entries[used, 0] = 0
+        entries[used, 1] = 0
+        entries[used, 2] = -1
+        for j in range(len(key)):
+            entries[used, 3 + j] = rows[i, key[j]]
+    return int(slots[s] & LOW)
+
+
+@kernel
+def register(entries: Rows, key: Ints, used: int, slots: Ints) -> None:
+    """Give all entries of an index a slot; `key` are the columns of their values."""
+    last = len(slots) - 1
+    for k in range(used):
+        if slots[last] == DIRECT:
+            slots[entries[k, key[0]]] = k
+            continue
+        tag = hashed(entries, k, key, key)
+        s = tag & last
+        while slots[s] >= 0:
+            s = (s + 1) & last
+        slots[s] = tag << 32 | k
+
+
+@kernel
+def chain(
+    rows: Rows,
+    key: Ints,
+    start: int,
+    stop: int,
+    slots: Ints,
+    entries: Rows,
+    following: Ints,
+    base: int,
+    used: int,
+) -> tuple[int, int]:
+    """Put rows start, ..., stop - 1 into the chains of their keys, newest first.
+
+    Stops at a row whose key has no slot; returns its number and the number of keys.
+
+    An index holds for each key ``[first, end, head, *values of the key]``: rows below `base` stand together, at
+    first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one or -1.
+    """
+    for i in range(start, stop):
+        k = entered(rows, i, key, slots, entries, used)
+        if k < 0:
+            return i, used
+        if k == used:
+            used += 1
+        following[i - base] = entries[k, 2]
+        entries[k, 2] = i
+    return stop, used
+
+
+@kernel
+def fold(
+    rows: Rows,
+    rest: Ints,
+    entries: Rows,
+    used: int,
+    following: Ints,
+    base: int,
+    stop: int,
+    old: Rows,
+    new: Rows,
+    shifted: Ints,
+) -> None:
+    """Move the rows below `stop` from their chains to where those of one key stand together.
+
+    `old` and `new` hold the columns `rest` of these rows, before and after; `shifted` receives the links of the chains
+    that are left, as `following` has them for `base`.
+    """
+    at = 0
+    for k in range(used):
+        first = at
+        for r in range(entries[k, 0], entries[k, 1]):
+            for j in range(len(rest)):
+                new[at, j] = old[r, j]
+            at += 1
+        row = entries[k, 2]
+        kept = -1
+        while row >= stop:
+            kept = row
+            row = following[row - base]
+            shifted[kept - stop] = row
+        if kept >= 0:
+            shifted[kept - stop] = -1
+        else:
+            entries[k, 2] = -1
+        end = at
+        r = row
+        while r >= 0:
+            end += 1
+            r = following[r - base]
+        at = end
+        while row >= 0:
+            end -= 1
+            for j in range(len(rest)):
+                new[end, j] = rows[row, rest[j]]
+            row = following[row - base]
+        entries[k, 0] = first
+        entries[k, 1] = at
+
+
+@kernel
+def join(
+    left: Rows,
+    left_key: Ints,
+    constants: Ints,
+    right: Rows,
+    folded: Rows,
+    entries: Rows,
+    slots: Ints,
+    following: Ints,
+    base: int,
+    limit: int,
+    takes: Ints,
+    where: Ints,
+    out: Rows,
+    i: int,
+    at: int,
+) -> tuple[int, int, int]:
+    """Join `left` with the rows of `right` below `limit`, from left row `i` on.
+
+    Parameters
+    ----------
+    left_key
+        Columns of the left or, below 0, -1 - position in `constants`.
+    folded, entries, slots, following, base
+        An index of `right` (see `chain`); `limit` is not below `base`.
+    takes
+        Columns of `out`: those of the left or, below 0, -1 - column of the right.
+    where
+        For each column of the right: its column in `folded` or, below 0, -1 - its place in the key.
+    at
+        Place in `folded` to go on at; -1: begin with row i; below: -2 - row of `right` to go on at.
+
+    Returns
+    -------
+    tuple
+        `i` and `at` to go on with when `out` is full, and the number of rows written.
+    """
+    n = 0
+    room = len(out)
+    width = len(takes)
+    direct = slots[len(slots) - 1] == DIRECT  # told here, because the other way to a slot is twice as long
+    while i < len(left):
+        if direct:
+            entry = slots[addressed(left, i, left_key, constants, slots)]
+        else:
+            entry = slots[seek(left, i, left_key, constants, entries, slots)]
+        if entry < 0:
+            i += 1
+            at = -1
+            continue
+        k = entry & LOW
+        if at >= -1:
+            r = entries[k, 0] if at < 0 else at
+            end = entries[k, 1]
+            while r < end:
+                if n == room:
+                    return i, r, n
+                for j in range(width):
+                    column = takes[j]
+                    if column >= 0:
+                        out[n, j] = left[i, column]
+                    else:
+                        place = where[-1 - column]
+                        out[n, j] = folded[r, place] if place >= 0 else entries[k, 2 - place]
+                n += 1
+                r += 1
+            row = entries[k, 2]
+        else:
+            row = -2 - at
+        while row >= 0:
+            if row < limit:
+                if n == room:
+                    return i, -2 - row, n
+                for j in range(width):
+                    column = takes[j]
+                    out[n, j] = left[i, column] if column >= 0 else right[row, -1 - column]
+                n += 1
+            row = following[row - base]
+        i += 1
+        at = -1
+    return i, -1, n
+
+
+@kernel
+def matches(
+    left: Rows,
+    left_key: Ints,
+    constants: Ints,
+    entries: Rows,
+    slots: Ints,
+    following: Ints,
+    base: int,
+    limit: int,
+    found: Flags,
+) -> None:
+    """Set `found[i]` to whether left row i has a partner among the rows below `limit` of an indexed relation."""
+    for i in range(len(left)):
+        entry = slots[seek(left, i, left_key, constants, entries, slots)]
+        found[i] = False
+        if entry >= 0:
+            k = entry & LOW
+            row = entries[k, 2]
+            while row >= limit:
+                row = following[row - base]
+            found[i] = row >= 0 or entries[k, 1] > entries[k, 0]
