@@ -17,6 +17,7 @@ from kgreason.engine.incremental.recompute import Recomputing
 from kgreason.engine.incremental.rederive import Rederiving, rederivable
 from kgreason.engine.incremental.store import Store, distinct
 from kgreason.engine.incremental.walks import Walking, walkable
+from kgreason.engine.incremental.work import Costly
 from kgreason.engine.relation import Relation, Rows
 from kgreason.engine.seminaive import Chase, table
 from kgreason.engine.symbols import Symbols
@@ -118,6 +119,11 @@ class Updating:
         """Rows of a table of a predicate that it is `fitting` for."""
         return _rows(given, self.base_kinds[predicate], self.symbols)
 
+    @property
+    def size(self) -> int:
+        """Number of given facts."""
+        return sum(base.data.live for base in self.database.base.values())
+
     def own(self) -> Facts:
         """The given facts, as they are now."""
         tables = {}
@@ -130,13 +136,19 @@ class Updating:
 
     # --- updates --------------------------------------------------------------------
 
-    def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas:
-        """Add or remove given facts; returns the changes of all facts. All is as before if that fails."""
+    def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas | None:
+        """Add or remove given facts; returns the changes of all facts.
+
+        All is as before if that fails, or does more than evaluating everything anew would: then there is no answer.
+        """
         database, done = self.database, False
         database.begin()
+        database.context.work.begin(sum(store.live for store in database.stores.values()))
         try:
             changes = self._update(edits, add=add)
             done = True
+        except Costly:
+            return None
         finally:
             if not done:
                 database.undo()
@@ -170,6 +182,7 @@ class Updating:
         nodes = {p: base for p, base in self.database.base.items() if base.ends is not None}
         found: dict[str, list[Change]] = {}
         for predicate, given in edits.items():
+            self.database.context.work.pay(len(given))
             base, rows = self.database.base[predicate], distinct(given)
             rows = rows[base.data.holds(rows) != add]
             self.edited += len(rows)
