@@ -18,6 +18,7 @@ from kgreason.engine.incremental.update import Updating
 from kgreason.engine.incremental.work import small
 from kgreason.engine.limits import Limits
 from kgreason.engine.memory import Exhausted, limited
+from kgreason.engine.nulls import Nulls
 from kgreason.engine.seminaive import prepare
 from kgreason.engine.stats import Stats
 from kgreason.engine.table import Facts, Table
@@ -46,7 +47,7 @@ class Reasoner:
 
     Parameters
     ----------
-    rules, data, outputs, limits
+    rules, data, outputs, limits, progress
         As in `kgreason.reason`.
 
     Raises
@@ -95,9 +96,9 @@ class Reasoner:
             own = load_facts(self._program, data or {}, progress, goals, complete=False)
             self._symbols = own.symbols
             self._symbols.known("")  # now, not in the first edit, strings become objects of Python
-            self._take(self._evaluated(own, progress))
+            self._take(self._evaluated(own, None, progress))
             self._follow()
-        self._wait = self._patience = 0  # edits that are not followed in steps
+        self._stopped = self._wait = self._patience = 0  # of edits that were not followed to their end
 
     # --- what holds -----------------------------------------------------------------
 
@@ -110,6 +111,11 @@ class Reasoner:
     def facts(self) -> Facts:
         """The facts of all outputs, as ``@post`` wants them."""
         return Facts({goal: self._outputs.table(goal) for goal in self._goals}, self._symbols)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What the last evaluation had to say, as in `Reasoned`; an edit may evaluate again."""
+        return self._warnings
 
     def rows(self, predicate: str) -> list[Row]:
         """Facts of an output predicate as Python tuples.
@@ -148,7 +154,7 @@ class Reasoner:
 
     # --- edits ----------------------------------------------------------------------
 
-    def add_facts(self, facts: Mapping[str, Any]) -> Changes:
+    def add_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
         """Add facts and derive what follows.
 
         Parameters
@@ -156,6 +162,9 @@ class Reasoner:
         facts
             For each predicate the rows, as tuples or as any table that `kgreason.reason` takes. Derived predicates
             may have some, too. Facts that are there already change nothing.
+        progress
+            Is told what is odd about the rows, such as weights outside of [0,1], and the steps if everything is
+            evaluated anew.
 
         Raises
         ------
@@ -165,22 +174,22 @@ class Reasoner:
             As `kgreason.reason`, for instance when a constraint is violated. Then, as with any other error, all
             facts are as before.
         """
-        return self._limited(facts, add=True)
+        return self._limited(facts, progress, add=True)
 
-    def remove_facts(self, facts: Mapping[str, Any]) -> Changes:
+    def remove_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
         """Remove given facts, and with them what only they made true.
 
         The parameters and errors are those of `add_facts`. Facts that are not given, as those that are only derived
         or stated in the rule file, change nothing.
         """
-        return self._limited(facts, add=False)
+        return self._limited(facts, progress, add=False)
 
     @paused()
-    def _limited(self, facts: Mapping[str, Any], *, add: bool) -> Changes:
+    def _limited(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
         """Edit facts within the memory that there may be used."""
         try:
             with limited(self._limits.memory):
-                return self._edit(facts, add=add)
+                return self._edit(facts, progress, add=add)
         except MemoryError as error:
             told = f": {error}" if isinstance(error, Exhausted) else ""
             raise EvaluationError(
@@ -188,20 +197,23 @@ class Reasoner:
                 hint="edit less at once, or allow more (in Python Limits(memory=BYTES))",
             ) from None
 
-    def _edit(self, facts: Mapping[str, Any], *, add: bool) -> Changes:
+    def _edit(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
         start = perf_counter()
         check_data(facts)
-        tables = {p: table for p, given in facts.items() if (table := self._read(p, given)) is not None}
-        edited, difference = self._updated(tables, add=add) or self._exchanged(tables, add=add)
+        tables = {
+            p: table for p, given in facts.items() if (table := self._read(p, given, progress)) is not None
+        }
+        edited, difference = self._updated(tables, add=add) or self._exchanged(tables, progress, add=add)
         added, removed = (ByPredicate(difference, side, self._goals) for side in (0, 1))
         return Changes(added, removed, edited, perf_counter() - start)
 
     def _updated(self, tables: Mapping[str, Table], *, add: bool) -> tuple[int, Difference] | None:
         """Follow an edit in steps; `None`, and nothing is done, where that is not possible or worth it."""
-        if not small(sum(table.length for table in tables.values()), self._state.size):
+        rows = sum(table.length for table in tables.values())
+        if not small(rows, self._state.size):
             return None
         if isinstance(self._state, Anew) and tables:
-            if self._wait:
+            if self._wait and rows >= self._stopped:
                 self._wait -= 1
                 return None
             self._follow()
@@ -209,21 +221,27 @@ class Reasoner:
         if isinstance(state, Anew) or not all(state.fitting(p, table) for p, table in tables.items()):
             return None
         changes = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
-        if changes is None:  # the next one may have to wait, if that happens again and again
-            self._wait, self._patience = self._patience, 2 * self._patience + 1
+        if (
+            changes is None
+        ):  # edits as large may be so, too, and their form is dear: longer each time, they wait for it
+            self._stopped, self._patience = rows, 2 * self._patience + 1
+            self._wait = self._patience
             return None
-        self._patience = 0
+        if rows >= self._stopped:
+            self._patience = 0
         changed = self._changed(state, changes)
         return state.edited, Difference(lambda: changed, self._symbols)
 
-    def _exchanged(self, tables: Mapping[str, Table], *, add: bool) -> tuple[int, Difference]:
+    def _exchanged(
+        self, tables: Mapping[str, Table], progress: Progress, *, add: bool
+    ) -> tuple[int, Difference]:
         """Evaluate the edited facts anew."""
         own = self._state.own()
         others = self._edited(own, tables, add=add)
         edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)
         if not edited:
             return 0, Difference(dict, self._symbols)
-        found, before = self._evaluated(others), self._outputs
+        found, before = self._evaluated(others, self._state.nulls, progress), self._outputs
         self._take(found)
         after, goals, symbols = self._outputs, self._goals, self._symbols
 
@@ -232,7 +250,7 @@ class Reasoner:
 
         return edited, Difference(difference, symbols)
 
-    def _read(self, predicate: str, given: Any) -> Table | None:
+    def _read(self, predicate: str, given: Any, progress: Progress) -> Table | None:
         """Facts of an edit, coded; `None` if there are none."""
         program = self._program
         alone = replace(
@@ -244,7 +262,7 @@ class Reasoner:
             queries_bound=(),
             facts=(),
         )
-        read = load_facts(alone, {predicate: given}, complete=False)
+        read = load_facts(alone, {predicate: given}, progress, complete=False)
         table = read.tables.get(predicate)
         if table is None or not table.length:
             return None
@@ -270,12 +288,15 @@ class Reasoner:
 
     # --- states ---------------------------------------------------------------------
 
-    def _evaluated(self, own: Facts, progress: Progress = SILENT) -> tuple[Anew, Stats, Warnings]:
+    def _evaluated(
+        self, own: Facts, earlier: Nulls | None, progress: Progress
+    ) -> tuple[Anew, Stats, Warnings]:
         """Evaluate the rules on given facts."""
         start = perf_counter()
         tables = dict(own.tables)
         complete_nodes(self._program, tables, self._symbols)
-        chase, kinds = prepare(self._program, Facts(tables, self._symbols), self._goals, self._limits)
+        facts = Facts(tables, self._symbols)
+        chase, kinds = prepare(self._program, facts, self._goals, self._limits, earlier=earlier)
         strata = chase.run(progress)
         warnings = tuple(chase.nulls.warnings.values())
         state = Anew(chase, kinds, self._program, own, self._goals)

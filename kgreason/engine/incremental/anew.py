@@ -32,6 +32,8 @@ class Anew:
         self.tables = {
             g: table(g, chase.relations[g], chase.plan.kinds[g], kinds, own.symbols) for g in goals
         }
+        self.nulls = chase.nulls
+        self.nulls.earlier = None  # one before is enough
         self._kept = (chase, kinds, program) if without_nulls(chase.plan) else None
 
     @property

@@ -56,6 +56,7 @@ class Updating:
         keyed = chase.program.keyed
         apart = [s.separable for s in self.plan.strata if s.separable is not None and walkable(s)]
         first = {p: (at,) for separable in apart for p, at in separable.fixed.items()}
+        self.nulls = chase.nulls
         held = chase.relations  # taken over one by one, for the sake of memory
         stores = {p: _store(held.pop(p), first.get(p)) for p in list(held)}
         context = Context(stores, self.plan.kinds, chase.nulls, chase.limits)
@@ -81,9 +82,11 @@ class Updating:
         ends = self._ends(own)
         nodes = [n for n in self.program.nodes if self.program.arities.get(n, 1) == 1]
         self.base_kinds: dict[str, tuple[Kind, ...]] = {}
+        held = {p: table.kinds for p, table in own.tables.items()} | dict(self.plan.kinds)
         for predicate in {*own.tables, *stated, *nodes}:
-            planned = self.plan.kinds.get(predicate)
-            kinds = self.base_kinds[predicate] = own.tables[predicate].kinds if planned is None else planned
+            if predicate not in held and predicate not in nodes:  # stated, but of no use
+                continue
+            kinds = self.base_kinds[predicate] = held.get(predicate, (Kind.STRING,))
             shown = _coded(stated.get(predicate, ()), kinds, self.symbols)
             store = self.database.stores.get(predicate)
             alone = predicate not in derived and predicate not in nodes and not len(shown)
