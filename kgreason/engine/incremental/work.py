@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-SHARE = 64
+SHARE = 32
 """An update may handle one row for so many facts: a row costs it as much as many facts cost an evaluation."""
 
 LEAST = 1 << 10
@@ -31,7 +31,7 @@ def allowed(facts: int) -> int:
     Examples
     --------
     >>> allowed(0), allowed(6_400_000)
-    (1024, 101024)
+    (1024, 201024)
     """
     return LEAST + facts // SHARE
 
