@@ -11,7 +11,7 @@ from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule
 from kgreason.engine.fixpoint import Aggregating
 from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.store import Store, distinct
-from kgreason.engine.incremental.work import Work
+from kgreason.engine.incremental.work import JOINED, Work
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches, Pipeline
@@ -31,7 +31,7 @@ def gathered(batches: Batches, width: int, work: Work) -> Rows:
     """All rows of some batches, each once."""
     pieces = [np.empty((0, width), dtype=np.int64)]
     for batch in batches:
-        work.pay(len(batch))
+        work.pay(len(batch) // JOINED)
         pieces.append(batch.copy())
     return distinct(np.concatenate(pieces))
 

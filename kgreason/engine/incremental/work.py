@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-SHARE = 32
+SHARE = 24
 """An update may handle one row for so many facts: a row costs it as much as many facts cost an evaluation."""
 
 LEAST = 1 << 10
@@ -12,6 +12,9 @@ LEAST = 1 << 10
 
 STATE = 8
 """Rows that cost as much as rewriting the steps from one value."""
+
+JOINED = 4
+"""Rows that a join finds, known ones among them, for what one row costs."""
 
 ANEW = 4
 """Facts of a stratum that is derived anew, and compared, for what one row costs."""
@@ -31,7 +34,7 @@ def allowed(facts: int) -> int:
     Examples
     --------
     >>> allowed(0), allowed(6_400_000)
-    (1024, 201024)
+    (1024, 267690)
     """
     return LEAST + facts // SHARE
 
