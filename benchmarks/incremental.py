@@ -12,7 +12,7 @@ import gc
 import os
 import platform
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import numpy as np
@@ -140,10 +140,22 @@ def ordered(table: object) -> bytes:
     return np.stack(columns)[:, np.lexsort(columns)].tobytes()
 
 
+def at_least(least: int) -> Callable[[str], int]:
+    """Reads a whole number that is not below another one."""
+
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        return value
+
+    return number
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--companies", type=int, default=1_000_000)
-    parser.add_argument("--edits", type=int, default=200)
+    parser.add_argument("--companies", type=at_least(100), default=1_000_000)
+    parser.add_argument("--edits", type=at_least(1), default=200)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     print(f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores")

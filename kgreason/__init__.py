@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         score,
         verify,
     )
+    from kgreason.changes import Changes
     from kgreason.engine.limits import Limits
     from kgreason.errors import (
         AnonymizationError,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from kgreason.lang.values import Null
     from kgreason.pairs import read_pair
     from kgreason.publication import Folders
-    from kgreason.reasoner import Changes, Reasoner
+    from kgreason.reasoner import Reasoner
     from kgreason.results import Anonymization, Reasoned, Score
 
 __version__ = "0.1.0"
@@ -100,7 +101,8 @@ _HOMES = {
     "kgreason.lang.values": ("Null",),
     "kgreason.pairs": ("read_pair",),
     "kgreason.publication": ("Folders",),
-    "kgreason.reasoner": ("Changes", "Reasoner"),
+    "kgreason.changes": ("Changes",),
+    "kgreason.reasoner": ("Reasoner",),
 }
 
 

@@ -3,79 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kgreason.api import Rules, load
 from kgreason.arguments import check_data, check_limits, output_names
+from kgreason.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
 from kgreason.collector import paused
 from kgreason.engine.expressions import CODED
-from kgreason.engine.incremental.anew import Anew, apart, difference, from_rows, together, without_nulls
-from kgreason.engine.incremental.change import Change
+from kgreason.engine.incremental.anew import Anew, apart, together
+from kgreason.engine.incremental.change import Deltas, from_rows
 from kgreason.engine.incremental.update import Updating
+from kgreason.engine.incremental.work import small
 from kgreason.engine.limits import Limits
 from kgreason.engine.memory import Exhausted, limited
-from kgreason.engine.post import apply_posts
-from kgreason.engine.relation import Rows
+from kgreason.engine.nulls import Nulls
 from kgreason.engine.seminaive import prepare
 from kgreason.engine.stats import Stats
-from kgreason.engine.table import Facts, Kind, Table
+from kgreason.engine.table import Facts, Table
 from kgreason.errors import DataError, EvaluationError
 from kgreason.graph.io.load import complete_nodes, load_facts
-from kgreason.lang.values import identity
 from kgreason.plan.types import NAMES, join
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Reasoned, no_output
+from kgreason.results import Reasoned
 
 if TYPE_CHECKING:
     from kgreason.errors import Diagnostic
-    from kgreason.lang.values import Value
 
-Row = tuple["Value", ...]
-State = Updating | Anew
 Warnings = tuple["Diagnostic", ...]
-
-
-class ByPredicate(dict[str, "list[Row]"]):
-    """Facts of the outputs that changed; any other output has none."""
-
-    def __init__(self, facts: Mapping[str, list[Row]], outputs: Sequence[str]) -> None:
-        super().__init__(facts)
-        self._outputs = outputs
-
-    def __missing__(self, predicate: str) -> list[Row]:
-        if predicate in self._outputs:
-            return []
-        raise KeyError(no_output(predicate, self._outputs))
-
-
-@dataclass(frozen=True)
-class Changes:
-    """What an edit changed of the output predicates.
-
-    Attributes
-    ----------
-    added, removed
-        By predicate, the facts that are new and those that hold no more. Who keeps a copy takes the removed ones out
-        first: 1 and 1.0 are two facts for the rules, but equal for Python.
-    edited
-        Number of given facts that came or went: adding what is there and removing what is not counts nothing.
-    seconds
-        Time it took.
-    """
-
-    added: Mapping[str, list[Row]] = field(default_factory=dict)
-    removed: Mapping[str, list[Row]] = field(default_factory=dict)
-    edited: int = 0
-    seconds: float = 0.0
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed)
-
-    def __repr__(self) -> str:
-        sizes = [sum(map(len, rows.values())) for rows in (self.added, self.removed)]
-        return f"<Changes: {self.edited:,} edited, {sizes[0]:,} added, {sizes[1]:,} removed>"
 
 
 class Reasoner:
@@ -91,7 +47,7 @@ class Reasoner:
 
     Parameters
     ----------
-    rules, data, outputs, limits
+    rules, data, outputs, limits, progress
         As in `kgreason.reason`.
 
     Raises
@@ -140,7 +96,9 @@ class Reasoner:
             own = load_facts(self._program, data or {}, progress, goals, complete=False)
             self._symbols = own.symbols
             self._symbols.known("")  # now, not in the first edit, strings become objects of Python
-            self._take(self._evaluated(own, progress))
+            self._take(self._evaluated(own, None, progress))
+            self._follow()
+        self._stopped = self._wait = self._patience = 0  # of edits that were not followed to their end
 
     # --- what holds -----------------------------------------------------------------
 
@@ -152,7 +110,12 @@ class Reasoner:
     @property
     def facts(self) -> Facts:
         """The facts of all outputs, as ``@post`` wants them."""
-        return Facts({goal: self._table(goal) for goal in self._goals}, self._symbols)
+        return Facts({goal: self._outputs.table(goal) for goal in self._goals}, self._symbols)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What the last evaluation had to say, as in `Reasoned`; an edit may evaluate again."""
+        return self._warnings
 
     def rows(self, predicate: str) -> list[Row]:
         """Facts of an output predicate as Python tuples.
@@ -191,7 +154,7 @@ class Reasoner:
 
     # --- edits ----------------------------------------------------------------------
 
-    def add_facts(self, facts: Mapping[str, Any]) -> Changes:
+    def add_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
         """Add facts and derive what follows.
 
         Parameters
@@ -199,6 +162,9 @@ class Reasoner:
         facts
             For each predicate the rows, as tuples or as any table that `kgreason.reason` takes. Derived predicates
             may have some, too. Facts that are there already change nothing.
+        progress
+            Is told what is odd about the rows, such as weights outside of [0,1], and the steps if everything is
+            evaluated anew.
 
         Raises
         ------
@@ -208,22 +174,22 @@ class Reasoner:
             As `kgreason.reason`, for instance when a constraint is violated. Then, as with any other error, all
             facts are as before.
         """
-        return self._limited(facts, add=True)
+        return self._limited(facts, progress, add=True)
 
-    def remove_facts(self, facts: Mapping[str, Any]) -> Changes:
+    def remove_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
         """Remove given facts, and with them what only they made true.
 
         The parameters and errors are those of `add_facts`. Facts that are not given, as those that are only derived
         or stated in the rule file, change nothing.
         """
-        return self._limited(facts, add=False)
+        return self._limited(facts, progress, add=False)
 
     @paused()
-    def _limited(self, facts: Mapping[str, Any], *, add: bool) -> Changes:
+    def _limited(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
         """Edit facts within the memory that there may be used."""
         try:
             with limited(self._limits.memory):
-                return self._edit(facts, add=add)
+                return self._edit(facts, progress, add=add)
         except MemoryError as error:
             told = f": {error}" if isinstance(error, Exhausted) else ""
             raise EvaluationError(
@@ -231,25 +197,60 @@ class Reasoner:
                 hint="edit less at once, or allow more (in Python Limits(memory=BYTES))",
             ) from None
 
-    def _edit(self, facts: Mapping[str, Any], *, add: bool) -> Changes:
+    def _edit(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
         start = perf_counter()
         check_data(facts)
-        tables = {p: table for p, given in facts.items() if (table := self._read(p, given)) is not None}
-        state = self._state
-        if isinstance(state, Updating) and all(state.fitting(p, table) for p, table in tables.items()):
-            found = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
-            edited, shown = state.edited, self._changed(state, found)
-        else:
-            own = state.own()
-            others = self._edited(own, tables, add=add)
-            edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)
-            shown = self._exchanged(others) if edited else {}
-        added = {p: rows for p, (rows, _) in shown.items() if rows}
-        removed = {p: rows for p, (_, rows) in shown.items() if rows}
-        seconds = perf_counter() - start
-        return Changes(ByPredicate(added, self._goals), ByPredicate(removed, self._goals), edited, seconds)
+        tables = {
+            p: table for p, given in facts.items() if (table := self._read(p, given, progress)) is not None
+        }
+        edited, difference = self._updated(tables, add=add) or self._exchanged(tables, progress, add=add)
+        added, removed = (ByPredicate(difference, side, self._goals) for side in (0, 1))
+        return Changes(added, removed, edited, perf_counter() - start)
 
-    def _read(self, predicate: str, given: Any) -> Table | None:
+    def _updated(self, tables: Mapping[str, Table], *, add: bool) -> tuple[int, Difference] | None:
+        """Follow an edit in steps; `None`, and nothing is done, where that is not possible or worth it."""
+        rows = sum(table.length for table in tables.values())
+        if not small(rows, self._state.size):
+            return None
+        if isinstance(self._state, Anew) and tables:
+            if self._wait and rows >= self._stopped:
+                self._wait -= 1
+                return None
+            self._follow()
+        state = self._state
+        if isinstance(state, Anew) or not all(state.fitting(p, table) for p, table in tables.items()):
+            return None
+        changes = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
+        if (
+            changes is None
+        ):  # edits as large may be so, too, and their form is dear: longer each time, they wait for it
+            self._stopped, self._patience = rows, 2 * self._patience + 1
+            self._wait = self._patience
+            return None
+        if rows >= self._stopped:
+            self._patience = 0
+        changed = self._changed(state, changes)
+        return state.edited, Difference(lambda: changed, self._symbols)
+
+    def _exchanged(
+        self, tables: Mapping[str, Table], progress: Progress, *, add: bool
+    ) -> tuple[int, Difference]:
+        """Evaluate the edited facts anew."""
+        own = self._state.own()
+        others = self._edited(own, tables, add=add)
+        edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)
+        if not edited:
+            return 0, Difference(dict, self._symbols)
+        found, before = self._evaluated(others, self._state.nulls, progress), self._outputs
+        self._take(found)
+        after, goals, symbols = self._outputs, self._goals, self._symbols
+
+        def difference() -> dict[str, tuple[Table, Table]]:
+            return {g: compared(before.table(g), after.table(g), symbols) for g in goals}
+
+        return edited, Difference(difference, symbols)
+
+    def _read(self, predicate: str, given: Any, progress: Progress) -> Table | None:
         """Facts of an edit, coded; `None` if there are none."""
         program = self._program
         alone = replace(
@@ -261,7 +262,7 @@ class Reasoner:
             queries_bound=(),
             facts=(),
         )
-        read = load_facts(alone, {predicate: given}, complete=False)
+        read = load_facts(alone, {predicate: given}, progress, complete=False)
         table = read.tables.get(predicate)
         if table is None or not table.length:
             return None
@@ -280,87 +281,63 @@ class Reasoner:
                 if add:
                     edited[predicate] = new
                 continue
-            both = together(old, new, self._symbols) if old.arity == new.arity else None
-            if both is None:
+            if old.arity != new.arity or None in map(join, old.kinds, new.kinds):
                 raise _misfit(predicate, old, new)
-            edited[predicate] = both if add else apart(old, new, self._symbols)
+            edited[predicate] = (together if add else apart)(old, new, self._symbols)
         return Facts(edited, self._symbols)
 
     # --- states ---------------------------------------------------------------------
 
-    def _evaluated(self, own: Facts, progress: Progress = SILENT) -> tuple[State, Stats, Warnings]:
+    def _evaluated(
+        self, own: Facts, earlier: Nulls | None, progress: Progress
+    ) -> tuple[Anew, Stats, Warnings]:
         """Evaluate the rules on given facts."""
         start = perf_counter()
         tables = dict(own.tables)
         complete_nodes(self._program, tables, self._symbols)
-        chase, kinds = prepare(self._program, Facts(tables, self._symbols), self._goals, self._limits)
+        facts = Facts(tables, self._symbols)
+        chase, kinds = prepare(self._program, facts, self._goals, self._limits, earlier=earlier)
         strata = chase.run(progress)
         warnings = tuple(chase.nulls.warnings.values())
-        state: State
-        if without_nulls(chase.plan):
-            state = Updating(chase, kinds, self._program, own)
-        else:
-            state = Anew(chase, kinds, own, self._goals)
-        stats = Stats(strata, perf_counter() - start, chase.restarts)
-        return state, stats, warnings
+        state = Anew(chase, kinds, self._program, own, self._goals)
+        return state, Stats(strata, perf_counter() - start, chase.restarts), warnings
 
-    def _take(self, found: tuple[State, Stats, Warnings]) -> None:
+    def _take(self, found: tuple[Anew, Stats, Warnings]) -> None:
         """Go on with other facts."""
+        self._state: Updating | Anew
         self._state, self._stats, self._warnings = found
-        self._tables: dict[str, Table] = {}
-        for goal in self._posted:
-            self._table(goal)
+        self._outputs = Outputs(self._state, self._program, self._symbols)
 
-    def _table(self, goal: str) -> Table:
-        """Facts of an output, as ``@post`` wants them."""
-        found = self._tables.get(goal)
-        if found is None:
-            raw = Facts({goal: self._state.table(goal)}, self._symbols)
-            found = self._tables[goal] = apply_posts(self._program, raw).tables[goal]
-        return found
+    def _follow(self) -> None:
+        """Bring the facts into the form that can be edited, if there is one."""
+        assert isinstance(self._state, Anew)
+        made = self._state.updating()
+        if made is None:
+            return
+        self._state, self._outputs = made, self._outputs.held_by(made)
+        for goal in self._posted:  # what they were like is known only before they change
+            self._outputs.table(goal)
 
     def _of(self, predicate: str) -> Reasoned:
         """Result with one of the outputs."""
         if predicate not in self._goals:
             nothing = Facts(dict.fromkeys(self._goals, Table((), (), 0)), self._symbols)
             return Reasoned(nothing, self._stats, self._warnings, self._program)
-        shown = Facts({predicate: self._table(predicate)}, self._symbols)
+        shown = Facts({predicate: self._outputs.table(predicate)}, self._symbols)
         return Reasoned(shown, self._stats, self._warnings, self._program)
 
-    def _exchanged(self, own: Facts) -> dict[str, tuple[list[Row], list[Row]]]:
-        """Evaluate other facts; returns what that changes of the outputs."""
-        found = self._evaluated(own)
-        before = {goal: self._table(goal) for goal in self._goals}
-        self._take(found)
-        return {goal: self._compared(before[goal], self._table(goal)) for goal in self._goals}
-
-    def _changed(
-        self, state: Updating, changes: Mapping[str, Change]
-    ) -> dict[str, tuple[list[Row], list[Row]]]:
+    def _changed(self, state: Updating, changes: Deltas) -> dict[str, tuple[Table, Table]]:
         """What is different of the outputs."""
         shown = {}
         for goal in changes.keys() & set(self._goals):
-            before = self._tables.pop(goal, None)
+            before = self._outputs.forget(goal)
             if goal in self._posted:
                 assert before is not None
-                shown[goal] = self._compared(before, self._table(goal))
+                shown[goal] = compared(before, self._outputs.table(goal), self._symbols)
             else:
                 change, kinds = changes[goal], state.table_kinds(goal)
-                shown[goal] = (self._decoded(change.added, kinds), self._decoded(change.removed, kinds))
+                shown[goal] = from_rows(change.added, kinds), from_rows(change.removed, kinds)
         return shown
-
-    def _compared(self, before: Table, after: Table) -> tuple[list[Row], list[Row]]:
-        if before.kinds == after.kinds:
-            added, removed = difference(before, after)
-            return self._decoded(added, after.kinds), self._decoded(removed, before.kinds)
-        old, new = (
-            {tuple(map(identity, row)): row for row in Facts({"": table}, self._symbols).rows("")}
-            for table in (before, after)
-        )
-        return [new[k] for k in new if k not in old], [old[k] for k in old if k not in new]
-
-    def _decoded(self, rows: Rows, kinds: Sequence[Kind]) -> list[Row]:
-        return list(Facts({"": from_rows(rows, kinds)}, self._symbols).rows(""))
 
 
 def _edits(old: Table | None, new: Table | None) -> int:

@@ -26,6 +26,18 @@ def benchmarks(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return SimpleNamespace(cases=cases, comparison=comparison, engines=engines, inputs=inputs)
 
 
+@pytest.mark.parametrize("option", [["--companies", "0"], ["--edits", "-1"], ["--companies", "many"]])
+def test_sizes_without_a_meaning_are_refused(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        patch.setattr(sys, "argv", ["incremental.py", *option])
+        import incremental
+
+        with pytest.raises(SystemExit):
+            incremental.main()
+    assert f"argument {option[0]}: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "checksum"),
     [

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, reason
 from kgreason.analysis.check import load_text
-from kgreason.engine.incremental import rederive, store, walks
+from kgreason.engine.incremental import rederive, store, walks, work
+from kgreason.engine.incremental.anew import Anew
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts, Table
@@ -103,8 +104,23 @@ def typed(rows):
     ]
 
 
-def follow(text, data, edits):
-    """Carry out edits on a reasoner and on the oracle; both must agree, and failed edits leave no trace."""
+def follow(text, data, edits, least=work.LEAST):
+    """Carry out edits on a reasoner and on the oracle; both must agree, and failed edits leave no trace.
+
+    Of `least` work on, updates are stopped and all is evaluated anew. Changes are looked at when all edits are done.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(work, "LEAST", least)
+        for changes, shown, after in _followed(text, data, edits):
+            for predicate in after:
+                added, removed = (comparable(c.get(predicate, ())) for c in (changes.added, changes.removed))
+                assert added == after[predicate] - shown[predicate]
+                assert removed == shown[predicate] - after[predicate]
+
+
+def _followed(text, data, edits):
+    """Changes of each edit that did not fail, and the outputs before and after it."""
+    found = []
     oracle = Oracle(text, data, edits)
     try:
         before = oracle.derived()
@@ -132,12 +148,12 @@ def follow(text, data, edits):
         changes = (reasoner.add_facts if add else reasoner.remove_facts)(edit)
         after = held(reasoner)
         assert_same(after, expected)
-        for predicate in oracle.goals:
-            added, removed = (comparable(c.get(predicate, ())) for c in (changes.added, changes.removed))
-            assert added == after[predicate] - shown[predicate]
-            assert removed == shown[predicate] - after[predicate]
+        found.append((changes, shown, after))
         before = expected
-    return reasoner
+    return found
+
+
+leasts = st.sampled_from([work.LEAST, 160, 80, 40, 20, 0])
 
 
 def assert_same(found, expected):
@@ -178,7 +194,7 @@ def edited(draw, whole):
     }
     assume(pool)
     data = {p: [r for r in rows if draw(st.booleans())] for p, rows in pool.items()}
-    return case.text, data, draw(edits_of(pool))
+    return case.text, data, draw(edits_of(pool)), draw(leasts)
 
 
 @edited_programs
@@ -272,12 +288,12 @@ def graph_edits(draw):
 
 @pytest.mark.parametrize("name", FAMILIES)
 @settings(edited_programs, max_examples=max(1, EXAMPLES // 3))
-@given(graph_edits())
-def test_edits_of_programs_of_the_field(name, case):
+@given(graph_edits(), leasts)
+def test_edits_of_programs_of_the_field(name, case, least):
     data, edits = case
     known = load_text(FAMILIES[name]).arities
     edits = [(add, {p: rows for p, rows in edit.items() if p in known}) for add, edit in edits]
-    follow(FAMILIES[name], {p: rows for p, rows in data.items() if p in known}, edits)
+    follow(FAMILIES[name], {p: rows for p, rows in data.items() if p in known}, edits, least)
 
 
 # --- what users meet ----------------------------------------------------------------------------------------
@@ -348,7 +364,9 @@ def test_what_is_there_already_changes_nothing():
         ({"own": [("q", "r", -0.2)]}, "negative"),
     ],
 )
-def test_an_edit_that_fails_leaves_no_trace(facts, message):
+@pytest.mark.parametrize("least", [work.LEAST, 30, 0])
+def test_an_edit_that_fails_leaves_no_trace(facts, message, least, monkeypatch):
+    monkeypatch.setattr(work, "LEAST", least)
     rules = (
         CONTROL
         + """
@@ -473,3 +491,135 @@ def test_outputs_that_do_not_change_have_no_changes() -> None:
 def test_a_reasoner_is_no_thing_to_copy(copied: Any) -> None:
     with pytest.raises(TypeError, match="a Reasoner cannot be copied or pickled; build another one"):
         copied(Reasoner("t(X) :- e(X).", {"e": [(1,)]}))
+
+
+# --- evaluations anew ---------------------------------------------------------------------------------------
+
+CLOSURE = '@output("t"). t(X,Y) :- e(X,Y). t(X,Z) :- t(X,Y), e(Y,Z).'
+
+
+def chain(first, last):
+    return [(i, i + 1) for i in range(first, last)]
+
+
+def test_an_edit_of_much_is_evaluated_anew_and_small_ones_are_followed_again():
+    reasoner = Reasoner(CLOSURE, {"e": chain(0, 200)})
+    gone = reasoner.remove_facts({"e": chain(40, 200)})
+    assert isinstance(reasoner._state, Anew)
+    came = reasoner.add_facts({"e": [(900, 901)]})
+    assert not isinstance(reasoner._state, Anew)
+    assert (came.edited, came.added, came.removed) == (1, {"t": [(900, 901)]}, {})
+    assert repr(gone) == "<Changes: 160 edited, 0 added, 19,280 removed>"
+    assert len(gone.removed["t"]) == 200 * 201 // 2 - 40 * 41 // 2
+
+
+def test_an_update_that_does_too_much_is_stopped():
+    reasoner = Reasoner(CLOSURE, {"e": chain(0, 100)})
+    changes = reasoner.remove_facts({"e": [(50, 51)]})
+    assert isinstance(reasoner._state, Anew)
+    assert len(changes.removed["t"]) == 51 * 50
+    assert held(reasoner) == fresh(CLOSURE, {"e": chain(0, 50) + chain(51, 100)}, reasoner)
+
+
+def test_who_is_stopped_again_and_again_waits_longer_and_longer():
+    reasoner, tried = Reasoner(CLOSURE, {"e": chain(0, 100)}), []
+    for i in range(14):
+        (reasoner.add_facts if i % 2 else reasoner.remove_facts)({"e": [(50, 51)]})
+        tried.append(reasoner._wait == reasoner._patience)
+    assert [i for i, found in enumerate(tried) if found] == [0, 2, 6]
+    assert reasoner.count("t") == 100 * 101 // 2
+
+
+def test_changes_can_be_sent_elsewhere():
+    for changes in (
+        Reasoner(CLOSURE, {"e": [(1, 2)]}).add_facts({"e": [(2, 3)]}),
+        Reasoner(CLOSURE, {"e": chain(0, 2)}).add_facts({"e": chain(3, 200)}),
+    ):
+        again = pickle.loads(pickle.dumps(changes))
+        assert (again.added, again.removed) == (changes.added, changes.removed)
+        assert repr(again) == repr(changes)
+        with pytest.raises(KeyError, match="no output"):
+            again.added["e"]
+
+
+OWNERS = """
+    @output("owner"). @output("pair").
+    owner(X,O) :- v(X). owner(X,O) :- e(X,Y,_), owner(Y,O). pair(X,P) :- owner(X,O), P = #pair(X,O).
+"""
+
+
+@settings(edited_programs, max_examples=max(1, EXAMPLES // 8))
+@given(graph_edits())
+def test_nulls_keep_their_numbers(case):
+    data, edits = case
+    reasoner = Reasoner(OWNERS, {p: data[p] for p in "ev"})
+    for add, edit in edits:
+        changes = (reasoner.add_facts if add else reasoner.remove_facts)(
+            {p: edit[p] for p in edit if p in "ev"}
+        )
+        assert not (changes.removed if add else changes.added)
+
+
+def test_numbers_of_nulls_are_those_of_the_data_first():
+    reasoner = Reasoner(OWNERS, {"v": ["a"], "e": []})
+    ((_, made),) = reasoner.rows("owner")
+    reasoner.add_facts({"owner": [("b", made)]})
+    (mine,) = (o for x, o in reasoner.rows("owner") if x == "a")
+    assert mine != made
+    assert len(reasoner.rows("pair")) == 2
+
+
+def test_unified_nulls_keep_their_numbers_where_nothing_new_is_known_of_them():
+    rules = "boss(X,B) :- v(X). A = B :- e(X,Y), boss(X,A), boss(Y,B). chief(B,C) :- boss(_,B)."
+    reasoner = Reasoner(rules, {"v": ["a", "b", "c", "d"], "e": [("b", "c")]})
+    assert set(reasoner.add_facts({"v": ["e"], "e": [("x", "y")]}).added) == {"boss", "chief"}
+    changes = reasoner.remove_facts({"v": ["e"]})
+    assert (list(changes.added), {p: len(rows) for p, rows in changes.removed.items()}) == (
+        [],
+        {"boss": 1, "chief": 1},
+    )
+
+
+class Told:
+    """Remembers what is noted and begun."""
+
+    def __init__(self):
+        self.steps, self.notes = [], []
+
+    def step(self, title, total=None, unit=""):
+        self.steps.append(title)
+
+    def advance(self, units=1):
+        pass
+
+    def note(self, message):
+        self.notes.append(message)
+
+
+def test_edits_tell_what_is_odd():
+    told = Told()
+    reasoner = Reasoner(CONTROL, {"own": [("a", "b", 0.6)]})
+    reasoner.add_facts({"own": [("b", "c", 1.5)]}, progress=told)
+    assert told.notes[0].startswith("own: 1 of 1 weights lies outside [0,1], the first, 1.5, in <own>")
+    reasoner.remove_facts({"own": [("b", "c", 1.5)]}, progress=told)
+    assert len(told.notes) == 2
+
+
+def test_warnings_are_those_of_the_last_evaluation():
+    reasoner = Reasoner("f(X,Y) :- v(X), Y = #f(X). v(Y) :- f(_,Y), go(_).", {"v": ["a"]}, outputs=["f"])
+    assert reasoner.warnings == ()
+    told = Told()
+    reasoner.add_facts({"go": ["b"]}, progress=told)
+    assert [w.code for w in reasoner.warnings] == ["W506"]
+    assert reasoner.result().warnings == reasoner.warnings
+    assert any("Deriving" in step for step in told.steps)
+    reasoner.remove_facts({"go": ["b"]})
+    assert reasoner.warnings == ()
+
+
+def test_vertices_that_no_rule_reads_are_edited_too():
+    reasoner = Reasoner(
+        '@edge("e"). @node("v"). @output("t"). w("q"). t(X,Y) :- e(X,Y,_).', {"e": [("a", "b", 0.5)]}
+    )
+    assert reasoner.add_facts({"v": ["c"]}).edited == 1
+    assert reasoner.remove_facts({"v": ["c"], "e": [("a", "b", 0.5)]}).removed == {"t": [("a", "b")]}

@@ -85,6 +85,20 @@ MAPPED = load_text('@edge("own"). @mapping("own",0,"who","string"). control(X,Y)
         (OWN, FRAME[["by"]], "help: own takes one column for each of its 3 arguments"),
         (
             OWN,
+            FRAME[["by", "of"]],
+            "own has 3 arguments in the rules, the table 2 columns (by, of)\n"
+            "  help: add the weights as the third column; df.assign(weight=1.0) makes them all 1",
+        ),
+        (OWN, [("a", "b")], "help: own takes one column for each of its 3 arguments"),
+        (
+            OWN,
+            ("a", "b", 0.5),
+            "<own>: ('a', 'b', 0.5) is one row, not a table\n  help: put it into a list: [(",
+        ),
+        (OWN, ["a", "b", 0.5], "help: put it into a list: [('a', 'b', 0.5)]"),
+        (OWN, ("a", "b", "c"), "('a', 'b', 'c') is one row, not a table"),
+        (
+            OWN,
             FRAME.assign(share="0,5"),
             "help: if the comma is the decimal point: df['share'].str.replace(',', '.')",
         ),

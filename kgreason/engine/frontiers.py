@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import field
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.engine import kernels
 from kgreason.engine.patterns import Pattern
@@ -49,19 +48,19 @@ class Frontiers:
         kernels.places(batch, self.key, self.rows, self.key, slots, found)
         return found
 
-    def known(self, batch: Rows) -> npt.NDArray[np.bool_]:
-        """Whether each row has a number.
+    def find(self, batch: Rows) -> Codes:
+        """Number of each row, -1 if it has none.
 
         Examples
         --------
         >>> frontiers = Frontiers(1)
         >>> _ = frontiers.number(np.array([[7]]))
-        >>> frontiers.known(np.array([[7], [5]])).tolist()
-        [True, False]
+        >>> frontiers.find(np.array([[7], [5]])).tolist()
+        [0, -1]
         """
         found = np.empty(len(batch), dtype=np.int64)
         kernels.places(batch, self.key, self.rows, self.key, self.slots.array, found)
-        return found >= 0
+        return found
 
 
 @dataclass
@@ -112,6 +111,12 @@ class Activations:
         """Frontier of an activation."""
         row: Codes = self.frontiers.rows[number]
         return row
+
+    def made(self, function: str, frontiers: Rows) -> Codes:
+        """Null of a function for each of some frontiers, -1 where there is none."""
+        at = self.frontiers.find(frontiers)
+        known = self.nulls.get(function, NONE)
+        return np.where(at < 0, -1, known[at]) if len(known) else at * 0 - 1
 
     @property
     def rows(self) -> Rows:

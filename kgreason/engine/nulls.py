@@ -63,6 +63,8 @@ class Nulls:
         Where nulls get their codes.
     limits
         Bounds for what is not known to end, or not soon.
+    earlier
+        Nulls of an evaluation of other data: the same Skolem terms get the same nulls again.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Nulls:
         symbols: Symbols,
         wardedness: Wardedness = Wardedness(),  # noqa: B008
         limits: Limits = Limits(),  # noqa: B008
+        earlier: Nulls | None = None,
     ) -> None:
         self.symbols = symbols
         self.wardedness = wardedness
@@ -85,13 +88,15 @@ class Nulls:
         self.cyclic = 0  # cyclic activations made in this run
         self.plain = 0  # those without a cyclic null in them: no more than the data allow
         self.whole = True  # whether the chase is tried in full
-        self.last = 0  # number of the newest null
+        self.last: int = 0 if earlier is None else earlier.last  # number of the newest null
+        self.earlier = earlier
         self.identities = Identities(symbols)
         self.merges: Merges | None = None  # where explanations are wanted
         self.warnings: dict[int | str, Diagnostic] = {}
         self._activations: list[Activations] = []
         self._places: dict[object, int] = {}  # rule or function -> position among the activations
         self._nestings = Nestings(symbols)
+        self._given: set[int] = set()  # codes of the nulls in the data
         self._owner: npt.NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)  # of each null: its activation
 
     # --- invention ------------------------------------------------------------------
@@ -99,7 +104,9 @@ class Nulls:
     def leave_out(self, codes: Codes) -> None:
         """Let the numbers of new nulls begin behind those among some values."""
         for value in self.symbols.values(np.unique(codes).tolist()):
-            self.last = max((self.last, *(null.number for null in nulls_in(value))))
+            for null in nulls_in(value):
+                self._given.add(self.symbols.intern(null))
+                self.last = max(self.last, null.number)
 
     def invent(
         self, function: str, arguments: Rows, kinds: Sequence[Kind], rule: CheckedRule | None = None
@@ -184,7 +191,7 @@ class Nulls:
 
     def _known_or_plain(self, activations: Activations, batch: Rows) -> npt.NDArray[np.bool_]:
         """Which frontiers were decided upon or are not cyclic; the others are not even to be remembered."""
-        known = activations.frontiers.known(batch)
+        known = activations.frontiers.find(batch) >= 0
         fresh = np.flatnonzero(~known)
         if len(fresh):
             known[fresh] = self._nestings.level(activations.name, batch[fresh][:, activations.nested]) == 0
@@ -195,12 +202,15 @@ class Nulls:
         activations = self._activations[place]
         known = np.column_stack([activations.nulls[function][numbers] for function in functions])
         missing = known < 0
-        count = int(missing.sum())
-        if not count:
+        if not missing.any():
             return
+        if self.earlier is not None:
+            known[missing] = self._again(self.earlier, place, numbers, functions)[missing]
+        fresh = known < 0
+        count = int(fresh.sum())
         first, self.last = self.last + 1, self.last + count
-        codes = self.symbols.nulls(first, count)
-        known[missing] = codes
+        known[fresh] = self.symbols.nulls(first, count)
+        codes = known[missing]
         for j, function in enumerate(functions):
             activations.nulls[function][numbers] = known[:, j]
         if self.merges is not None:
@@ -211,6 +221,18 @@ class Nulls:
             self._owner = grown(self._owner, max(len(self.symbols), 2 * len(self._owner)), -1)
         self._owner[codes, 0] = place
         self._owner[codes, 1] = owners
+
+    def _again(self, earlier: Nulls, place: int, numbers: Codes, functions: Sequence[str]) -> Rows:
+        """Nulls of the same terms in an earlier evaluation, -1 where it had none, or the data have the same."""
+        here = self._activations[place]
+        key = next(key for key, number in self._places.items() if number == place)
+        there = earlier._places.get(key)
+        if there is None or earlier._activations[there].kinds != here.kinds:
+            return np.full((len(numbers), len(functions)), -1)
+        frontiers = here.frontiers.rows[numbers]
+        codes = np.column_stack([earlier._activations[there].made(f, frontiers) for f in functions])
+        codes[np.isin(codes, list(self._given))] = -1
+        return codes
 
     # --- decisions ------------------------------------------------------------------
 

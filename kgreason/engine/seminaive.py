@@ -103,7 +103,12 @@ def evaluate(
 
 
 def prepare(
-    program: CheckedProgram, facts: Facts, goals: Sequence[str], limits: Limits, watch: Watch | None = None
+    program: CheckedProgram,
+    facts: Facts,
+    goals: Sequence[str],
+    limits: Limits,
+    watch: Watch | None = None,
+    earlier: Nulls | None = None,
 ) -> tuple[Chase, Kinds]:
     """Plan what the goals depend on; returns the evaluation, ready to run, and the kinds of rules and facts."""
     if watch is None:  # who watches wants to see the rules as they are written
@@ -116,7 +121,7 @@ def prepare(
     kinds = replace(kinds, arities=program.arities)
     sizes = {p: facts.count(p) for p in program.arities.keys() - program.heads}
     plan = compile_program(program, kinds, sizes)
-    return Chase(program, facts, plan, limits, watch), kinds
+    return Chase(program, facts, plan, limits, watch, earlier), kinds
 
 
 def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
@@ -148,19 +153,26 @@ class Chase:
     """
 
     def __init__(
-        self, program: CheckedProgram, facts: Facts, plan: ir.Plan, limits: Limits, watch: Watch | None
+        self,
+        program: CheckedProgram,
+        facts: Facts,
+        plan: ir.Plan,
+        limits: Limits,
+        watch: Watch | None,
+        earlier: Nulls | None,
     ) -> None:
         self.program = program
         self.facts = facts
         self.plan = plan
         self.limits = limits
         self.watch = watch
+        self.earlier = earlier
         self.restarts = 0
         self.relations: dict[str, Relation] = {}
         self.nulls = self._nulls()
 
     def _nulls(self) -> Nulls:
-        nulls = Nulls(self.facts.symbols, self.program.wardedness, self.limits)
+        nulls = Nulls(self.facts.symbols, self.program.wardedness, self.limits, self.earlier)
         for table in self.facts.tables.values():
             for kind, column in zip(table.kinds, table.columns, strict=True):
                 if kind in NESTING:

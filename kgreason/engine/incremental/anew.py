@@ -1,17 +1,18 @@
-"""Programs that are evaluated anew after each edit, because nulls come about in them, and edits of whole tables."""
+"""Evaluations anew after edits, because nulls come about or much changes, and edits of whole tables."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from kgreason.engine.incremental.change import Change
-from kgreason.engine.incremental.store import Store, distinct
-from kgreason.engine.relation import Rows
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine.incremental.store import Flags
+from kgreason.engine.incremental.update import Updating
 from kgreason.engine.seminaive import Chase, table
 from kgreason.engine.symbols import Symbols, key
 from kgreason.engine.table import Codes, Facts, Kind, Table, any_codes, converted, decode
+from kgreason.hashing.distinct import first_rows
 from kgreason.lang.values import Value
 from kgreason.plan import ir
 from kgreason.plan.kinds import Kinds
@@ -19,13 +20,26 @@ from kgreason.plan.types import join
 
 
 class Anew:
-    """A finished evaluation, of which only the given facts and those of the goals are kept."""
+    """A finished evaluation, of which the given facts and those of the goals are kept.
 
-    def __init__(self, chase: Chase, kinds: Kinds, own: Facts, goals: Iterable[str]) -> None:
+    Without nulls the others are kept, too, for small edits, which want them in another form.
+    """
+
+    def __init__(
+        self, chase: Chase, kinds: Kinds, program: CheckedProgram, own: Facts, goals: Iterable[str]
+    ) -> None:
         self.given = own
         self.tables = {
             g: table(g, chase.relations[g], chase.plan.kinds[g], kinds, own.symbols) for g in goals
         }
+        self.nulls = chase.nulls
+        self.nulls.earlier = None  # one before is enough
+        self._kept = (chase, kinds, program) if without_nulls(chase.plan) else None
+
+    @property
+    def size(self) -> int:
+        """Number of given facts."""
+        return sum(table.length for table in self.given.tables.values())
 
     def own(self) -> Facts:
         """The given facts."""
@@ -39,6 +53,13 @@ class Anew:
         """Facts of a goal."""
         return self.tables[predicate]
 
+    def updating(self) -> Updating | None:
+        """The same facts in the form that can be edited; `None` if there are nulls."""
+        if self._kept is None:
+            return None
+        (chase, kinds, program), self._kept = self._kept, None  # facts are taken over one by one
+        return Updating(chase, kinds, program, self.given)
+
 
 def without_nulls(plan: ir.Plan) -> bool:
     """Whether no value can be a labelled null, or of a type that only the value tells."""
@@ -46,54 +67,45 @@ def without_nulls(plan: ir.Plan) -> bool:
     return not any(Kind.ANY in some for some in kinds)
 
 
-def rows_of(given: Table) -> Rows:
-    """Codes of a table, row by row."""
-    rows = np.empty((given.length, given.arity), dtype=np.int64)
-    for i, column in enumerate(given.columns):
-        rows[:, i] = column
-    return rows
-
-
-def from_rows(rows: Rows, kinds: Collection[Kind]) -> Table:
-    """Table of coded rows."""
-    return Table(tuple(kinds), tuple(np.ascontiguousarray(c) for c in rows.T), len(rows))
-
-
-def together(old: Table, new: Table, symbols: Symbols) -> Table | None:
-    """Rows of both tables, each once; `None` if the types of a column do not fit."""
-    kinds = [join(a, b) for a, b in zip(old.kinds, new.kinds, strict=True)]
-    if None in kinds:
-        return None
-    both = [_rewritten(given, [k for k in kinds if k is not None], symbols) for given in (old, new)]
-    return from_rows(distinct(np.concatenate(both)), [k for k in kinds if k is not None])
+def together(old: Table, new: Table, symbols: Symbols) -> Table:
+    """Rows of both tables, whose types fit, each once."""
+    joined = map(join, old.kinds, new.kinds)
+    kinds = tuple(kind for kind in joined if kind is not None)
+    one, other = (_rewritten(given, kinds, symbols) for given in (old, new))
+    columns = tuple(np.concatenate(same) for same in zip(one, other, strict=True))
+    return _some(kinds, columns, first_rows(columns)) if columns else max(old, new, key=lambda t: t.length)
 
 
 def apart(old: Table, new: Table, symbols: Symbols) -> Table:
     """Rows of the old table that are not, by their values, in the new one."""
+    if old.kinds == new.kinds and Kind.ANY not in old.kinds:
+        return unlike(old, new)
     gone = {tuple(map(key, row)) for row in _values(new, symbols)}
-    kept = np.array([tuple(map(key, row)) not in gone for row in _values(old, symbols)], dtype=np.bool_)
-    return from_rows(rows_of(old)[kept], old.kinds)
+    keep = np.array([tuple(map(key, row)) not in gone for row in _values(old, symbols)], dtype=np.bool_)
+    return _some(old.kinds, old.columns, keep)
 
 
-def difference(old: Table, new: Table) -> tuple[Rows, Rows]:
-    """Rows that are only in the new table, and those only in the old one; both are coded alike."""
-    change = Change.towards(rows_of(new), Store(old.arity, rows_of(old)))
-    return change.added, change.removed
+def unlike(old: Table, new: Table) -> Table:
+    """Rows of the old table that are not in the new one; both are coded alike."""
+    if not old.columns:
+        return Table((), (), 0 if new.length else old.length)
+    columns = [np.concatenate(same) for same in zip(new.columns, old.columns, strict=True)]
+    return _some(old.kinds, old.columns, first_rows(columns)[new.length :])
+
+
+def _some(kinds: tuple[Kind, ...], columns: Sequence[Codes], keep: Flags) -> Table:
+    return Table(kinds, tuple(column[keep] for column in columns), int(keep.sum()))
 
 
 def _values(given: Table, symbols: Symbols) -> Iterable[tuple[Value, ...]]:
-    if not given.columns:
-        return [()] * given.length
-    columns = (decode(k, c, symbols) for k, c in zip(given.kinds, given.columns, strict=True))
-    return zip(*columns, strict=True)
+    return Facts({"": given}, symbols).rows("")
 
 
-def _rewritten(given: Table, kinds: list[Kind], symbols: Symbols) -> Rows:
-    rows = rows_of(given)
-    for i, (kind, target) in enumerate(zip(given.kinds, kinds, strict=True)):
-        if kind is not target:
-            rows[:, i] = _in_data(given.columns[i], kind, target, symbols)
-    return rows
+def _rewritten(given: Table, kinds: Sequence[Kind], symbols: Symbols) -> list[Codes]:
+    return [
+        column if kind is target else _in_data(column, kind, target, symbols)
+        for column, kind, target in zip(given.columns, given.kinds, kinds, strict=True)
+    ]
 
 
 def _in_data(column: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:

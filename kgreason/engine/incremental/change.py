@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from kgreason.engine.incremental.store import Store
 from kgreason.engine.relation import Rows
+from kgreason.engine.table import Kind, Table
 from kgreason.plan.ir import Part
 from kgreason.records import dataclass
 
@@ -39,3 +44,8 @@ class Change:
 
 Deltas = dict[str, Change]
 """Changes by predicate."""
+
+
+def from_rows(rows: Rows, kinds: Sequence[Kind]) -> Table:
+    """Table of coded rows."""
+    return Table(tuple(kinds), tuple(np.ascontiguousarray(c) for c in rows.T), len(rows))

@@ -111,12 +111,14 @@ class Database:
     def append(self, store: Store, rows: Rows) -> None:
         """Add facts that a store lacks."""
         if len(rows):
+            self.context.work.pay(len(rows))
             store.append(rows)
             self.later(lambda: store.remove(rows))
 
     def remove(self, store: Store, rows: Rows) -> None:
         """Remove facts that a store holds."""
         if len(rows):
+            self.context.work.pay(len(rows))
             store.remove(rows)
             self.later(lambda: store.append(rows))
 

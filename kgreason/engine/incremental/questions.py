@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule
 from kgreason.engine.fixpoint import Aggregating
 from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.store import Store, distinct
+from kgreason.engine.incremental.work import JOINED, Work
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches
@@ -28,10 +29,13 @@ NOWHERE = ir.StratumPlan(frozenset(), (), False, False)
 Kinds = Mapping[str, tuple[Kind, ...]]
 
 
-def gathered(batches: Batches, width: int) -> Rows:
+def gathered(batches: Batches, width: int, work: Work) -> Rows:
     """All rows of some batches, each once."""
-    nothing = np.empty((0, width), dtype=np.int64)
-    return distinct(np.concatenate([nothing, *(batch.copy() for batch in batches)]))
+    pieces = [np.empty((0, width), dtype=np.int64)]
+    for batch in batches:
+        work.pay(len(batch) // JOINED)
+        pieces.append(batch.copy())
+    return distinct(np.concatenate(pieces))
 
 
 class Delta(Relation):
@@ -45,12 +49,13 @@ class Delta(Relation):
 
 @dataclass(frozen=True)
 class Context:
-    """What questions are asked of: the facts, and what it takes to read them."""
+    """What questions are asked of: the facts, what it takes to read them, and how much work that may be."""
 
     stores: Mapping[str, Store]
     kinds: Kinds
     nulls: Nulls
     limits: Limits
+    work: Work = field(default_factory=Work)
 
 
 class Question:
@@ -103,8 +108,9 @@ class Question:
 
     def ask(self, rows: Rows) -> Rows:
         """Rows of the head, each once."""
+        self.context.work.pay(len(rows))
         self.given.hold(rows)
-        return gathered(self.answers(), self.width)
+        return gathered(self.answers(), self.width, self.context.work)
 
     def answers(self) -> Batches:
         """Rows of the head in batches, some perhaps twice."""

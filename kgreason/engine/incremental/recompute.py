@@ -8,6 +8,7 @@ from kgreason.analysis.checked import Keyed
 from kgreason.engine.fixpoint import Fixpoint
 from kgreason.engine.incremental.change import Change, Deltas
 from kgreason.engine.incremental.database import Database
+from kgreason.engine.incremental.work import ANEW
 from kgreason.engine.relation import KeyedRelation, Relation
 from kgreason.plan import ir
 from kgreason.progress import SILENT
@@ -24,6 +25,9 @@ class Recomputing:
     def update(self, changes: Deltas, given: Deltas) -> Deltas:  # noqa: ARG002
         """Deltas of the stratum's facts, carried out; `changes` of other facts and of `given` ones are done."""
         database, context = self.database, self.database.context
+        context.work.pay(
+            sum(context.stores[p].live for p in self.plan.predicates if p in context.stores) // ANEW
+        )
         anew = {p: self._empty(p) for p in self.plan.predicates if p in context.stores}
         for predicate, relation in anew.items():
             relation.load(database.given(predicate), distinct=True)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from kgreason.engine import index_kernels
 from kgreason.engine import kernels as engine
 from kgreason.engine.incremental import kernels
+from kgreason.engine.incremental.work import Work
 from kgreason.engine.relation import CHUNK, FOLD, Index, Relation, Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
 
@@ -111,8 +112,8 @@ class LiveIndex(Index):
         )
         return out
 
-    def matching(self, keys: Rows) -> Rows:
-        """Rows with some keys, in the order of these."""
+    def matching(self, keys: Rows, work: Work | None = None) -> Rows:
+        """Rows with some keys, in the order of these; `work` accounts for each."""
         takes = -1 - np.arange(self.relation.arity)
         pieces = [np.empty((0, self.relation.arity), dtype=np.int64)]
         out, i, at = np.empty((CHUNK, self.relation.arity), dtype=np.int64), 0, -1
@@ -135,6 +136,8 @@ class LiveIndex(Index):
                 i,
                 at,
             )
+            if work is not None:
+                work.pay(n)
             pieces.append(out[:n].copy())
         return np.concatenate(pieces)
 

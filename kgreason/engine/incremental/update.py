@@ -17,6 +17,7 @@ from kgreason.engine.incremental.recompute import Recomputing
 from kgreason.engine.incremental.rederive import Rederiving, rederivable
 from kgreason.engine.incremental.store import Store, distinct
 from kgreason.engine.incremental.walks import Walking, walkable
+from kgreason.engine.incremental.work import Costly
 from kgreason.engine.relation import Relation, Rows
 from kgreason.engine.seminaive import Chase, table
 from kgreason.engine.symbols import Symbols
@@ -55,6 +56,7 @@ class Updating:
         keyed = chase.program.keyed
         apart = [s.separable for s in self.plan.strata if s.separable is not None and walkable(s)]
         first = {p: (at,) for separable in apart for p, at in separable.fixed.items()}
+        self.nulls = chase.nulls
         held = chase.relations  # taken over one by one, for the sake of memory
         stores = {p: _store(held.pop(p), first.get(p)) for p in list(held)}
         context = Context(stores, self.plan.kinds, chase.nulls, chase.limits)
@@ -80,9 +82,11 @@ class Updating:
         ends = self._ends(own)
         nodes = [n for n in self.program.nodes if self.program.arities.get(n, 1) == 1]
         self.base_kinds: dict[str, tuple[Kind, ...]] = {}
+        held = {p: table.kinds for p, table in own.tables.items()} | dict(self.plan.kinds)
         for predicate in {*own.tables, *stated, *nodes}:
-            planned = self.plan.kinds.get(predicate)
-            kinds = self.base_kinds[predicate] = own.tables[predicate].kinds if planned is None else planned
+            if predicate not in held and predicate not in nodes:  # stated, but of no use
+                continue
+            kinds = self.base_kinds[predicate] = held.get(predicate, (Kind.STRING,))
             shown = _coded(stated.get(predicate, ()), kinds, self.symbols)
             store = self.database.stores.get(predicate)
             alone = predicate not in derived and predicate not in nodes and not len(shown)
@@ -118,6 +122,11 @@ class Updating:
         """Rows of a table of a predicate that it is `fitting` for."""
         return _rows(given, self.base_kinds[predicate], self.symbols)
 
+    @property
+    def size(self) -> int:
+        """Number of given facts."""
+        return sum(base.data.live for base in self.database.base.values())
+
     def own(self) -> Facts:
         """The given facts, as they are now."""
         tables = {}
@@ -130,13 +139,19 @@ class Updating:
 
     # --- updates --------------------------------------------------------------------
 
-    def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas:
-        """Add or remove given facts; returns the changes of all facts. All is as before if that fails."""
+    def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas | None:
+        """Add or remove given facts; returns the changes of all facts.
+
+        All is as before if that fails, or does more than evaluating everything anew would: then there is no answer.
+        """
         database, done = self.database, False
         database.begin()
+        database.context.work.begin(sum(store.live for store in database.stores.values()))
         try:
             changes = self._update(edits, add=add)
             done = True
+        except Costly:
+            return None
         finally:
             if not done:
                 database.undo()
@@ -170,6 +185,7 @@ class Updating:
         nodes = {p: base for p, base in self.database.base.items() if base.ends is not None}
         found: dict[str, list[Change]] = {}
         for predicate, given in edits.items():
+            self.database.context.work.pay(len(given))
             base, rows = self.database.base[predicate], distinct(given)
             rows = rows[base.data.holds(rows) != add]
             self.edited += len(rows)

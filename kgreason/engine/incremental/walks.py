@@ -18,6 +18,7 @@ from kgreason.engine.incremental.questions import admissible
 from kgreason.engine.incremental.recompute import Recomputing
 from kgreason.engine.incremental.sources import Doubled, Seeds, Sources
 from kgreason.engine.incremental.store import Flags, distinct
+from kgreason.engine.incremental.work import STATE
 from kgreason.engine.relation import Rows
 from kgreason.engine.separable.steps import EXACT, Codes, Listed, States, build, step_weights
 from kgreason.engine.table import Kind
@@ -212,6 +213,7 @@ class Walking:
         self, graph: StepGraph, adjacency: Adjacency, steps: Listed, codes: Codes, part: int
     ) -> Iterator[Codes]:
         """Replace the rows of some values of a part; gives the fixed values that may notice."""
+        self.database.context.work.pay(STATE * len(codes))
         order = np.argsort(steps.source, kind="stable")
         source, target = steps.source[order], steps.target[order]
         weights = steps.weights[order] if adjacency.weighted else steps.weights
@@ -254,12 +256,13 @@ class Walking:
         part = state // graph.room
         index = self.database.stores[self.parts[part]].index((1 - self.fixed[part],))
         code = int(graph.numbers.codes[state % graph.room])
-        return index.matching(np.array([[code]]))[:, self.fixed[part]]
+        return index.matching(np.array([[code]]), self.database.context.work)[:, self.fixed[part]]
 
     # --- walks ----------------------------------------------------------------------
 
     def _walk(self, graph: StepGraph, values: Codes) -> Deltas:
         """Walk again for some fixed values, and carry out what is different."""
+        work = self.database.context.work
         start, seeds = self._seeds(graph, values)
         rows, old_ptr, old = self._held(graph, values)
         gone = np.zeros(len(old), dtype=np.bool_)
@@ -268,6 +271,7 @@ class Walking:
         first = 0
         while first < len(values):
             done, out = graph.walk(start, seeds, counts, first)
+            work.pay(len(out))
             fresh = np.zeros(len(out), dtype=np.bool_)
             kernels.differ(old_ptr, old, counts, out, first, done, graph.marks, graph.mark, gone, fresh)
             owners.append(np.repeat(np.arange(first, done), counts[first:done])[fresh])
@@ -298,7 +302,8 @@ class Walking:
         pieces = [np.empty((0, 3), dtype=np.int64)]
         for part, predicate in enumerate(self.parts):
             at = self.fixed[part]
-            found = self.database.stores[predicate].index((at,)).matching(values.reshape(-1, 1))
+            index = self.database.stores[predicate].index((at,))
+            found = index.matching(values.reshape(-1, 1), self.database.context.work)
             pieces.append(np.column_stack([np.full(len(found), part), found[:, at], found[:, 1 - at]]))
         rows = np.concatenate(pieces)
         place = np.searchsorted(values, rows[:, 1])

@@ -18,13 +18,13 @@ from kgreason.errors import DataError, Span
 from kgreason.graph.io.almost import almost_numbers
 from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table, understood
+from kgreason.graph.io.given import given_nulls, sources_of
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.remarks import remarks
 from kgreason.graph.io.select import Selected, Shape, select
-from kgreason.graph.io.source import TABLES, Options, SourceSpec, parse_file
+from kgreason.graph.io.source import TABLES, Options, SourceSpec
 from kgreason.graph.io.typed import interned, kinds, nullable, typed
-from kgreason.graph.io.values import Objects
 from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
@@ -77,9 +77,9 @@ class Loader:
         for predicate in data:
             if predicate not in known:
                 raise _unknown(program, known, predicate)
-        self.data = {p: _listed(p, given, unary=known[p] == 1) for p, given in data.items()}
+        self.data = {p: sources_of(p, given, known[p]) for p, given in data.items()}
         tables = (s for sources in self.data.values() for s in sources if isinstance(s, Raw))
-        self._nulls = max((null.number for table in tables for null in _given_nulls(table)), default=0)
+        self._nulls = max((null.number for table in tables for null in given_nulls(table)), default=0)
 
     def predicates(self) -> list[str]:
         """Predicates that have data."""
@@ -312,37 +312,6 @@ def _unknown(program: CheckedProgram, known: Iterable[str], predicate: str) -> D
     return DataError(
         program.file, f"the rules know no predicate {predicate!r}, but data are given for it", hint=hint
     )
-
-
-def _listed(predicate: str, given: object, *, unary: bool) -> list[SourceSpec | Raw]:
-    """Sources of one predicate: files, and tables in memory."""
-    values = unary and isinstance(given, (list, tuple)) and any(isinstance(g, str) for g in given)
-    if isinstance(given, (list, tuple)) and given and not values and all(map(_is_source, given)):
-        return [_source(predicate, g) for g in given]
-    return [_source(predicate, given)]
-
-
-def _is_source(given: object) -> bool:
-    """Whether something in a list is a source of its own, not a row."""
-    return isinstance(given, (str, Path, SourceSpec)) or hasattr(given, "columns") or hasattr(given, "edges")
-
-
-def _source(predicate: str, given: object) -> SourceSpec | Raw:
-    if isinstance(given, str):
-        return parse_file(given)
-    if isinstance(given, Path):
-        return SourceSpec(given)
-    if isinstance(given, SourceSpec):
-        return given
-    from kgreason.graph.interchange import as_raw
-
-    return as_raw(given, f"<{predicate}>")
-
-
-def _given_nulls(table: Raw) -> Iterator[Null]:
-    """Labelled nulls among the values of a table in memory."""
-    mixed = (column for column in table.columns if isinstance(column, Objects))
-    return (value for column in mixed for value in column if isinstance(value, Null))
 
 
 def bound(bind: Bind) -> SourceSpec:

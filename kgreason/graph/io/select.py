@@ -168,7 +168,8 @@ def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], t
     wanted: Sequence[str | None] = shape.columns if options.columns is None else options.columns
     named = any(name is not None for name in wanted)
     width = len(wanted) if options.columns is not None else len(raw.columns)
-    weightless = raw.graph or shape.edge or options.weight is not None
+    # a table in memory without weights is a slip: who wrote it can add them
+    weightless = raw.graph or (shape.edge and not raw.memory) or options.weight is not None
     if width == 2 and shape.arity == 3 and weightless and (not named or options.columns is not None):
         ends = [_position(raw, name) for name in wanted if name is not None] if named else [0, 1]
         raw, notes = _unweighted(raw, shape, options)
@@ -213,6 +214,8 @@ def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int
 
 
 def _choice(raw: Raw, shape: Shape) -> str:
+    if shape.edge and raw.memory and raw.named and len(raw.names) == 2 and shape.arity == 3:
+        return "add the weights as the third column; df.assign(weight=1.0) makes them all 1"
     if len(raw.names) < shape.arity:
         each = f"{shape.predicate} takes one column for each of its {shape.arity} arguments"
         return _delimiter_hint(raw) or each
