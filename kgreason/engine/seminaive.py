@@ -93,7 +93,10 @@ def evaluate(
     chase, kinds = prepare(program, facts, goals, limits, watch)
     chase.nulls.merges = merges
     strata = chase.run(progress)
-    tables = {g: table(g, chase.relations[g], chase.plan.kinds[g], kinds, facts.symbols) for g in goals}
+    chase.relations = {g: chase.relations[g] for g in goals}  # nobody needs the others any more
+    for relation in chase.relations.values():
+        relation.transpose()
+    tables = {g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()}
     return Result(
         Facts(tables, facts.symbols),
         Stats(strata, perf_counter() - start, chase.restarts),
