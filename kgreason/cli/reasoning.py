@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from kgreason.cli.options import (
     RulesFile,
 )
 from kgreason.errors import DataError, KgreasonError
+
+if TYPE_CHECKING:
+    from kgreason.engine.table import Facts
 
 
 @guarded
@@ -140,6 +143,7 @@ def reason(
     """Derive facts from rules and data."""
     from kgreason import api
     from kgreason.engine.limits import Limits
+    from kgreason.engine.stats import Recorder
     from kgreason.output.beforehand import check_outputs
     from kgreason.output.write import write_facts, write_targets
     from kgreason.terminal import print_facts, print_profile, print_stats, progress
@@ -150,19 +154,30 @@ def reason(
     read, written_as = sources(data), format or "csv"
     program = load_rules(rules, functions, read)
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
-    with progress() as bar:
-        result = api.reason(program, read, outputs=output or None, limits=limits, progress=bar)
-        bar.step("Writing facts")
-        if out is None:
-            written = write_targets(program, result.facts, read)
-        else:
-            written = write_facts(out, result.facts, written_as, program, read)
+    recorder = Recorder(profile=profile)
+
+    def tell(facts: Facts | None = None) -> None:
+        if profile and recorder.stats is not None:
+            print_profile(recorder.stats)
+        if stats and recorder.stats is not None:
+            print_stats(recorder.stats, facts)
+
+    try:
+        with progress() as bar:
+            result = api.reason(
+                program, read, outputs=output or None, limits=limits, progress=bar, recorder=recorder
+            )
+            bar.step("Writing facts")
+            if out is None:
+                written = write_targets(program, result.facts, read)
+            else:
+                written = write_facts(out, result.facts, written_as, program, read)
+    except BaseException:  # what was done before it failed, or the user had enough, tells why
+        tell()
+        raise
     warn(result.warnings, program)
     unwritten = [p for p in result.predicates if p not in dict(written)]
-    if profile:
-        print_profile(result.stats)
-    if stats:
-        print_stats(result.stats, result.facts)
+    tell(result.facts)
     if as_json:
         print_json(result.as_dict(unwritten))
         return 0
