@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,9 +22,6 @@ from kgreason.cli.options import (
     RulesFile,
 )
 from kgreason.errors import DataError, KgreasonError
-
-if TYPE_CHECKING:
-    from kgreason.engine.table import Facts
 
 
 @guarded
@@ -154,14 +151,7 @@ def reason(
     read, written_as = sources(data), format or "csv"
     program = load_rules(rules, functions, read)
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
-    recorder = Recorder(profile=profile)
-
-    def tell(facts: Facts | None = None) -> None:
-        if profile and recorder.stats is not None:
-            print_profile(recorder.stats)
-        if stats and recorder.stats is not None:
-            print_stats(recorder.stats, facts)
-
+    recorder, facts = Recorder(profile=profile), None
     try:
         with progress() as bar:
             result = api.reason(
@@ -172,12 +162,14 @@ def reason(
                 written = write_targets(program, result.facts, read)
             else:
                 written = write_facts(out, result.facts, written_as, program, read)
-    except BaseException:  # what was done before it failed, or the user had enough, tells why
-        tell()
-        raise
-    warn(result.warnings, program)
+        facts = result.facts
+        warn(result.warnings, program)
+    finally:  # of a run that fails, or of which the user has enough, it is of interest all the more
+        if profile and recorder.stats is not None:
+            print_profile(recorder.stats)
+        if stats and recorder.stats is not None:
+            print_stats(recorder.stats, facts)
     unwritten = [p for p in result.predicates if p not in dict(written)]
-    tell(result.facts)
     if as_json:
         print_json(result.as_dict(unwritten))
         return 0
