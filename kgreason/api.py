@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kgreason.anonymizers.base import Release
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
+    from kgreason.engine.stats import Recorder
     from kgreason.graph.model import KnowledgeGraph, Vertices
     from kgreason.pairs import Pair
     from kgreason.provenance.explanation import Explanation
@@ -89,6 +90,7 @@ def reason(
     outputs: str | Sequence[str] | None = None,
     limits: Limits | None = None,
     progress: Progress = SILENT,
+    recorder: Recorder | None = None,
 ) -> Reasoned:
     """Derive the output predicates of a rule file.
 
@@ -98,6 +100,8 @@ def reason(
         Predicates to derive; default: those annotated with ``@output``. Files that they do not need are not opened.
     limits
         Bounds on rounds, on the growth of values, and on memory.
+    recorder
+        Gets the `Reasoned.stats`, even if the evaluation fails.
 
     Raises
     ------
@@ -122,7 +126,7 @@ def reason(
     goals, limits = output_names(outputs), limits or Limits()
     with limited(limits.memory):
         facts = load_facts(program, data or {}, progress, goals)
-        result = evaluate(program, facts, goals=goals, limits=limits, progress=progress)
+        result = evaluate(program, facts, goals=goals, limits=limits, progress=progress, recorder=recorder)
         return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
 
 

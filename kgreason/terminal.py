@@ -156,11 +156,15 @@ def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
             print(f"{Atom(predicate, tuple(Constant(v) for v in row))}.")
 
 
-def print_stats(stats: Stats, facts: Facts) -> None:
-    """Print the totals of an evaluation, on standard error."""
+def print_stats(stats: Stats, facts: Facts | None = None) -> None:
+    """Print the totals of an evaluation, on standard error; without `facts` it has failed."""
     seconds = max(stats.seconds, 1e-9)
+    total = 0 if facts is None else sum(table.length for table in facts.tables.values())
     lines = [
-        ("facts", f"{sum(t.length for t in facts.tables.values()):,} of {', '.join(facts.tables)}"),
+        (
+            "facts",
+            "none, for the run did not end" if facts is None else f"{total:,} of {', '.join(facts.tables)}",
+        ),
         ("derived", f"{stats.facts:,} new ones of {stats.tried:,} tried"),
         ("rounds", f"{stats.rounds:,} in {_strata(len(stats.strata))}{_walked(stats)}"),
         ("time", f"{stats.seconds:.3f} s, {stats.facts / seconds:,.0f} facts/s"),
@@ -178,7 +182,7 @@ def _strata(count: int) -> str:
 
 def _walked(stats: Stats) -> str:
     walks = sum(stratum.walks for stratum in stats.strata)
-    return f", and {walks:,} walks" if walks else ""
+    return f", and {walks:,} walk{'s' * (walks > 1)}" if walks else ""
 
 
 def print_profile(stats: Stats) -> None:
@@ -186,16 +190,17 @@ def print_profile(stats: Stats) -> None:
     for stratum in stats.strata:
         names = ", ".join(visible(stratum.predicates))
         how = (
-            f"{stratum.walks:,} walks"
+            f"{stratum.walks:,} walk{'s' * (stratum.walks > 1)}"
             if stratum.walks
             else f"{stratum.rounds:,} round{'s' * (stratum.rounds > 1)}"
         )
         print(f"stratum {names}: {how}, {stratum.seconds:.3f} s", file=sys.stderr)
+        if stratum.walks:
+            print(
+                "  a round is one step of all walks; seconds are shared out by what is tried", file=sys.stderr
+            )
         for rule in stratum.rules:
             print(f"  {rule.rule}", file=sys.stderr)
-            if stratum.walks and rule.rounds == ():
-                print("    walked together with a rule above, which counts for both", file=sys.stderr)
-                continue
             print(f"    {'round':>13} {'tried':>15} {'new':>15} {'seconds':>9}", file=sys.stderr)
             for first, done in condensed(rule.rounds, PROFILED):
                 span = f"{first:,}" if first == done.round else f"{first:,}-{done.round:,}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 Row = tuple[int, ...]
@@ -124,6 +125,33 @@ def preorder(steps: Sequence[Row], states: int) -> list[int]:
     for state in range(states):
         visit(state)
     return [numbers[state] for state in range(states)]
+
+
+def rounds_of_walk(
+    seeds: Iterable[int], steps: Sequence[Row], sums: Sequence[Row], bound: float
+) -> list[Counter[tuple[str, int]]]:
+    """What each rule tries and finds in each round of a walk; plain steps end with their rule, that of sums is 9."""
+    reached: dict[int, None] = dict.fromkeys(seeds)
+    totals: Counter[int] = Counter()
+    rounds = []
+    recent = list(reached)
+    while recent:
+        here: Counter[tuple[str, int]] = Counter()
+        before = len(reached)
+        for state in recent:
+            for _, t, rule in (row for row in steps if row[0] == state):
+                here["tried", rule] += 1
+                here["new", rule] += t not in reached
+                reached.setdefault(t)
+            for _, t, weight in (row for row in sums if row[0] == state):
+                here["tried", 9] += 1
+                totals[t] += weight
+                here["new", 9] += t not in reached and totals[t] > bound
+                if totals[t] > bound:
+                    reached.setdefault(t)
+        rounds.append(here)
+        recent = list(reached)[before:]
+    return rounds
 
 
 def walk(seeds: Iterable[int], steps: Sequence[Row], sums: Sequence[Row], bound: float) -> set[int]:

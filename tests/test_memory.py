@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import numpy as np
 import pytest
 
 from kgreason import reason
-from kgreason.engine import memory
+from kgreason.engine import memory, relation
 from kgreason.engine.limits import Limits
 from kgreason.engine.memory import Exhausted, claim, limited, look, parse_size, shown
+from kgreason.engine.relation import Relation, chunks
 from kgreason.errors import CallError, DataError, EvaluationError
+from kgreason.plan.ir import Part
 
 GB = 10**9
 
@@ -114,6 +118,7 @@ RULES = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_evaluation_stops_before_it_holds_too_much(name: str) -> None:
+    reason(RULES[name], {"e": [(0, 1)]})  # what is imported is none of the matter
     here = memory.held() or 0
     edges = [(i, (i + 1) % 2000) for i in range(2000)]
     limits = Limits(memory=here + 20_000_000)
@@ -154,3 +159,52 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, holding: list[int]
         f"{file}: there is not enough memory to read it: 1.0 GB are in use, 3.0 GB more are needed, "
         "the limit is 2.0 GB\n  help: allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))"
     )
+
+
+def peak(do: Callable[[], object]) -> int:
+    """Most bytes of arrays that some work holds."""
+    tracemalloc.start()
+    try:
+        do()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_rows_become_columns_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relation, "PIECE", 1000)
+    rows = np.arange(30_003).reshape(-1, 3)
+    made = Relation(3)
+    for piece in chunks(rows):
+        made.insert(piece)
+    made.settle()
+    kept = made.rows(Part.ALL)[:5]  # whoever looks at rows keeps them
+    made.transpose()
+    assert kept.tolist() == rows[:5].tolist()
+    assert [made.column(i).tolist() for i in range(3)] == rows.T.tolist()
+    assert made.rows(Part.ALL).tolist() == rows.tolist()
+
+
+@pytest.mark.parametrize("arity", [2, 3])
+def test_a_derived_fact_takes_little_more_than_its_row_and_its_hash(arity: int) -> None:
+    rows = np.random.default_rng(3).permutation(arity * 400_000).reshape(-1, arity)
+    made = Relation(arity)
+
+    def grow() -> None:
+        for piece in chunks(rows):
+            made.insert(piece)
+
+    assert peak(grow) < 1.07 * len(rows) * (8 * arity + 24)
+
+
+def test_the_rows_of_a_round_are_read_while_others_are_added() -> None:
+    made = Relation(2)
+    made.insert(np.arange(40_000).reshape(-1, 2))
+    made.turn()
+    read = []
+    for batch in made.batches(Part.RECENT):
+        for i in range(1, 4):
+            made.insert(batch + i * 100_000)
+        read += batch.tolist()
+    assert read == np.arange(40_000).reshape(-1, 2).tolist()
+    assert made.count == 80_000

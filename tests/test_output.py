@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped
-from kgreason.engine.table import Facts
+from kgreason.engine.table import Facts, Table
 from kgreason.errors import DataError, ReleaseError, Span
 from kgreason.graph.interchange import facts_to_arrow
 from kgreason.graph.io.load import load_facts
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value, identity
+from kgreason.output import tables
 from kgreason.output.beforehand import check_outputs
 from kgreason.output.names import column_names
 from kgreason.output.target import Target
@@ -185,6 +186,26 @@ def test_form_of_json(tmp_path: Path) -> None:
     empty = Target.parse(str(tmp_path / "none.json"))
     write_output(Facts({"p": Facts.from_rows({"p": [(1,)]}).tables["p"]}), "p", empty)
     assert json.loads(empty.path.read_text()) == [{"c1": 1}]
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv?useHeaders=false", "p.parquet"])
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 7])
+def test_pieces_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, count: int) -> None:
+    rows = [(f"a{i}", i, i / 4, i % 2 == 0, datetime(2020, 1, 1 + i)) for i in range(8)][:count]
+    facts = Facts.from_rows({"p": rows or [("a", 1, 0.5, True, datetime(2020, 1, 1))]})
+    if not rows:
+        table = facts.tables["p"]
+        facts = Facts({"p": Table(table.kinds, tuple(c[:0] for c in table.columns), 0)}, facts.symbols)
+    found = []
+    for rows_of_a_piece in (100, 3):
+        monkeypatch.setattr(tables, "PIECE", rows_of_a_piece)
+        target = Target.parse(f"{tmp_path}/{rows_of_a_piece}{name}")
+        write_output(facts, "p", target)
+        found.append(
+            pq.read_table(target.path).to_pylist() if "parquet" in name else target.path.read_bytes()
+        )
+    assert found[0] == found[1]
+    assert len(found[0]) == count if "parquet" in name else found[0].count(b"\n") == count + ("csv" in name)
 
 
 def test_columns_of_parquet_are_typed(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from kgreason import jit, reason, terminal
 from kgreason.cli import app
+from kgreason.engine import memory
+from kgreason.engine.separable import walk
 from kgreason.engine.stats import JoinStats, RoundStats, RuleStats, Stats, StratumStats, condensed
 
 RULES = """\
@@ -54,7 +56,7 @@ def test_profile_by_rule_and_round_and_the_costliest_joins(rules: Path) -> None:
     text = re.sub(r"\d+\.\d{3}", "0.000", said("reason", "--rules", rules, "--profile"))
     assert "stratum t: 5 rounds, 0.000 s" in text
     assert "stratum s: 4 walks, 0.000 s" in text
-    table = text[text.index("  t(X, Z) :-") : text.index("  s(X, Y)")].splitlines()[:6]
+    table = text[text.index("  t(X, Z) :-") : text.index("stratum s")].splitlines()[:6]
     assert [line.split() for line in table[1:]] == [
         ["round", "tried", "new", "seconds"],
         ["2", "3", "3", "0.000"],
@@ -62,8 +64,97 @@ def test_profile_by_rule_and_round_and_the_costliest_joins(rules: Path) -> None:
         ["4", "1", "1", "0.000"],
         ["all", "6", "6", "0.000"],
     ]
+    walked = text[text.index("stratum s") : text.index("costliest")].splitlines()
+    assert walked[:3] == [
+        "stratum s: 4 walks, 0.000 s",
+        "  a round is one step of all walks; seconds are shared out by what is tried",
+        "  s(X, Y) :- e(X, Y).",
+    ]
+    assert [line.split()[:3] for line in walked[5:]] == [
+        ["s(X,", "Z)", ":-"],
+        ["round", "tried", "new"],
+        ["2", "3", "3"],
+        ["3", "2", "2"],
+        ["4", "1", "1"],
+        ["all", "6", "6"],
+    ]
     assert "costliest joins\n" in text
     assert "0.000 s  e(Y, Z): 10 looked up, 6 found, in t(X, Z) :- t(X, Y), e(Y, Z), X != Z." in text
+
+
+ENDLESS = """\
+@output("n").
+e(0, 1). e(1, 2).
+s(X, Y) :- e(X, Y).
+s(X, Z) :- s(X, Y), e(Y, Z).
+n(X) :- s(X, _).
+n(Y) :- n(X), Y = X + 1.
+"""
+
+
+def failed(rules: Path, text: str, *arguments: str) -> tuple[int, list[str]]:
+    """Exit code and what is said of a run that does not come to its end; times are 0."""
+    rules.write_text(text, encoding="utf-8")
+    said("check", rules)
+    result = CliRunner().invoke(app, ["reason", "--rules", str(rules), *arguments])
+    assert not result.stdout
+    return result.exit_code, re.sub(r"\d+\.\d{3}", "0.000", result.stderr).splitlines()
+
+
+def test_a_run_stopped_by_a_limit_tells_what_it_did(rules: Path) -> None:
+    code, lines = failed(rules, ENDLESS, "--rounds", "9", "--profile", "--stats")
+    assert code == 2
+    assert lines[0] == "stratum s: 2 walks, 0.000 s"
+    at = lines.index("  n(Y) :- n(X), Y = X + 1.")
+    assert lines[at + 2].split() == ["2", "2", "1", "0.000"]
+    assert lines[at + 9].split() == ["9", "1", "1", "0.000"]
+    assert lines[at + 11 : at + 14] == [
+        "facts    none, for the run did not end",
+        "derived  13 new ones of 15 tried",
+        "rounds   10 in 2 strata, and 2 walks",
+    ]
+    errors = [i for i, line in enumerate(lines) if "values still change after 9 rounds" in line]
+    assert errors
+    assert min(errors) > at + 13  # the last thing said is what went wrong
+
+
+def test_a_run_that_fails_says_nothing_of_it_unasked(rules: Path) -> None:
+    code, lines = failed(rules, ENDLESS, "--rounds", "9")
+    assert code == 2
+    assert not [line for line in lines if line.startswith(("stratum", "facts", "  n("))]
+
+
+def test_a_run_without_enough_memory_tells_what_it_did(rules: Path) -> None:
+    here = memory.held() or 0
+    text = "".join(f"e({i}). " for i in range(50)) + '@output("t"). t(X, Y, Z, U) :- e(X), e(Y), e(Z), e(U).'
+    code, lines = failed(rules, text, "--memory-limit", f"{here + 30_000_000}", "--profile")
+    assert code == 2
+    assert lines[0] == "stratum t: 1 round, 0.000 s"
+    name, tried, new, _ = lines[3].split()
+    assert name == "1"
+    assert 0 < int(new.replace(",", "")) <= int(tried.replace(",", "")) < 50**4
+    assert "there is not enough memory for what this rule derives, besides the" in "".join(lines)
+
+
+@pytest.mark.parametrize("profile", [True, False])
+def test_an_interrupted_run_tells_what_it_did(
+    rules: Path, monkeypatch: pytest.MonkeyPatch, profile: bool
+) -> None:
+    def interrupt(blocks: walk.Blocks, *counts: int) -> None:
+        tell(blocks, *counts)
+        raise KeyboardInterrupt
+
+    tell = walk.Blocks.tell
+    monkeypatch.setattr(walk, "threads", lambda: 1)
+    monkeypatch.setattr(walk.Blocks, "tell", interrupt)
+    code, lines = failed(rules, ENDLESS, "--profile" if profile else "--stats")
+    assert code == 130
+    if profile:
+        assert lines[0] == "stratum s: 1 walk, 0.000 s"
+        assert lines[lines.index("  s(X, Z) :- s(X, Y), e(Y, Z).") + 2].split() == ["2", "1", "1", "0.000"]
+    else:
+        assert lines[1:3] == ["derived  3 new ones of 3 tried", "rounds   1 in 1 stratum, and 1 walk"]
+    assert lines[-1] == "interrupted; nothing was written"
 
 
 def test_costliest_joins_come_first() -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.engine import naive
 from kgreason.engine.seminaive import Result, evaluate
 from kgreason.engine.separable import kernels, steps, walk
+from kgreason.engine.stats import Recorder
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.progress import Silent
@@ -305,3 +307,58 @@ def test_walks(rows, sums, seeds, room, bound, plainly):
     assert set(zip(fixed.tolist(), moving.tolist(), strict=True)) == {
         (100 + i, 10 * s) for i, reached in enumerate(expected) for s in reached
     }
+
+
+@settings(quick, max_examples=60)
+@given(rows=weighted, sums=weighted, seeds=starts, bound=st.integers(0, 6), deepest=st.integers(1, 7))
+def test_counting(rows, sums, seeds, bound, deepest):
+    one, several = compressed([(a, b, 4 * rule) for a, b, rule in rows]), compressed(sums)
+    ptr = np.cumsum([0, *map(len, seeds)])
+    states = np.array([s for seed in seeds for s in seed], dtype=np.int32)
+    counts, tally = np.zeros(len(seeds), dtype=np.int64), np.zeros((deepest, 20), dtype=np.int64)
+    done, used, tried = kernels.count(
+        ptr, states, one.ptr, one.to, one.weights, several.ptr, several.to, several.weights,
+        np.array([9]), np.array([bound / 4]), np.zeros(28), np.empty(50, dtype=np.int32), 0,
+        counts, tally, 0, len(seeds),
+    )  # fmt: skip
+    assert done == len(seeds)
+    assert counts.tolist() == [len(reference.walk(s, [r[:2] for r in rows], sums, bound)) for s in seeds]
+    assert used == counts.sum()
+    expected = np.zeros_like(tally)
+    for seed in seeds:
+        for number, here in enumerate(reference.rounds_of_walk(seed, rows, sums, bound)):
+            for (what, rule), n in here.items():
+                expected[min(number, deepest - 1), 2 * rule + (what == "new")] += n
+    assert tally.tolist() == expected.tolist()
+    assert tried == tally[:, ::2].sum()
+
+
+def by_round(result: Result) -> tuple[Counter[Any], Counter[Any]]:
+    """Facts tried by each rule, and new ones of each predicate, in each round."""
+    tried, new = Counter[Any](), Counter[Any]()
+    for rule in (rule for stratum in result.stats.strata for rule in stratum.rules):
+        for done in rule.rounds:
+            tried[rule.rule, done.round] += done.tried
+            new[rule.rule[0], done.round] += done.facts
+    return +tried, +new
+
+
+@settings(quick, max_examples=25)
+@given(
+    seed=st.sampled_from(SEEDS),
+    rules=st.lists(
+        st.sampled_from([s for s in STEPS if "p(Y, Z)" not in s]), min_size=1, max_size=3, unique=True
+    ),
+    facts=st.fixed_dictionaries(DATA),
+)
+def test_a_round_of_walks_is_one_of_the_general_way(seed, rules, facts):
+    text = "\n".join((seed, *rules, "q(X, Y) :- s(X, Y)."))
+    note(text)
+    program, given_ = load_text(text), Facts.from_rows(facts)
+    walked = evaluate(program, given_, recorder=Recorder(profile=True))
+    assume(any(stratum.walks for stratum in walked.stats.strata))
+    rounds = evaluate(program, given_, watch=lambda _: None)
+    assert by_round(walked)[1] == by_round(rounds)[1]
+    assert walked.stats.facts == rounds.stats.facts
+    if "msum" not in text and "mcount" not in text:  # of equal contributions walks take one
+        assert by_round(walked)[0] == by_round(rounds)[0]

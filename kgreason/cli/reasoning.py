@@ -140,6 +140,7 @@ def reason(
     """Derive facts from rules and data."""
     from kgreason import api
     from kgreason.engine.limits import Limits
+    from kgreason.engine.stats import Recorder
     from kgreason.output.beforehand import check_outputs
     from kgreason.output.write import write_facts, write_targets
     from kgreason.terminal import print_facts, print_profile, print_stats, progress
@@ -150,19 +151,25 @@ def reason(
     read, written_as = sources(data), format or "csv"
     program = load_rules(rules, functions, read)
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
-    with progress() as bar:
-        result = api.reason(program, read, outputs=output or None, limits=limits, progress=bar)
-        bar.step("Writing facts")
-        if out is None:
-            written = write_targets(program, result.facts, read)
-        else:
-            written = write_facts(out, result.facts, written_as, program, read)
-    warn(result.warnings, program)
+    recorder, facts = Recorder(profile=profile), None
+    try:
+        with progress() as bar:
+            result = api.reason(
+                program, read, outputs=output or None, limits=limits, progress=bar, recorder=recorder
+            )
+            bar.step("Writing facts")
+            if out is None:
+                written = write_targets(program, result.facts, read)
+            else:
+                written = write_facts(out, result.facts, written_as, program, read)
+        facts = result.facts
+        warn(result.warnings, program)
+    finally:  # of a run that fails, or of which the user has enough, it is of interest all the more
+        if profile and recorder.stats is not None:
+            print_profile(recorder.stats)
+        if stats and recorder.stats is not None:
+            print_stats(recorder.stats, facts)
     unwritten = [p for p in result.predicates if p not in dict(written)]
-    if profile:
-        print_profile(result.stats)
-    if stats:
-        print_stats(result.stats, result.facts)
     if as_json:
         print_json(result.as_dict(unwritten))
         return 0

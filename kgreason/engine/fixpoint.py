@@ -67,10 +67,14 @@ class Fixpoint:
         nulls: Nulls,
         limits: Limits,
         watch: Watch | None = None,
+        *,
+        profile: bool = False,
     ) -> None:
         self.plan = plan
         self.limits = limits
         self.watch = watch
+        self.profile = profile
+        self.start = perf_counter()
         self.symbols = nulls.symbols
         self.round = 1
         self.walks = 0
@@ -82,20 +86,22 @@ class Fixpoint:
             for rule in plan.rules
         ]
 
-    def run(self, progress: Progress) -> StratumStats:
+    def run(self, progress: Progress) -> None:
         """Reach the fixpoint."""
-        start = perf_counter()
-        predicates = tuple(sorted(self.plan.predicates))
-        progress.step(f"Deriving {', '.join(visible(predicates))}", unit="facts")
-        rounds = self._rounds(progress)
+        progress.step(f"Deriving {', '.join(visible(sorted(self.plan.predicates)))}", unit="facts")
+        self._rounds(progress)
         for relation in self.relations:
             relation.settle()
+
+    def stats(self) -> StratumStats:
+        """What has been done so far."""
+        predicates = tuple(sorted(self.plan.predicates))
         rules = tuple(rule.stats() for rule in self.rules)
         joins = tuple(join for rule in self.rules for join in rule.joins())
-        return StratumStats(predicates, rounds, perf_counter() - start, rules, self.walks, joins)
+        return StratumStats(predicates, self.round, perf_counter() - self.start, rules, self.walks, joins)
 
-    def _rounds(self, progress: Progress) -> int:
-        """Carry out all rules once, and the recursive ones until nothing is new; returns the number of rounds."""
+    def _rounds(self, progress: Progress) -> None:
+        """Carry out all rules once, and the recursive ones until nothing is new."""
         for rule in self.rules:
             if not rule.plan.recursive:
                 progress.advance(self._apply(rule))
@@ -106,34 +112,44 @@ class Fixpoint:
             and self.watch is None
             and self._separately(self.plan.separable, progress)
         ):
-            return self.round
+            return
         while self._turn() and recursive:
-            self.round += 1
             if self.plan.inventive:
-                self._check(recursive, self.round)
+                self._check(recursive, self.round + 1)
+            self.round += 1
             progress.advance(sum(map(self._apply, recursive)))
-        return self.round
 
     def _separately(self, plan: ir.Separable, progress: Progress) -> bool:
         """Complete a stratum that falls apart, value by value; tells whether the data admit that."""
         start = perf_counter()
         rules = {id(rule.plan.rule): rule for rule in self.rules}
+        recursive = [rules[id(steps.rule)] for steps in plan.steps]
+        tally = separable.Tally(plan, self.profile)
         try:
-            found = separable.run(plan, self.by_name, self._find, progress.advance)
+            return separable.run(tally, self.by_name, self._find, progress.advance)
         except EvaluationError:  # of a step that perhaps nobody takes
             return False
         except MemoryError as error:
-            raise self._exhausted(rules[id(plan.steps[0].rule)], error) from None
-        if found is None:
-            return False
-        self.walks = found.walks
-        for steps in plan.steps:  # the first rule of each predicate stands for all
-            if steps.head in found.facts:
-                rule, tried = rules[id(steps.rule)], found.tried
-                rule.facts = found.facts.pop(steps.head)
-                rule.rounds.append(RoundStats(self.round, tried, rule.facts, perf_counter() - start))
-                found.tried, start = 0, perf_counter()
-        return True
+            raise self._exhausted(recursive[0], error) from None
+        finally:
+            self.walks = tally.walks
+            self._count(tally, recursive, perf_counter() - start)
+
+    def _count(self, tally: separable.Tally, rules: Sequence[_Rule], seconds: float) -> None:
+        """Share out among the recursive rules what walks have done."""
+        if self.profile:
+            for place, rule in enumerate(rules):
+                for number, (tried, new) in enumerate(tally.counted(place), self.round + 1):
+                    rule.count(number, tried, new, seconds * tried / max(tally.tried, 1))
+            return
+        found = tally.by_predicate or {rules[0].plan.rule.head.predicate: tally.facts}
+        tried, told = tally.tried, set[str]()
+        for rule in rules:  # the first of each predicate stands for all
+            predicate = rule.plan.rule.head.predicate
+            if predicate in found and predicate not in told:
+                rule.count(self.round, tried, found[predicate], seconds)
+                tried, seconds = 0, 0.0
+                told.add(predicate)
 
     def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:
         """Rows that the line of some steps finds, with what they contribute as the last column."""
@@ -184,9 +200,7 @@ class Fixpoint:
         return max((elements(value, sys.maxsize) for value in given), default=0)
 
     def _exhausted(self, rule: _Rule, error: MemoryError) -> EvaluationError:
-        found = (
-            f", besides the {rule.facts + rule.changed:,} facts so far{rule.example()}" if rule.facts else ""
-        )
+        found = f", besides the {rule.facts:,} facts so far{rule.example()}" if rule.facts else ""
         numbers = f": {error}" if isinstance(error, memory.Exhausted) else ""
         return rule.error(
             f"there is not enough memory for what this rule derives{found}{numbers}",
@@ -252,14 +266,20 @@ class _Rule(ABC):
         """Carry the rule out on recent facts, or on all if it is not recursive; returns how many are new."""
         start = perf_counter()
         self.changed = self.tried = 0
-        for rows in self.derived():
-            if len(rows):
-                self.changed += self._insert(rows)
-                memory.look()
-        if self.tried or self.changed:
-            self.facts += self.changed
-            self.rounds.append(RoundStats(number, self.tried, self.changed, perf_counter() - start))
+        try:
+            for rows in self.derived():
+                if len(rows):
+                    self.changed += self._insert(rows)
+                    memory.look()
+        finally:
+            self.count(number, self.tried, self.changed, perf_counter() - start)
         return self.changed
+
+    def count(self, number: int, tried: int, new: int, seconds: float) -> None:
+        """Remember what the rule did in a round, if anything."""
+        if tried or new:
+            self.facts += new
+            self.rounds.append(RoundStats(number, tried, new, seconds))
 
     def stats(self) -> RuleStats:
         """What the rule has done so far."""

@@ -69,6 +69,7 @@ def limited(limit: int | None = None) -> Iterator[None]:
         here, free = held(), available()
         limit = None if here is None or free is None else here + int(SPARE * free)
     token = _limit.set(limit)
+    _next_look.set(0.0)
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
@@ -35,6 +36,12 @@ CHEAP = 1 << 25
 MANY = 1 << 14
 """Rows from which that is worth it."""
 
+PIECE = 1 << 20
+"""Rows that are turned into columns before their memory is given up."""
+
+SPARE = 16
+"""One in so many rows of a large buffer is room for more."""
+
 Number = TypeVar("Number", np.int64, np.float64)
 
 NO_RANKS = np.empty(0, dtype=np.int64)
@@ -60,8 +67,13 @@ def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> n
     return new
 
 
+def _most(size: int) -> int:
+    """Keys of a hash table of some size: with 8 bytes for each place, a key takes 23 bytes at most."""
+    return size * 7 // 10
+
+
 class Slots:
-    """An open-addressing hash table that is at most two thirds full (layout: `kgreason.engine.kernels`)."""
+    """An open-addressing hash table that is at most seven tenths full (layout: `kgreason.engine.kernels`)."""
 
     def __init__(self, packed: bool = False) -> None:
         self.array: npt.NDArray[np.int64] = np.full(64, -1, dtype=np.int64)
@@ -78,14 +90,14 @@ class Slots:
 
     def full(self, keys: int) -> bool:
         """Whether there is no room for `keys` keys in all."""
-        return self.array[-1] != index_kernels.DIRECT and keys * 3 > len(self.array) * 2
+        return self.array[-1] != index_kernels.DIRECT and keys > _most(len(self.array))
 
     def empty(self, keys: int) -> None:
         """Drop all entries, and then make room for `keys`; so there are never two tables at once."""
         size = 64
-        while keys * 3 > size * 2:
+        while keys > _most(size):
             size *= 2
-        self.array = self.array[:0]
+        self.array = np.empty(0, dtype=np.int64)
         memory.claim(8 * size)
         self.array = np.full(size, -1, dtype=np.int64)
 
@@ -94,7 +106,7 @@ class Slots:
         size = len(self.array)
         if not self.full(keys):
             return
-        while keys * 3 > size * 2:
+        while keys > _most(size):
             size *= 2
         memory.claim(8 * size)
         new = np.full(size, -1, dtype=np.int64)
@@ -234,6 +246,21 @@ class Relation:
             return self._columns[position]
         return np.ascontiguousarray(self._buffer[: self.count, position])
 
+    def transpose(self) -> None:
+        """Hold columns instead of rows, of which memory is given up piece by piece; nothing will be added any more."""
+        if self._buffer is None or not self.arity:
+            return
+        buffer, self._buffer, end = self._buffer, None, self.count
+        columns = tuple(np.empty(end, dtype=np.int64) for _ in range(self.arity))
+        while end:
+            start = (end - 1) // PIECE * PIECE
+            for i, column in enumerate(columns):
+                column[start:end] = buffer[start:end, i]
+            end = start
+            with suppress(ValueError):  # somebody looks at rows of it
+                buffer.resize((end, self.arity))
+        self.adopt(columns)
+
     def load(self, rows: Rows, distinct: bool) -> None:
         """Take over rows, before any others."""
         if distinct:
@@ -295,9 +322,7 @@ class Relation:
     def _reserve(self, rows: int) -> None:
         need = self.count + rows
         if need > len(self.buffer):
-            if self._matrix is None:  # there is never a table beside two buffers
-                self._slots, self._hashed = Slots(packed=self._bits is not None), 0
-            self.buffer = grown(self.buffer[: self.count], max(need, 2 * len(self.buffer)))
+            self._extend(need + max(need // SPARE, min(need, CHUNK)))
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
         # loaded rows are hashed when the first others come
@@ -305,6 +330,15 @@ class Relation:
             self._slots.empty(need)
             self._refill()
             self._hashed = self.count
+
+    def _extend(self, length: int) -> None:
+        """Make the buffer longer, where it stands if the system can do that: then there are never two of them."""
+        held = self.buffer.nbytes
+        memory.claim(8 * length * self.arity - held)
+        try:
+            self.buffer.resize((length, self.arity))
+        except ValueError:  # somebody looks at rows of it
+            self.buffer = grown(self.buffer[: self.count], length)
 
     def _densify(self, batch: Rows | None = None) -> bool:
         """Keep a bit for each pair of values, those of a batch too, if that takes less memory than hashing."""
@@ -346,12 +380,15 @@ class Relation:
         return self.buffer[: self.limit(part)]
 
     def batches(self, part: Part) -> Iterator[Rows]:
-        """Rows of a part in chunks."""
-        if self._buffer is not None or part is not Part.ALL:
-            yield from chunks(self.rows(part))
+        """Rows of a part in chunks, while others may be added."""
+        if self._buffer is None and part is Part.ALL:
+            for start in range(0, self.count, CHUNK):
+                yield np.column_stack([column[start : start + CHUNK] for column in self._columns])
             return
-        for start in range(0, self.count, CHUNK):
-            yield np.column_stack([column[start : start + CHUNK] for column in self._columns])
+        first, end = (self.stable if part is Part.RECENT else 0), self.limit(part)
+        for start in range(first, end, CHUNK):
+            # a copy: who looks at the buffer itself keeps it from growing where it is
+            yield self.buffer[start : min(start + CHUNK, end)].copy()
 
     def limit(self, part: Part) -> int:
         """Number of the first row beyond the part."""
@@ -491,11 +528,11 @@ class KeyedRelation(Relation):
 
     def _reserve(self, rows: int) -> None:
         super()._reserve(rows)
-        room = len(self.buffer)
-        if room > len(self.told):
-            self.told = grown(self.told, room)
-            self.stamps = grown(self.stamps, room, -1)
-            self.changed = grown(self.changed, room)
+        if len(self.buffer) > len(self.told):
+            length = max(len(self.buffer), 2 * len(self.told))
+            self.told = grown(self.told, length)
+            self.stamps = grown(self.stamps, length, -1)
+            self.changed = grown(self.changed, length)
 
     def turn(self) -> bool:
         """Begin a round; tells whether there are recent rows."""
@@ -508,3 +545,7 @@ class KeyedRelation(Relation):
     def rows(self, part: Part) -> Rows:
         """Rows of a part; those that changed in the round before are the recent ones."""
         return self.recent if part is Part.RECENT else super().rows(part)
+
+    def batches(self, part: Part) -> Iterator[Rows]:
+        """Rows of a part in chunks."""
+        return chunks(self.recent) if part is Part.RECENT else super().batches(part)

@@ -18,7 +18,7 @@ from kgreason.engine.merges import Merges
 from kgreason.engine.nulls import Endless, Nulls
 from kgreason.engine.relation import KeyedRelation, Relation, Rows, chunks
 from kgreason.engine.scalars import Refusal
-from kgreason.engine.stats import Stats, StratumStats
+from kgreason.engine.stats import Recorder, Stats, StratumStats
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, Table, converted
 from kgreason.errors import Diagnostic, EvaluationError
@@ -50,6 +50,7 @@ def evaluate(
     progress: Progress = SILENT,
     watch: Watch | None = None,
     merges: Merges | None = None,
+    recorder: Recorder | None = None,
 ) -> Result:
     """Derive the facts of some predicates.
 
@@ -64,6 +65,8 @@ def evaluate(
         the evaluation starts again.
     merges
         Gets all unifications of nulls, for explanations.
+    recorder
+        Gets what was done, even if the evaluation fails.
 
     Returns
     -------
@@ -93,11 +96,22 @@ def evaluate(
     goals = tuple(program.outputs if goals is None else goals)
     chase, kinds = prepare(program, facts, goals, limits, watch)
     chase.nulls.merges = merges
-    strata = chase.run(progress)
-    tables = {g: table(g, chase.relations[g], chase.plan.kinds[g], kinds, facts.symbols) for g in goals}
+    chase.profile = recorder is not None and recorder.profile
+    try:
+        strata = chase.run(progress)
+    finally:
+        if recorder is not None:
+            recorder.stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
+    chase.relations = {g: chase.relations[g] for g in goals}  # nobody needs the others any more
+    for relation in chase.relations.values():
+        relation.transpose()
+    tables = {g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()}
+    stats = Stats(strata, perf_counter() - start, chase.restarts)
+    if recorder is not None:
+        recorder.stats = stats
     return Result(
         Facts(tables, facts.symbols),
-        Stats(strata, perf_counter() - start, chase.restarts),
+        stats,
         tuple(chase.nulls.warnings.values()),
     )
 
@@ -167,7 +181,9 @@ class Chase:
         self.limits = limits
         self.watch = watch
         self.earlier = earlier
+        self.profile = False
         self.restarts = 0
+        self.done: list[StratumStats] = []
         self.relations: dict[str, Relation] = {}
         self.nulls = self._nulls()
 
@@ -216,17 +232,21 @@ class Chase:
         """One run; `None` as soon as different values turn out to be one."""
         plan, symbols = self.plan, self.facts.symbols
         self.relations = _load(self.program, self.facts, plan.kinds, self.limits, self.nulls)
-        done: list[StratumStats] = []
+        done = self.done = []
         unifications, denials = list(self.program.unifications), self.program.denials
         for stratum in plan.strata:
-            fixpoint = Fixpoint(stratum, plan.kinds, self.relations, self.nulls, self.limits, self.watch)
+            fixpoint = Fixpoint(
+                stratum, plan.kinds, self.relations, self.nulls, self.limits, self.watch, profile=self.profile
+            )
             try:
-                done.append(fixpoint.run(progress))
+                fixpoint.run(progress)
             except EvaluationError:  # a constraint that is violated already may be the reason
                 if not unifications:
                     complete = {p for s in done for p in s.predicates}
                     deny((d for d in denials if d.predicate in complete), self.relations, plan.kinds, symbols)
                 raise
+            finally:
+                done.append(fixpoint.stats())
             here = [u for u in unifications if u.predicate in stratum.predicates]
             unifications = [u for u in unifications if u not in here]
             if sum(self._unify(u) for u in here):

@@ -11,7 +11,10 @@ from kgreason.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RoundStats:
-    """What one rule did in one round: facts it came upon, those of them that were new, and seconds."""
+    """What one rule did in one round: facts it came upon, those of them that were new, and seconds.
+
+    In a walked stratum a round is one step of all walks, and the seconds are a share of all, by the facts tried.
+    """
 
     round: int
     tried: int
@@ -58,7 +61,8 @@ class StratumStats:
     """What one stratum did.
 
     `walks` is the number of values for each of which it was evaluated alone (`kgreason.plan.separable`), 0 if it was
-    evaluated as a whole, in rounds.
+    evaluated as a whole, in rounds. Of walks, the first recursive rule of a predicate counts for the others, and the
+    first of all counts what is tried, unless they are profiled (`Recorder`).
     """
 
     predicates: tuple[str, ...]
@@ -108,6 +112,22 @@ class Stats:
         """The joins that took longest, the longest first."""
         joins = (join for stratum in self.strata for join in stratum.joins)
         return sorted(joins, key=lambda join: -join.seconds)[:count]
+
+
+class Recorder:
+    """Gets what an evaluation did, even if it does not come to its end.
+
+    Attributes
+    ----------
+    profile
+        Whether walks count for each rule and round: then they take longer.
+    stats
+        What was done, as soon as the evaluation has ended or failed.
+    """
+
+    def __init__(self, *, profile: bool = False) -> None:
+        self.profile = profile
+        self.stats: Stats | None = None
 
 
 def visible(predicates: Sequence[str]) -> list[str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from kgreason.arrays import as_arrow, strings
-from kgreason.engine.table import Facts, Kind
+from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import DataError
 from kgreason.graph.interchange import facts_to_arrow
 from kgreason.graph.io.options import delimiter_of
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value, date_text, plain
 from kgreason.output.target import Target
+
+PIECE = 1 << 20  # rows, as many as Parquet keeps in one group
 
 _QUOTING = {"all": "all_valid", "minimal": "needed", "non_numeric": "needed", "none": "none"}
 
@@ -30,8 +32,9 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
     delimiter = delimiter_of(file, options.get("delimiter", "\t" if target.format == "tsv" else ","))
     quoting = _QUOTING.get(options.get("quotemode", "needed").lower(), "needed")
     header = options.get("useheaders", "true").lower() != "false"
-    columns = _as_cells(facts, predicate, options.get("nullstring"))
-    table = pa.Table.from_arrays(columns, names=list(names))
+    pieces = (_as_cells(piece, predicate, options.get("nullstring")) for piece in _pieces(facts, predicate))
+    tables = (pa.Table.from_arrays(columns, names=list(names)) for columns in pieces)
+    first = next(tables)
     bare = header and quoting == "none"  # Arrow quotes names whatever the style is
     settings = csv.WriteOptions(
         include_header=header and not bare, delimiter=delimiter, quoting_style=quoting
@@ -40,11 +43,24 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
         with path.open("wb") as stream:
             if bare:
                 stream.write((delimiter.join(names) + "\n").encode())
-            csv.write_csv(table, stream, settings)
+            with csv.CSVWriter(stream, first.schema, write_options=settings) as writer:
+                for table in chain([first], tables):
+                    writer.write_table(table)
     except pa.ArrowInvalid as error:
         raise DataError(
             file, f"cannot be written without quotes: {error}", hint="leave out quoteMode=NONE"
         ) from error
+
+
+def _pieces(facts: Facts, predicate: str) -> Iterator[Facts]:
+    """Facts piece by piece, so that no whole column stands in memory as text; one piece, if types depend on values."""
+    table = facts.tables[predicate]
+    if not {Kind.LIST, Kind.SET, Kind.ANY}.isdisjoint(table.kinds) or table.length <= PIECE:
+        yield facts
+        return
+    for start in range(0, table.length, PIECE):
+        columns = tuple(column[start : start + PIECE] for column in table.columns)
+        yield Facts({predicate: Table(table.kinds, columns, len(columns[0]))}, facts.symbols)
 
 
 def _as_cells(facts: Facts, predicate: str, null_string: str | None) -> list[Any]:
@@ -73,7 +89,11 @@ def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str]
     """Write typed columns; see `kgreason.graph.interchange.facts_to_arrow`."""
     import pyarrow.parquet as pq
 
-    pq.write_table(facts_to_arrow(facts, predicate, names), path)
+    tables = (facts_to_arrow(piece, predicate, names) for piece in _pieces(facts, predicate))
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 def write_json(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:

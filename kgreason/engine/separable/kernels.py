@@ -8,7 +8,7 @@ The walk for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. 
 
 from __future__ import annotations
 
-from kgreason.jit import Doubles, Ints, Shorts, kernel
+from kgreason.jit import Doubles, Ints, Rows, Shorts, kernel
 
 
 @kernel
@@ -207,6 +207,104 @@ def accumulate(
                     cells[c] = stamp
                     out[tail] = t
                     tail += 1
+                else:
+                    cells[c + 1] = stamp
+                    cells[c + 2] = high
+                    cells[c + 3] = low
+        counts[i] = tail - used
+        used = tail
+        i += 1
+    return i, used, tried
+
+
+@kernel
+def count(
+    seed_ptr: Ints,
+    seeds: Shorts,
+    ptr: Ints,
+    to: Shorts,
+    rules: Doubles,
+    sum_ptr: Ints,
+    sum_to: Shorts,
+    weights: Doubles,
+    sum_rules: Ints,
+    bounds: Doubles,
+    cells: Doubles,
+    out: Shorts,
+    used: int,
+    counts: Ints,
+    tally: Rows,
+    first: int,
+    last: int,
+) -> tuple[int, int, int]:
+    """Walk as `accumulate` does, and count what each rule does in each round.
+
+    A round is one step of all walks: it goes on from the states that the round before has reached, as the rounds of
+    a semi-naive evaluation do.
+
+    Parameters
+    ----------
+    rules
+        Number of the rule of each plain step.
+    sum_rules
+        For each bound, number of the rule whose weights it is for.
+    tally
+        A row for each round, the last one for all later ones too; for each rule two columns, to which are added the
+        steps that were tried and the states that were new.
+    """
+    i = first
+    tried = 0
+    states = len(cells) // 4
+    each = states // len(bounds)
+    while i < last and used + states <= len(out):
+        stamp = float(i + 1)
+        head = tail = used
+        for j in range(seed_ptr[i], seed_ptr[i + 1]):
+            s = seeds[j]
+            if cells[4 * s] != stamp:
+                cells[4 * s] = stamp
+                out[tail] = s
+                tail += 1
+        here = 0
+        end = tail  # of the states from which this round goes on
+        while head < tail:
+            if head == end:
+                end = tail
+                here = min(here + 1, len(tally) - 1)
+            s = out[head]
+            head += 1
+            tried += ptr[s + 1] - ptr[s] + sum_ptr[s + 1] - sum_ptr[s]
+            for e in range(ptr[s], ptr[s + 1]):
+                rule = 2 * int(rules[e])
+                tally[here, rule] += 1
+                t = to[e]
+                if cells[4 * t] != stamp:
+                    cells[4 * t] = stamp
+                    out[tail] = t
+                    tail += 1
+                    tally[here, rule + 1] += 1
+            for e in range(sum_ptr[s], sum_ptr[s + 1]):
+                t = sum_to[e]
+                c = 4 * t
+                rule = 2 * sum_rules[t // each]
+                tally[here, rule] += 1
+                if cells[c] == stamp:
+                    continue
+                high = low = 0.0
+                if cells[c + 1] == stamp:
+                    high = cells[c + 2]
+                    low = cells[c + 3]
+                x = weights[e]
+                total = high + x  # Knuth's two-sum
+                part = total - high
+                low += (high - (total - part)) + (x - part)
+                high = total + low
+                low -= high - total
+                if high > bounds[t // each]:
+                    cells[c] = stamp
+                    out[tail] = t
+                    tail += 1
+                    tally[here, rule + 1] += 1
                 else:
                     cells[c + 1] = stamp
                     cells[c + 2] = high

@@ -96,7 +96,10 @@ class Numbering:
 
 @dataclass(frozen=True)
 class Graph:
-    """What the walks go over; `sums` are the steps whose contributions add up, `bounds` what they must pass."""
+    """What the walks go over; `sums` are the steps whose contributions add up, `bounds` what they must pass.
+
+    The weights of the `plain` steps are the numbers of their rules, where these are wanted (`build`).
+    """
 
     plain: Compressed
     sums: Compressed | None
@@ -105,13 +108,17 @@ class Graph:
     parts: tuple[str, ...]
 
 
-def build(plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find) -> Graph | None:
+def build(
+    plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find, *, numbered: bool = False
+) -> Graph | None:
     """Find all steps; `None` if sums of them might not be what the rules say, as an overflow or a negative part.
 
     Parameters
     ----------
     seeds
         Of each predicate, sorted by name: the fixed and the moving values of the facts that other rules derive.
+    numbered
+        Whether each step shall tell its rule, by the place in `plan.steps`.
     """
     parts = tuple(plan.fixed)
     found = [(steps, *distinct_steps(steps, find)) for steps in plan.steps]
@@ -124,7 +131,7 @@ def build(plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find) -> 
     bounds = np.full(len(parts), np.inf)
     plain: list[Listed] = []
     sums: list[Listed] = []
-    for steps, rows, kind in found:
+    for number, (steps, rows, kind) in enumerate(found):
         source, target = parts.index(steps.source), parts.index(steps.head)
         if steps.doubling:
             columns = seeds[source]
@@ -132,7 +139,7 @@ def build(plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find) -> 
             columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
         ends = numbering.states(columns[0], source), numbering.states(columns[1], target)
         if steps.threshold is None:
-            plain.append(Listed(*ends, np.empty(0)))
+            plain.append(Listed(*ends, np.full(len(ends[0]) if numbered else 0, float(number))))
             continue
         weights, bound = step_weights(rows, kind), bound_of(steps.threshold)
         if bound is None or not _safe(weights, ends[1], kind):
@@ -145,7 +152,7 @@ def build(plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find) -> 
         numbering.renumber(numbers)
         lists = [steps.renumbered(numbers) for steps in lists]
     one, several = (Compressed.make(steps, size) for steps in lists)
-    return Graph(one, several if sums else None, bounds, numbering, parts)
+    return Graph(one, several if sums or numbered else None, bounds, numbering, parts)
 
 
 def _near(lists: Sequence[Listed], states: int) -> States:

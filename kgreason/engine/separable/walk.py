@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from kgreason.engine import memory
-from kgreason.engine.relation import Relation
+from kgreason.engine.relation import Relation, Rows
 from kgreason.engine.separable import kernels
 from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
 from kgreason.plan.ir import Separable
@@ -20,6 +20,7 @@ from kgreason.records import dataclass
 
 STEPS = 1 << 18  # of a block of walks, so that no thread waits long for the others, nor a user who interrupts
 LEAST = 1 << 16  # room for states that is asked for at once
+ROUNDS = 10_000  # of which what was done is told one by one
 
 T = TypeVar("T")
 
@@ -49,51 +50,65 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Piece:
-    """What the values first, ..., last - 1 reach, one after the other, in `tried` steps."""
+    """What the values first, ..., last - 1 reach, one after the other."""
 
     first: int
     last: int
     states: States
-    tried: int = 0
 
 
-@dataclass
-class Walks:
-    """Number of walks and of their steps, and new facts by predicate."""
+class Tally:
+    """What walks have done so far, which is known even if they do not come to their end.
 
-    walks: int
-    tried: int
-    facts: dict[str, int]
+    Attributes
+    ----------
+    walks, tried, facts
+        Numbers of walks, of their steps, and of new facts.
+    by_predicate
+        New facts of each predicate, at the end.
+    rounds
+        If `profile`, what each thread counts of each round and rule (see `kernels.count`).
+    """
+
+    def __init__(self, plan: Separable, profile: bool = False) -> None:
+        self.plan = plan
+        self.profile = profile
+        self.walks = self.tried = self.facts = 0
+        self.by_predicate: dict[str, int] = {}
+        self.rounds: list[Rows] = []
+
+    def counted(self, rule: int) -> list[tuple[int, int]]:
+        """Facts that a rule came upon and new ones, round by round; by its place in `plan.steps`."""
+        columns = [rounds[:, 2 * rule : 2 * rule + 2] for rounds in self.rounds]
+        return [(int(tried), int(new)) for tried, new in np.sum(columns, axis=0)] if columns else []
 
 
-def run(
-    plan: Separable, relations: Mapping[str, Relation], find: Find, advance: Callable[[int], None]
-) -> Walks | None:
-    """Complete the relations of a stratum, which hold what its other rules derive.
+def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Callable[[int], None]) -> bool:
+    """Complete the relations of a stratum, which hold what its other rules derive, and count that in the tally.
 
     Returns
     -------
-    Walks or None
-        What was done; `None`, and nothing is done, if the data need the general way.
+    bool
+        Whether it is done; if not, the data need the general way.
     """
+    plan = tally.plan
     parts = tuple(plan.fixed)
     held = [relations[p] for p in parts]
     places = [(plan.fixed[p], 1 - plan.fixed[p]) for p in parts]
     seeds = [(r.column(i), r.column(j)) for r, (i, j) in zip(held, places, strict=True)]
-    graph = build(plan, seeds, find)
+    graph = build(plan, seeds, find, numbered=tally.profile)
     if graph is None:
-        return None
+        return False
     states = [graph.numbering.states(moving, number) for number, (_, moving) in enumerate(seeds)]
     start = Seeds.make(np.concatenate([fixed for fixed, _ in seeds]), np.concatenate(states))
     counts = np.zeros(len(start.values), dtype=np.int64)
-    pieces = sorted(_walks(graph, start, counts, advance), key=lambda piece: piece.first)
-    found = Walks(len(start.values), sum(piece.tried for piece in pieces), {})
+    pieces = sorted(_walks(graph, start, counts, advance, tally), key=lambda piece: piece.first)
     for number, predicate in enumerate(parts):
         first, second = _facts(graph, start, counts, pieces, number)
         columns = (first, second) if plan.fixed[predicate] == 0 else (second, first)
-        found.facts[predicate] = len(first) - relations[predicate].count
+        tally.by_predicate[predicate] = len(first) - relations[predicate].count
         relations[predicate].adopt(columns)
-    return found
+    return True
 
 
 def threads() -> int:
@@ -101,8 +116,10 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _walks(graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None]) -> list[Piece]:
-    blocks = Blocks(len(start.values), advance)
+def _walks(
+    graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None], tally: Tally
+) -> list[Piece]:
+    blocks = Blocks(len(start.values), advance, tally)
 
     def work() -> list[Piece]:
         try:
@@ -129,9 +146,10 @@ def _on_threads(work: Callable[[], T], tasks: int) -> list[T]:
 class Blocks:
     """Blocks of values that wait for a thread."""
 
-    def __init__(self, values: int, advance: Callable[[int], None]) -> None:
+    def __init__(self, values: int, advance: Callable[[int], None], tally: Tally) -> None:
         self._next, self._end = 0, values
         self._advance = advance
+        self.tally = tally
         self._lock = Lock()
 
     def take(self, size: int) -> tuple[int, int] | None:
@@ -141,9 +159,12 @@ class Blocks:
             self._next = min(first + size, self._end)
             return (first, self._next) if first < self._next else None
 
-    def tell(self, facts: int) -> None:
-        """Report new facts."""
+    def tell(self, walks: int, tried: int, facts: int) -> None:
+        """Report walks, their steps and their new facts."""
         with self._lock:
+            self.tally.walks += walks
+            self.tally.tried += tried
+            self.tally.facts += facts
             self._advance(facts)
 
     def stop(self) -> None:
@@ -156,7 +177,12 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
     """Work of one thread: blocks of values as long as there are any."""
     states = len(graph.numbering) * len(graph.parts)
     room = max(LEAST, 4 * states)
-    walk = _walker(graph, start, counts, states)
+    counting = blocks.tally.profile
+    walk = (
+        _counter(blocks.tally, graph, start, counts, states)
+        if counting
+        else _walker(graph, start, counts, states)
+    )
     out, used, size = _room(room), 0, 1
     while (block := blocks.take(size)) is not None:
         first, last = block
@@ -166,8 +192,8 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
             begin = used
             done, used, tried = walk(out, used, first, last)
             if done > first:
-                blocks.tell(used - begin - int(start.ptr[done] - start.ptr[first]))
-                yield Piece(first, done, out[begin:used], tried)
+                blocks.tell(done - first, tried, used - begin - int(start.ptr[done] - start.ptr[first]))
+                yield Piece(first, done, out[begin:used])
             if done < last:
                 out, used = _room(room), 0
             first, steps = done, steps + tried
@@ -179,9 +205,10 @@ def _room(states: int) -> States:
     return np.empty(states, dtype=np.int32)
 
 
-def _walker(
-    graph: Graph, start: Seeds, counts: Codes, states: int
-) -> Callable[[States, int, int, int], tuple[int, int, int]]:
+Walk = Callable[[States, int, int, int], tuple[int, int, int]]
+
+
+def _walker(graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
     """Kernel with the memory of one thread."""
     plain, sums = graph.plain, graph.sums
     if sums is None:
@@ -205,6 +232,36 @@ def _walker(
         out,
         used,
         counts,
+        first,
+        last,
+    )
+
+
+def _counter(tally: Tally, graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
+    """Kernel with the memory of one thread that counts what each rule does in each round."""
+    plain, sums, cells = graph.plain, graph.sums, np.zeros(4 * states)
+    assert sums is not None
+    plan = tally.plan
+    summed = {steps.head: number for number, steps in enumerate(plan.steps) if steps.threshold is not None}
+    rules = np.array([summed.get(part, 0) for part in graph.parts])
+    rounds = np.zeros((min(states, ROUNDS), 2 * len(plan.steps)), dtype=np.int64)
+    tally.rounds.append(rounds)
+    return lambda out, used, first, last: kernels.count(
+        start.ptr,
+        start.states,
+        plain.ptr,
+        plain.to,
+        plain.weights,
+        sums.ptr,
+        sums.to,
+        sums.weights,
+        rules,
+        graph.bounds,
+        cells,
+        out,
+        used,
+        counts,
+        rounds,
         first,
         last,
     )
