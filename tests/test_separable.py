@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
 from kgreason.engine import naive
 from kgreason.engine.seminaive import Result, evaluate
 from kgreason.engine.separable import kernels, steps, walk
@@ -18,6 +17,7 @@ from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.progress import Silent
 from tests import reference
+from tests.texts import load_text
 
 quick = settings(max_examples=150, deadline=None)
 

@@ -208,6 +208,9 @@ class _Search:
                 t.members[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, images
             )
 
+        if len(rows) < BLOCK:
+            block(rows)
+            return
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # the kernel releases the interpreter lock
             list(threads.map(block, np.array_split(rows, len(rows) // BLOCK + 1)))
 
