@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -11,6 +10,7 @@ from threading import Lock
 
 import numpy as np
 
+from kgreason.cores import cores
 from kgreason.engine import memory
 from kgreason.engine.relation import Relation
 from kgreason.engine.separable import kernels
@@ -93,13 +93,8 @@ def run(
     return found
 
 
-def threads() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _walks(graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None]) -> list[Piece]:
-    values, workers = len(start.values), threads()
+    values, workers = len(start.values), cores()
     each = max(1, -(-values // (workers * BLOCKS)))
     blocks = Blocks([(first, min(first + each, values)) for first in range(0, values, each)], advance)
     if workers == 1 or values < 2 * workers:
@@ -217,7 +212,7 @@ def _facts(
             start.values, counts, piece.states, codes, fixed[here], moving[here], piece.first, piece.last
         )
 
-    with ThreadPoolExecutor(threads()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(unfold, range(len(pieces))))
     return fixed, moving
 
