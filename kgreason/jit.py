@@ -156,7 +156,7 @@ def _entry(function: Callable[P, R], types: Sequence[Any], results: Sequence[Any
 
 
 def _fit(array: npt.NDArray[Any], wanted: tuple[str, int], name: str) -> None:
-    fits = isinstance(array, np.ndarray) and (array.dtype.name, array.ndim) == wanted
+    fits = isinstance(array, np.ndarray) and array.dtype == wanted[0] and array.ndim == wanted[1]
     if not fits or not array.flags.c_contiguous:
         raise TypeError(f"{name} of a kernel is no contiguous array of {wanted}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import product
@@ -13,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
 from kgreason.engine.naive import evaluate as naive
 from kgreason.engine.naive.expressions import Scene
@@ -30,6 +30,7 @@ from kgreason.provenance.equations import skolem
 from kgreason.provenance.proof import EQUAL
 from kgreason.provenance.rules import variables
 from tests.strategies import cases
+from tests.texts import load_text
 
 Rows = dict[str, list[tuple[Any, ...]]]
 Fact = tuple[str, tuple[Any, ...]]
@@ -488,7 +489,7 @@ def test_a_contribution_counts_as_soon_as_it_suffices() -> None:
 
 
 def test_deep_proofs_need_no_deep_stack() -> None:
-    n = 10_000
+    n = 3 * sys.getrecursionlimit()
     rows: Rows = {"e": [(i, i + 1) for i in range(n)], "s": [(0,)]}
     found = asked("t(X) :- s(X). t(Y) :- t(X), e(X, Y).", rows, f"t({n})")
     assert found.proofs[0].height == n + 1

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, reason
-from kgreason.analysis.check import load_text
 from kgreason.engine.incremental import rederive, store, walks, work
 from kgreason.engine.incremental.anew import Anew
 from kgreason.engine.limits import Limits
@@ -24,6 +23,7 @@ from kgreason.engine.table import Facts, Table
 from kgreason.lang.values import identity
 from tests.isomorphism import has_nulls, isomorphic
 from tests.strategies import Case, cases
+from tests.texts import load_text
 
 EXAMPLES = int(os.environ.get("KGREASON_EXAMPLES", "60"))
 edited_programs = settings(

@@ -74,7 +74,8 @@ def use(folder: Path) -> str:
 
 def module(folder: Path) -> ModuleType:
     made = ModuleType("made")
-    exec(compile(KERNELS, str(folder / "made.py"), "exec"), made.__dict__)
+    file = folder / "made.py"
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), made.__dict__)
     for value in list(vars(made).values()):
         if isinstance(value, jit.Kernel | jit.Allocating):
             value.function.__module__ = "made"
@@ -89,29 +90,39 @@ def test_machine_code_is_kept_and_needs_no_numba(folder: Path) -> None:
     assert use(folder) == "(20, 1.5) [3, 7] [False, True] False"
 
 
-def test_damaged_files_are_made_again(folder: Path) -> None:
-    use(folder)
-    kept = next((folder / "cache").glob("made_sums-*.bin"))
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each compilation, whether its result will be kept."""
+    compilations: list[bool] = []
+    monkeypatch.setattr(jit, "compiling", compilations.append)
+    return compilations
+
+
+def test_damaged_files_are_made_again(folder: Path, told: list[bool]) -> None:
+    assert module(folder).odd(3) is True
+    kept = next((folder / "cache").glob("made_odd-*.bin"))
     whole = kept.read_bytes()
     for damaged in (whole[:-5], whole[:40] + b"x" + whole[41:]):
         kept.write_bytes(damaged)
-        assert use(folder).endswith("True")
+        told.clear()
+        assert [module(folder).odd(3), module(folder).odd(4), told] == [True, False, [True]]
         assert len(kept.read_bytes()) == len(whole)
 
 
-def test_other_source_is_compiled_anew(folder: Path) -> None:
-    use(folder)
-    (folder / "made.py").write_text(KERNELS.replace("value / 2", "value / 4"), encoding="utf-8")
-    assert use(folder) == "(20, 0.75) [3, 7] [False, True] True"
-    assert len(list((folder / "cache").glob("made_sums-*.bin"))) == 2
+def test_other_source_is_compiled_anew(folder: Path, told: list[bool]) -> None:
+    for source, result in (("value % 2 == 1", True), ("value % 2 == 0", False)):
+        (folder / "made.py").write_text(KERNELS.replace("value % 2 == 1", source), encoding="utf-8")
+        assert module(folder).odd(3) is result
+    assert told == [True, True]
+    assert len(list((folder / "cache").glob("made_odd-*.bin"))) == 2
 
 
-def test_kernels_compile_where_nothing_can_be_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_compile_where_nothing_can_be_kept(
+    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "file").write_text("")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "file" / "below"))
     assert caches.read("a", __file__) is None
-    told: list[bool] = []
-    monkeypatch.setattr(jit, "compiling", told.append)
     made = module(folder)
     values, other = np.zeros(3, dtype=np.int32), np.zeros(3)
     assert made.fill(values, other) is None

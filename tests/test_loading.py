@@ -22,7 +22,7 @@ from kgreason.graph.io import quotes
 from kgreason.graph.io.kernels import integers, marks, numbers
 from kgreason.graph.io.load import load_facts
 from kgreason.hashing import distinct
-from kgreason.hashing.kernels import UPPER, group, hash_texts, move, repeats, same_texts
+from kgreason.hashing.kernels import GOLDEN, UPPER, UPPER_HALF, group, hash_texts, move, repeats, same_texts
 from kgreason.lang.values import Null
 from tests import reference
 
@@ -79,24 +79,29 @@ def test_blocks_of_a_file_hang_together(text: str) -> None:
         assert quotes.doubtful(file, ",", '"') == whole
 
 
-@quick
-@given(st.lists(TEXTS, max_size=40), st.integers(0, 3))
-def test_strings_are_grouped_as_by_a_dictionary(texts: list[str], skipped: int) -> None:
-    column = strings(texts)[skipped:]
-    found, codes = distinct.distinct_texts(column)
-    firsts, groups = reference.grouped(texts[skipped:])
-    assert found.to_pylist() == [texts[skipped:][row] for row in firsts]
+@settings(quick, max_examples=30)
+@given(st.lists(st.lists(TEXTS, max_size=20), max_size=3), st.integers(0, 3))
+def test_strings_are_grouped_as_by_a_dictionary(parts: list[list[str]], skipped: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distinct, "_BLOCK", 3)  # for several threads
+        found, codes = distinct.distinct_texts([strings(texts)[skipped:] for texts in parts])
+    texts = [text for part in parts for text in part[skipped:]]
+    firsts, groups = reference.grouped(texts)
+    assert found.to_pylist() == [texts[row] for row in firsts]
     assert codes.tolist() == groups
 
 
+HASHES = st.integers(0, 5000).map(lambda value: (value * GOLDEN + 2**63) % 2**64 - 2**63)  # many of one place
+
+
 @quick
-@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 3), max_size=200), st.integers(0, 200))
+@given(st.lists(HASHES, max_size=200) | st.lists(HASHES.map(lambda h: h & UPPER_HALF)), st.integers(0, 200))
 def test_hashes_are_grouped_as_by_a_dictionary(values: list[int], start: int) -> None:
     hashes = np.array(values, dtype=np.int64)
     firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
-    slots = np.full(1024, -1)
+    slots = np.full(512, -1)
     _, count = group(hashes[:start], slots, firsts, groups, 0, 0)
-    larger = np.full(2048, -1)
+    larger = np.full(1024, -1)
     move(hashes, firsts, count, larger)
     row, count = group(hashes, larger, firsts, groups, min(start, len(hashes)), count)
     assert row == len(hashes)
@@ -106,9 +111,23 @@ def test_hashes_are_grouped_as_by_a_dictionary(values: list[int], start: int) ->
 def test_a_hash_table_is_left_when_half_full() -> None:
     hashes = np.arange(1000)
     firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
-    row, count = group(hashes, np.full(256, -1), firsts, groups, 0, 0)
+    row, count = group(hashes, np.full(128, -1), firsts, groups, 0, 0)
     assert row == count
     assert 32 <= count <= 64
+
+
+def test_upper_halves_and_lower_bits_of_hashes_differ() -> None:
+    """Hash tables tell strings and rows apart by these alone."""
+    texts = strings([f"Company {i} Ltd" for i in range(100_000)])
+    hashes = np.empty(len(texts), dtype=np.int64)
+    hash_texts(*string_buffers(texts), 0, hashes)
+    numbers = np.arange(100_000)
+    for found in (
+        hashes,
+        distinct._row_hashes([numbers], 0),
+        distinct._row_hashes([numbers % 300, numbers // 300], 0),
+    ):
+        assert len(np.unique(found & (UPPER_HALF | 0x3FF))) == len(found)
 
 
 @quick
@@ -146,7 +165,7 @@ def test_equal_hashes_of_other_values_are_hashed_anew(monkeypatch: pytest.Monkey
     rows = distinct._row_hashes
     monkeypatch.setattr(distinct, "hash_texts", colliding)
     monkeypatch.setattr(distinct, "_row_hashes", lambda columns, seed: rows(columns, seed) * (seed > 0))
-    found, codes = distinct.distinct_texts(strings(["a", "b", "a"]))
+    found, codes = distinct.distinct_texts([strings(["a", "b", "a"])])
     assert (found.to_pylist(), codes.tolist(), seeds) == (["a", "b"], [0, 1, 0], [0, 1])
     assert distinct.first_rows([np.array([1, 2, 1])]).tolist() == [True, True, False]
 
@@ -182,7 +201,7 @@ def test_symbols_have_the_codes_of_a_plain_dictionary(steps: list[tuple[str, lis
         values = [*texts, Null(1)] if step == "intern" else texts
         expected = [codes.setdefault(value, len(codes)) for value in values]
         ways = {
-            "load": lambda values: symbols.load(strings(values)),
+            "load": lambda values: symbols.load([strings(values[:2]), strings(values[2:])]),
             "encode": symbols.encode,
             "intern": lambda values: map(symbols.intern, values),
         }

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress as Bars
 from typer.testing import CliRunner
 
-from kgreason import jit, reason, terminal
+from kgreason import cores, jit, reason, terminal
 from kgreason.cli import app
 from kgreason.engine import memory
 from kgreason.engine.separable import walk
@@ -145,7 +145,7 @@ def test_an_interrupted_run_tells_what_it_did(
         raise KeyboardInterrupt
 
     tell = walk.Blocks.tell
-    monkeypatch.setattr(walk, "threads", lambda: 1)
+    monkeypatch.setattr(cores, "cores", lambda: 1)
     monkeypatch.setattr(walk.Blocks, "tell", interrupt)
     code, lines = failed(rules, ENDLESS, "--profile" if profile else "--stats")
     assert code == 130

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
+from kgreason import cores
 from kgreason.engine import naive
 from kgreason.engine.seminaive import Result, evaluate
 from kgreason.engine.separable import kernels, steps, walk
@@ -20,6 +20,7 @@ from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.progress import Silent
 from tests import reference
+from tests.texts import load_text
 
 quick = settings(max_examples=150, deadline=None)
 
@@ -95,7 +96,7 @@ def test_walks_agree_with_rounds(seeds, rules, facts, spread, near):
         patch.setattr(steps, "MANY", 0 if near else steps.MANY)
         patch.setattr(walk, "LEAST", 1)
         patch.setattr(walk, "STEPS", 8)
-        patch.setattr(walk, "threads", lambda: 3)
+        patch.setattr(cores, "cores", lambda: 3)
         found = outcome(text, facts, generally=False)
     note(found)
     assert found == outcome(text, facts, generally=True)
@@ -214,7 +215,7 @@ def test_threads_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = "t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z)."
     found = []
     for workers in (1, 2, 5):
-        monkeypatch.setattr(walk, "threads", lambda workers=workers: workers)
+        monkeypatch.setattr(cores, "cores", lambda workers=workers: workers)
         found.append(sorted(run(rules, e=[tuple(e) for e in edges]).facts.rows("t")))
     assert found[0] == found[1] == found[2]
 
@@ -226,7 +227,7 @@ def test_a_failing_thread_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> N
         calls.append(1)
         raise MemoryError
 
-    monkeypatch.setattr(walk, "threads", lambda: 2)
+    monkeypatch.setattr(cores, "cores", lambda: 2)
     monkeypatch.setattr(kernels, "reach", fail)
     with pytest.raises(EvaluationError, match="not enough memory for what this rule derives"):
         run("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).", e=[(i, i + 1) for i in range(500)])

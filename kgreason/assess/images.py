@@ -10,9 +10,7 @@ that still need members are kept. An X1 fails only after all members of its clas
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from functools import cached_property
 from itertools import combinations, islice
@@ -23,6 +21,7 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.subgraphs import CHUNK, Classes, Pairs, connected_subsets, scrambled
+from kgreason.cores import each
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
@@ -209,8 +208,7 @@ class _Search:
                 t.members[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, images
             )
 
-        with ThreadPoolExecutor(os.cpu_count()) as threads:  # the kernel releases the interpreter lock
-            list(threads.map(block, np.array_split(rows, len(rows) // BLOCK + 1)))
+        each(block, np.array_split(rows, len(rows) // BLOCK + 1))
 
     def try_release(self) -> None:
         """Look for images among all subgraphs of the release."""

@@ -88,14 +88,12 @@ class Symbols:
                 values.append(string)
         return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
 
-    def load(self, texts: ArrowArray) -> npt.NDArray[np.int64]:
-        """Code of each string of an Arrow array of large strings; none of them becomes an object of Python."""
-        import pyarrow as pa
-
+    def load(self, texts: Sequence[ArrowArray]) -> npt.NDArray[np.int64]:
+        """Code of each string of Arrow arrays of large strings; none of them becomes an object of Python."""
         count = self._loaded
         if count < len(self._list):  # some codes are of values that Arrow does not know
-            return self.encode(texts.to_pylist())
-        self._texts, codes = distinct_texts(pa.concat_arrays([self._texts, texts]) if count else texts)
+            return self.encode([string for some in texts for string in some.to_pylist()])
+        self._texts, codes = distinct_texts([self._texts, *texts] if count else texts)
         self._loaded = len(self._texts)
         return codes[count:]
 

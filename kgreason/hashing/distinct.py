@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import ArrowArray, as_arrow, string_buffers
+from kgreason.cores import each
 from kgreason.hashing.kernels import GOLDEN, group, hash_texts, move, repeats, same_texts
 
 Codes = npt.NDArray[np.int64]
 
 _SMALL = 1 << 10
 _GROWTH = 4
+_BLOCK = 1 << 16  # rows that one thread takes at once
 _PART = 1 << 10  # hashes of which a table stays in the cache
 
 
@@ -37,25 +40,71 @@ def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
     return first
 
 
-def distinct_texts(texts: ArrowArray) -> tuple[ArrowArray, Codes]:
-    """Distinct strings of an Arrow array of large strings as they first appear, and the number of each of all strings.
+def distinct_texts(parts: Sequence[ArrowArray]) -> tuple[ArrowArray, Codes]:
+    """Distinct strings of Arrow arrays of large strings, one after the other, as they first appear; the number of each.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> found, numbers = distinct_texts(pa.array(["b", "a", "b"], pa.large_string()))
+    >>> found, numbers = distinct_texts([pa.array(["b", "a"], pa.large_string()), pa.array(["b"], pa.large_string())])
     >>> found.to_pylist(), numbers.tolist()
     (['b', 'a'], [0, 1, 0])
     """
-    offsets, text = string_buffers(texts)
-    hashes = np.empty(len(texts), dtype=np.int64)
+    blocks = _blocks(parts)
     for seed in count():
-        hash_texts(offsets, text, seed, hashes)
-        firsts, groups = _grouped(hashes)
-        found = texts.take(as_arrow(firsts))
-        if same_texts(offsets, text, *string_buffers(found), groups):
+        firsts, groups = _grouped(_hashes(blocks, seed))
+        found = _taken(parts, firsts)
+        if _same(blocks, found, groups):
             break
     return found, groups
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Strings that one thread takes at once: where they begin and end in a text, and their rows."""
+
+    offsets: Codes
+    text: npt.NDArray[np.uint8]
+    rows: slice
+
+
+def _blocks(parts: Sequence[ArrowArray]) -> list[_Block]:
+    made = []
+    row = 0
+    for part in parts:
+        offsets, text = string_buffers(part)
+        for start in range(0, len(part), _BLOCK):
+            some = offsets[start : start + _BLOCK + 1]
+            made.append(_Block(some, text, slice(row, row + len(some) - 1)))
+            row += len(some) - 1
+    return made
+
+
+def _hashes(blocks: Sequence[_Block], seed: int) -> Codes:
+    hashes = np.empty(blocks[-1].rows.stop if blocks else 0, dtype=np.int64)
+    each(lambda block: hash_texts(block.offsets, block.text, seed, hashes[block.rows]), blocks)
+    return hashes
+
+
+def _same(blocks: Sequence[_Block], found: ArrowArray, groups: Codes) -> bool:
+    """Whether each string is the one of its group."""
+    places, others = string_buffers(found)
+    return all(
+        each(lambda block: same_texts(block.offsets, block.text, places, others, groups[block.rows]), blocks)
+    )
+
+
+def _taken(parts: Sequence[ArrowArray], rows: Codes) -> ArrowArray:
+    """Strings of ascending rows."""
+    import pyarrow as pa
+
+    starts = np.cumsum([0, *map(len, parts)])
+    cuts = np.searchsorted(rows, starts)
+    taken = [
+        part.take(as_arrow(rows[low:high] - start))
+        for part, start, low, high in zip(parts, starts, cuts, cuts[1:], strict=False)
+    ]
+    return pa.concat_arrays(taken) if taken else pa.array([], pa.large_string())
 
 
 def _repeats(hashes: Codes) -> bool:
@@ -71,7 +120,7 @@ def _grouped(hashes: Codes) -> tuple[Codes, Codes]:
     row = found = 0
     size = _SMALL
     while row < len(hashes):
-        slots = np.full(2 * size, -1)
+        slots = np.full(size, -1)
         move(hashes, firsts, found, slots)
         row, found = group(hashes, slots, firsts, groups, row, found)
         size *= _GROWTH

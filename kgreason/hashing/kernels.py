@@ -1,7 +1,7 @@
 """Compiled inner loops that find equal strings and rows by their hashes, which must then prove right.
 
-A hash table is an int64 array `slots` of pairs, a hash and the number of its group or -1; the number of pairs is a
-power of two. The caller makes a larger one when half of it is full.
+A hash table is an int64 array `slots`, each -1 or the upper half of a hash and the number of its group; the lower half
+tells the place. The length is a power of two. The caller makes a larger one when half of it is full.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 from kgreason.jit import Bytes, Ints, kernel
 
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
+UPPER_HALF = -1 << 32
 BATCH = 32
 UPPER = 41  # a bit of hashes from which on none tells the place in a small table
 
@@ -37,13 +38,16 @@ def hash_texts(offsets: Ints, text: Bytes, seed: int, hashes: Ints) -> None:
     for row in range(len(hashes)):
         i, end = offsets[row], offsets[row + 1]
         h = _mix(seed, end - i)
-        while i + 8 <= end:
-            h = _mix(h, _word(text, i))
-            i += 8
         rest = 0
-        while i < end:
-            rest = rest << 8 | text[i]
-            i += 1
+        if end - i >= 8:
+            while i + 8 < end:
+                h = _mix(h, _word(text, i))
+                i += 8
+            rest = _word(text, end - 8)  # the last word overlaps the one before
+        else:
+            while i < end:
+                rest = rest << 8 | text[i]
+                i += 1
         hashes[row] = _mix(_mix(h, rest), 0)
 
 
@@ -76,11 +80,11 @@ def same_texts(offsets: Ints, text: Bytes, places: Ints, others: Bytes, groups: 
 @kernel
 def _slot(slots: Ints, h: int) -> int:
     """Place of a hash in the table, or the free one where it belongs."""
-    mask = len(slots) // 2 - 1
+    mask = len(slots) - 1
     s = h & mask
-    while slots[2 * s + 1] >= 0 and slots[2 * s] != h:
+    while slots[s] != -1 and (slots[s] ^ h) & UPPER_HALF != 0:
         s = (s + 1) & mask
-    return 2 * s
+    return s
 
 
 @kernel
@@ -88,9 +92,7 @@ def move(hashes: Ints, firsts: Ints, count: int, slots: Ints) -> None:
     """Put the groups so far into an empty hash table."""
     for group in range(count):
         h = hashes[firsts[group]]
-        s = _slot(slots, h)
-        slots[s] = h
-        slots[s + 1] = group
+        slots[_slot(slots, h)] = h & UPPER_HALF | group
 
 
 @kernel
@@ -99,19 +101,19 @@ def group(hashes: Ints, slots: Ints, firsts: Ints, groups: Ints, start: int, cou
 
     Stops when the table is half full; returns where to go on and the number of groups.
     """
-    mask = len(slots) // 2 - 1
+    mask = len(slots) - 1
     while start < len(hashes) and 2 * (count + BATCH) <= mask:
         stop = min(len(hashes), start + BATCH)
         for row in range(start, stop):
-            groups[row] = slots[2 * (hashes[row] & mask) + 1]  # a batch at once: memory is slow to answer
+            groups[row] = slots[hashes[row] & mask]  # a batch at once: memory is slow to answer
         for row in range(start, stop):
-            s = _slot(slots, hashes[row])
-            if slots[s + 1] < 0:
-                slots[s] = hashes[row]
-                slots[s + 1] = count
+            h = hashes[row]
+            s = _slot(slots, h)
+            if slots[s] == -1:
+                slots[s] = h & UPPER_HALF | count
                 firsts[count] = row
                 count += 1
-            groups[row] = slots[s + 1]
+            groups[row] = slots[s] & ~UPPER_HALF
         start = stop
     return start, count
 

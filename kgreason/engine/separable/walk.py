@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from threading import Lock
-from typing import TypeVar
 
 import numpy as np
 
+from kgreason.cores import each, together
 from kgreason.engine import memory
 from kgreason.engine.relation import Relation, Rows
 from kgreason.engine.separable import kernels
@@ -21,8 +18,6 @@ from kgreason.records import dataclass
 STEPS = 1 << 18  # of a block of walks, so that no thread waits long for the others, nor a user who interrupts
 LEAST = 1 << 16  # room for states that is asked for at once
 ROUNDS = 10_000  # of which what was done is told one by one
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -111,36 +106,15 @@ def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Ca
     return True
 
 
-def threads() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _walks(
     graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None], tally: Tally
 ) -> list[Piece]:
     blocks = Blocks(len(start.values), advance, tally)
 
     def work() -> list[Piece]:
-        try:
-            return list(_thread(graph, start, counts, blocks))
-        finally:
-            blocks.stop()  # there are none left, or this thread has failed
+        return list(_thread(graph, start, counts, blocks))
 
-    try:
-        return [piece for pieces in _on_threads(work, len(start.values) // 2) for piece in pieces]
-    finally:
-        blocks.stop()  # the user may have interrupted
-
-
-def _on_threads(work: Callable[[], T], tasks: int) -> list[T]:
-    """Results of the same work on all cores, which share some tasks between them."""
-    workers = min(threads(), tasks)
-    if workers <= 1:
-        return [work()]
-    with ThreadPoolExecutor(workers) as pool:
-        running = [pool.submit(copy_context().run, work) for _ in range(workers)]
-        return [done.result() for done in running]
+    return [piece for pieces in together(work, len(start.values) // 2, blocks.stop) for piece in pieces]
 
 
 class Blocks:
@@ -279,15 +253,12 @@ def _facts(
     memory.claim(16 * int(ends[-1]))
     fixed, moving = (np.empty(ends[-1], dtype=np.int64) for _ in range(2))
 
-    waiting = iter(range(len(pieces)))
+    def unfold(i: int) -> None:
+        piece, here = pieces[i], slice(ends[i], ends[i + 1])
+        first, last = piece.first, piece.last
+        kernels.unfold(start.values, counts, piece.states, codes, fixed[here], moving[here], first, last)
 
-    def unfold() -> None:
-        for i in waiting:
-            piece, here = pieces[i], slice(ends[i], ends[i + 1])
-            first, last = piece.first, piece.last
-            kernels.unfold(start.values, counts, piece.states, codes, fixed[here], moving[here], first, last)
-
-    _on_threads(unfold, len(pieces))
+    each(unfold, range(len(pieces)))
     return fixed, moving
 
 

@@ -253,10 +253,8 @@ def _booleans(column: Column) -> Codes:
 
 def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
     """Code text columns; together, for the vertices of two columns are mostly the same ones."""
-    import pyarrow as pa
-
     texts = [_texts(column) for column in columns]
-    codes = symbols.load(pa.concat_arrays(texts))
+    codes = symbols.load(texts)
     return np.split(codes, np.cumsum([len(text) for text in texts])[:-1])
 
 

@@ -1,0 +1,68 @@
+"""Work on all cores of the machine, for functions that release the interpreter lock."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> list[R]:
+    """Do the same work on all cores, which share some tasks; returns what each of them makes.
+
+    Parameters
+    ----------
+    work
+        Sees the context variables of the caller.
+    tasks
+        Of which there are so many; for a single one there is no thread.
+    stop
+        Drops the tasks that nobody has begun: called when a thread ends or fails, and when the user interrupts.
+    """
+    workers = min(cores(), tasks)
+    if workers < 2:
+        return [work()]
+
+    def stopping() -> R:
+        try:
+            return work()
+        finally:
+            stop()
+
+    with ThreadPoolExecutor(workers) as pool:
+        running = [pool.submit(copy_context().run, stopping) for _ in range(workers)]
+        try:
+            return [done.result() for done in running]
+        finally:
+            stop()
+
+
+def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Do work on all items; returns the results in their order.
+
+    Examples
+    --------
+    >>> each(abs, [-2, 3])
+    [2, 3]
+    """
+    items = list(items)
+    results: dict[int, R] = {}
+    waiting = iter(range(len(items)))
+
+    def some() -> None:
+        for i in waiting:
+            results[i] = work(items[i])
+
+    together(some, len(items), lambda: deque(waiting, maxlen=0))
+    return [results[i] for i in range(len(items))]

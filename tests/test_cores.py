@@ -1,0 +1,60 @@
+"""Work shared by threads."""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar
+
+import pytest
+
+from kgreason import cores
+
+VALUE = ContextVar("VALUE", default=0)
+
+
+@pytest.fixture(params=[1, 3])
+def several(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(cores, "cores", lambda: request.param)
+    return int(request.param)
+
+
+def test_results_come_in_the_order_of_the_items(several):
+    assert cores.each(lambda i: i * i, range(200)) == [i * i for i in range(200)]
+    assert cores.each(str, []) == []
+
+
+def test_threads_see_the_context_of_their_caller(several):
+    token = VALUE.set(7)
+    try:
+        assert set(cores.each(lambda _: VALUE.get(), range(8))) == {7}
+    finally:
+        VALUE.reset(token)
+
+
+def test_nothing_is_begun_after_a_failure(several):
+    begun: list[int] = []
+    failed = threading.Event()
+
+    def work(i: int) -> None:
+        begun.append(i)
+        if i == 0:
+            failed.set()
+            raise ValueError("no")
+        assert failed.wait(10)
+
+    with pytest.raises(ValueError, match="no"):
+        cores.each(work, range(10_000))
+    assert len(begun) < 10_000
+
+
+def test_nothing_is_begun_after_an_interrupt(monkeypatch):
+    monkeypatch.setattr(cores, "cores", lambda: 2)
+    dropped = threading.Event()
+
+    def result(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("concurrent.futures.Future.result", result)
+    with pytest.raises(KeyboardInterrupt):
+        cores.together(lambda: dropped.wait(10), 2, dropped.set)
+    assert dropped.is_set()

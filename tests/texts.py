@@ -1,0 +1,9 @@
+"""Programs from text, read once each: tests of what programs do ask for the same ones again and again."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kgreason.analysis import check
+
+load_text = lru_cache(maxsize=32)(check.load_text)
