@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kgreason.cores import each
 from kgreason.engine.table import Kind
 from kgreason.graph.io.select import Selected, Shape
 from kgreason.graph.io.values import is_text
@@ -19,12 +20,13 @@ def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, 
     """
     if not table.columns:
         return ()
-    said = (
-        _padded(table, p) if kind is Kind.STRING else _percentages(table, p, shape)
-        for p, kind in enumerate(kinds)
-        if kind in (Kind.STRING, Kind.DOUBLE)
-    )
-    return tuple(note for note in said if note)
+
+    def remark(position: int) -> str | None:
+        if kinds[position] is Kind.STRING:
+            return _padded(table, position)
+        return _percentages(table, position, shape) if kinds[position] is Kind.DOUBLE else None
+
+    return tuple(note for note in each(remark, range(len(kinds))) if note)
 
 
 def _padded(table: Selected, position: int) -> str | None:

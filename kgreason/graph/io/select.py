@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import as_arrow
+from kgreason.cores import each
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import infer, missing, plain
@@ -126,7 +127,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     raw, positions, notes = _chosen(raw, shape, options)
     ones = len(raw.columns) > width and options.weight is None
     numbers = _numbers(raw, positions, shape, options)
-    columns = [numbers[i] if i in numbers else _plain(raw, p) for i, p in enumerate(positions)]
+    columns = each(lambda i: numbers[i] if i in numbers else _plain(raw, positions[i]), range(len(positions)))
     if options.prefix is not None:
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)
