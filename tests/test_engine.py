@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 from kgreason import reason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import Aggregation, Keyed
-from kgreason.engine import fixpoint, kernels, naive
+from kgreason.engine import index as index_module
+from kgreason.engine import kernels, naive
 from kgreason.engine import relation as relation_module
 from kgreason.engine.aggregate import Groups
+from kgreason.engine.keyed import KeyedRelation
 from kgreason.engine.limits import Limits
 from kgreason.engine.operators import Joining, Matching, Probe
-from kgreason.engine.relation import CHUNK, KeyedRelation, Relation
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import CHUNK, Slots
+from kgreason.engine.rule import Rule
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, doubles
@@ -473,7 +477,7 @@ def test_pairs_that_are_kept_as_bits(batches, loaded, cheap):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation_module, "MANY", 1)
         patch.setattr(relation_module, "CHEAP", cheap)
-        patch.setattr(relation_module.Slots, "full", lambda _, keys: keys > 0)
+        patch.setattr(Slots, "full", lambda _, keys: keys > 0)
         relation = Relation(2)
         known = []
         for i, batch in enumerate(batches):
@@ -507,7 +511,7 @@ def test_rows_of_one_key_come_together(rows, key, cuts, far, spread):
     # keys by value, then by hash
     rows = list(dict.fromkeys([*rows[:far], *(tuple(spread * v for v in row) for row in rows[far:])]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation_module, "FOLD", 1)
+        patch.setattr(index_module, "FOLD", 1)
         relation = Relation(2)
         index = relation.index(key)
         for start, end in pairwise([0, *sorted(cuts), 40]):
@@ -534,7 +538,7 @@ def test_rows_of_one_key_come_together(rows, key, cuts, far, spread):
 @quick
 @given(known=rows_of(2, unique=True), asked=rows_of(2))
 def test_places(known, asked):
-    held, slots = np.empty((40, 2), dtype=np.int64), relation_module.Slots()
+    held, slots = np.empty((40, 2), dtype=np.int64), Slots()
     slots.reserve(40)
     key = np.arange(2)
     kernels.insert(array(known, 2), held, slots.array, key, 0)
@@ -581,7 +585,7 @@ def test_improve(old, batch, greatest, real):
 def test_join_and_matches(left, right, key, cut, fold):
     relation = Relation(3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation_module, "FOLD", fold)
+        patch.setattr(index_module, "FOLD", fold)
         relation.insert(array(right[:cut], 3))
         relation.turn()
         index = relation.index(key)
@@ -729,14 +733,14 @@ def test_long_values_of_the_data_do_not_grow(text: str, facts: int) -> None:
 
 
 def test_memory_that_runs_out_is_told_with_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    insert = fixpoint._Rule._insert
+    insert = Rule._insert
 
-    def little(rule: fixpoint._Rule, rows: np.ndarray) -> int:
+    def little(rule: Rule, rows: np.ndarray) -> int:
         if rule.facts >= 6:
             raise MemoryError
         return insert(rule, rows)
 
-    monkeypatch.setattr(fixpoint._Rule, "_insert", little)
+    monkeypatch.setattr(Rule, "_insert", little)
     program = load_text("path(X, Y, [X, Y]) :- e(X, Y). path(X, Z, L + [Z]) :- path(X, Y, L), e(Y, Z).")
     with pytest.raises(
         EvaluationError, match="not enough memory for what this rule derives, besides the 6 facts so far, for"

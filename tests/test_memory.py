@@ -14,7 +14,8 @@ from kgreason import reason
 from kgreason.engine import memory, relation
 from kgreason.engine.limits import Limits
 from kgreason.engine.memory import Exhausted, claim, limited, look, parse_size, shown
-from kgreason.engine.relation import Relation, chunks
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import chunks
 from kgreason.errors import CallError, DataError, EvaluationError
 from kgreason.plan.ir import Part
 

@@ -9,7 +9,8 @@ from kgreason.analysis.checked import Aggregation
 from kgreason.engine import kernels
 from kgreason.engine import total_kernels as totals
 from kgreason.engine.collect import Gathered, Unfit, exact_mean, exact_product, exact_sum
-from kgreason.engine.relation import CHUNK, NO_RANKS, Rows, Slots, grown
+from kgreason.engine.keyed import NO_RANKS
+from kgreason.engine.rows import CHUNK, Rows, Slots, grown
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind, doubles

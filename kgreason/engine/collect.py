@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import Aggregation
 from kgreason.engine.columns import encoded
-from kgreason.engine.relation import Rows
+from kgreason.engine.rows import Rows
 from kgreason.engine.scalars import Refusal, checked, described, make_list, make_set, no_null, number
 from kgreason.engine.symbols import Symbols, key, rank, to_doubles
 from kgreason.engine.table import Codes, Kind, decode

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relation import Rows
+from kgreason.engine.rows import Rows
 from kgreason.engine.symbols import Symbols, whole
 from kgreason.engine.table import Codes, Kind, any_codes, dates, decode, doubles
 from kgreason.lang.values import Value

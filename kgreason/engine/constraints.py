@@ -10,7 +10,8 @@ import numpy as np
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Denial, Stratum, Unification
 from kgreason.engine.expressions import code
 from kgreason.engine.nulls import Nulls
-from kgreason.engine.relation import Relation, Rows
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows
 from kgreason.engine.symbols import Symbols, rank, whole
 from kgreason.engine.table import Codes, Kind, any_codes, decode
 from kgreason.errors import EvaluationError

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgreason.engine import kernels
 from kgreason.engine.patterns import Pattern
-from kgreason.engine.relation import Rows, Slots, grown
+from kgreason.engine.rows import Rows, Slots, grown
 from kgreason.engine.table import Codes, Kind
 from kgreason.records import dataclass
 

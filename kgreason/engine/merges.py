@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.frontiers import Activations
-from kgreason.engine.relation import Relation, Rows
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows
 from kgreason.engine.table import Codes, Kind
 from kgreason.records import dataclass
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.patterns import nulls_in
-from kgreason.engine.relation import Rows, grown
+from kgreason.engine.rows import Rows, grown
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes
 from kgreason.lang.values import Value

@@ -37,7 +37,7 @@ from kgreason.engine.limits import Limits
 from kgreason.engine.merges import Merges
 from kgreason.engine.nesting import Nestings
 from kgreason.engine.patterns import Pattern, alike, nulls_in, pattern
-from kgreason.engine.relation import CHUNK, Rows, grown
+from kgreason.engine.rows import CHUNK, Rows, grown
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, any_codes
 from kgreason.errors import Diagnostic

@@ -23,7 +23,8 @@ from kgreason.engine.operators import (
     gathering,
     inventing,
 )
-from kgreason.engine.relation import Relation, Rows
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Constant, Expression, Variable

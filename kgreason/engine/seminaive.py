@@ -13,10 +13,12 @@ from kgreason.engine.constraints import deny, hidden, promptly, unify
 from kgreason.engine.expressions import code
 from kgreason.engine.fixpoint import Fixpoint, Watch
 from kgreason.engine.frontiers import NESTING
+from kgreason.engine.keyed import KeyedRelation
 from kgreason.engine.limits import Limits
 from kgreason.engine.merges import Merges
 from kgreason.engine.nulls import Endless, Nulls
-from kgreason.engine.relation import KeyedRelation, Relation, Rows, chunks
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows, chunks
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.stats import Recorder, Stats, StratumStats
 from kgreason.engine.symbols import Symbols

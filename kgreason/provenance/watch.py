@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kgreason.engine.relation import KeyedRelation, Relation
+from kgreason.engine.keyed import KeyedRelation
+from kgreason.engine.relation import Relation
 from kgreason.engine.table import Codes
 from kgreason.provenance.known import Heights
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgreason.engine.incremental.store import Store
-from kgreason.engine.relation import Rows
+from kgreason.engine.rows import Rows
 from kgreason.engine.table import Kind, Table
 from kgreason.plan.ir import Part
 from kgreason.records import dataclass

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.questions import Context
 from kgreason.engine.incremental.store import Flags, Store, distinct
-from kgreason.engine.relation import Rows
+from kgreason.engine.rows import Rows
 from kgreason.plan.ir import Part
 from kgreason.records import dataclass
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kgreason.engine import kernels as engine
 from kgreason.engine.aggregate import Keys
-from kgreason.engine.relation import grown
+from kgreason.engine.rows import grown
 from kgreason.engine.separable import kernels
 from kgreason.engine.separable.steps import Codes, Compressed, Graph, States
 

@@ -8,7 +8,6 @@ from dataclasses import field, replace
 import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule
-from kgreason.engine.fixpoint import Aggregating
 from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.store import Store, distinct
 from kgreason.engine.incremental.work import JOINED, Work
@@ -16,7 +15,9 @@ from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches
 from kgreason.engine.pipeline import Pipeline
-from kgreason.engine.relation import Relation, Rows
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows
+from kgreason.engine.rule import Aggregating
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Expression, Term, Variable
 from kgreason.plan import ir

@@ -9,7 +9,8 @@ from kgreason.engine.fixpoint import Fixpoint
 from kgreason.engine.incremental.change import Change, Deltas
 from kgreason.engine.incremental.database import Database
 from kgreason.engine.incremental.work import ANEW
-from kgreason.engine.relation import KeyedRelation, Relation
+from kgreason.engine.keyed import KeyedRelation
+from kgreason.engine.relation import Relation
 from kgreason.plan import ir
 from kgreason.progress import SILENT
 

@@ -27,7 +27,8 @@ from kgreason.engine.incremental.questions import (
     touching,
 )
 from kgreason.engine.incremental.store import distinct
-from kgreason.engine.relation import Relation, Rows, chunks
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows, chunks
 from kgreason.lang.ast import Constant, Variable
 from kgreason.plan import ir
 

@@ -17,7 +17,7 @@ from kgreason.engine.incremental.questions import (
     touching,
 )
 from kgreason.engine.incremental.store import distinct
-from kgreason.engine.relation import Rows
+from kgreason.engine.rows import Rows
 from kgreason.engine.separable.steps import Codes, distinct_steps
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Constant, Expression, Variable

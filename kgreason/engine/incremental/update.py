@@ -18,7 +18,8 @@ from kgreason.engine.incremental.rederive import Rederiving, rederivable
 from kgreason.engine.incremental.store import Store, distinct
 from kgreason.engine.incremental.walks import Walking, walkable
 from kgreason.engine.incremental.work import Costly
-from kgreason.engine.relation import Relation, Rows
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows
 from kgreason.engine.seminaive import Chase, table
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, converted

@@ -19,7 +19,7 @@ from kgreason.engine.incremental.recompute import Recomputing
 from kgreason.engine.incremental.sources import Doubled, Seeds, Sources
 from kgreason.engine.incremental.store import Flags, distinct
 from kgreason.engine.incremental.work import STATE
-from kgreason.engine.relation import Rows
+from kgreason.engine.rows import Rows
 from kgreason.engine.separable.steps import EXACT, Codes, Listed, States, build, step_weights
 from kgreason.engine.table import Kind
 from kgreason.errors import EvaluationError

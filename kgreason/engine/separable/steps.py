@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relation import Rows
+from kgreason.engine.rows import Rows
 from kgreason.engine.separable import kernels
 from kgreason.engine.table import Kind
 from kgreason.hashing.distinct import first_rows

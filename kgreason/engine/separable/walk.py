@@ -9,7 +9,8 @@ import numpy as np
 
 from kgreason.cores import each, together
 from kgreason.engine import memory
-from kgreason.engine.relation import Relation, Rows
+from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows
 from kgreason.engine.separable import kernels
 from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
 from kgreason.plan.ir import Separable

@@ -1,0 +1,86 @@
+"""Rows of coded values, and hash tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine import index_kernels, kernels, memory
+
+Rows = npt.NDArray[np.int64]
+"""Coded values, shape (rows, columns), C-contiguous."""
+
+CHUNK = 1 << 14
+"""Most rows that one operator passes to the next at once: bounds memory and stays in the cache."""
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+def chunks(rows: Rows) -> Iterator[Rows]:
+    """Cut rows into pieces of at most `CHUNK`."""
+    if len(rows) <= CHUNK:
+        if len(rows):
+            yield rows
+        return
+    for start in range(0, len(rows), CHUNK):
+        yield rows[start : start + CHUNK]
+
+
+def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> npt.NDArray[Number]:
+    """Copy of an array with room for `length` entries along the first axis."""
+    memory.claim(array.nbytes + memory.SMALL)  # the rest is taken when it is used
+    new = np.empty((length, *array.shape[1:]), dtype=array.dtype)
+    new[: len(array)] = array
+    if fill is not None:
+        new[len(array) :] = fill
+    return new
+
+
+def _most(size: int) -> int:
+    """Keys of a hash table of some size: with 8 bytes for each place, a key takes 23 bytes at most."""
+    return size * 7 // 10
+
+
+class Slots:
+    """An open-addressing hash table that is at most seven tenths full (layout: `kgreason.engine.kernels`)."""
+
+    def __init__(self, packed: bool = False) -> None:
+        self.array: npt.NDArray[np.int64] = np.full(64, -1, dtype=np.int64)
+        self.packed = packed
+
+    @classmethod
+    def direct(cls, values: int) -> Slots:
+        """One slot for each value below `values`, instead of a hash table."""
+        memory.claim(8 * values)
+        slots = cls()
+        slots.array = np.full(values + 1, -1, dtype=np.int64)
+        slots.array[-1] = index_kernels.DIRECT
+        return slots
+
+    def full(self, keys: int) -> bool:
+        """Whether there is no room for `keys` keys in all."""
+        return self.array[-1] != index_kernels.DIRECT and keys > _most(len(self.array))
+
+    def empty(self, keys: int) -> None:
+        """Drop all entries, and then make room for `keys`; so there are never two tables at once."""
+        size = 64
+        while keys > _most(size):
+            size *= 2
+        self.array = np.empty(0, dtype=np.int64)
+        memory.claim(8 * size)
+        self.array = np.full(size, -1, dtype=np.int64)
+
+    def reserve(self, keys: int) -> None:
+        """Make room for `keys` keys in all."""
+        size = len(self.array)
+        if not self.full(keys):
+            return
+        while keys > _most(size):
+            size *= 2
+        memory.claim(8 * size)
+        new = np.full(size, -1, dtype=np.int64)
+        kernels.rehash(self.array, new, self.packed)
+        self.array = new
