@@ -172,8 +172,8 @@ class Relation:
         memory.claim(8 * length * self.arity - held)
         try:
             self.buffer.resize((length, self.arity))
-        except ValueError:  # somebody looks at rows of it
-            self.buffer = grown(self.buffer[: self.count], length)
+        except ValueError:  # somebody looks at rows of it, perhaps the next times, too
+            self.buffer = grown(self.buffer[: self.count], max(length, 2 * self.count))
 
     def _densify(self, batch: Rows | None = None) -> bool:
         """Keep a bit for each pair of values, those of a batch too, if that takes less memory than hashing."""
