@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,6 +29,7 @@ from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value, identity
 from kgreason.output import tables
+from kgreason.output import write as output
 from kgreason.output.beforehand import check_outputs
 from kgreason.output.names import column_names
 from kgreason.output.target import Target
@@ -289,6 +292,35 @@ def test_other_tables_of_a_database_stay(tmp_path: Path, name: str) -> None:
     assert read(path, 2, table="changed") == [("c", 3)]
 
 
+@pytest.mark.parametrize("format", ["sqlite", "duckdb", "csv"])
+@pytest.mark.parametrize("before", [True, False])
+def test_an_interrupt_leaves_all_outputs_as_they_were(tmp_path, monkeypatch, format, before):
+    def folder() -> dict[str, bytes]:
+        return {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+
+    def interrupt(*given: Any) -> None:
+        if "q" in given:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def tables_then_interrupt(path: Path) -> Iterator[Any]:
+        with database(path) as write:
+            yield lambda *given: (write(*given), interrupt(*given))
+
+    if before:
+        write_facts(tmp_path / "out", Facts.from_rows({"p": [("a", 1)], "q": [("b", 2)]}), format)
+    known = folder() if before else {}
+    if format == "csv":
+        file = output._FILES[format]
+        monkeypatch.setitem(output._FILES, format, lambda *given: (file(*given), interrupt(*given)))
+    else:
+        database = output._TABLES[format]
+        monkeypatch.setitem(output._TABLES, format, tables_then_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_facts(tmp_path / "out", Facts.from_rows({"p": [("c", 3)], "q": [("d", 4)]}), format)
+    assert folder() == known
+
+
 def test_a_failed_database_is_as_before(tmp_path: Path) -> None:
     path = written(tmp_path, [("a", 1)], "d.db?table=t")
     with sqlite3.connect(path) as connection:
@@ -300,7 +332,7 @@ def test_a_failed_database_is_as_before(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no database, but long enough to be read as one" * 100)
     with pytest.raises(ReleaseError, match="file is not a database"):
         written(tmp_path, [("b", 2)], "text.db")
-    with pytest.raises(ReleaseError, match=r"text\.db: the table"):
+    with pytest.raises(ReleaseError, match=r"text\.db: cannot be written: .*not a valid DuckDB"):
         written(tmp_path, [("b", 2)], "text.db?format=duckdb")
 
 

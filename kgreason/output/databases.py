@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,11 @@ from kgreason.graph.interchange import facts_to_arrow
 from kgreason.graph.io.sql import extra, quoted
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Value, plain
+from kgreason.output.place import replacing
 from kgreason.output.target import Target
+
+Writer = Callable[[Facts, str, Sequence[str], Target], None]
+"""Replaces one table by facts, with these names of columns."""
 
 _TYPES = {
     Kind.INT: "INTEGER",
@@ -29,28 +33,94 @@ _TYPES = {
 }
 
 
-def write_sqlite(facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Replace one table, in a transaction."""
-    kinds = facts.tables[predicate].kinds
-    name = quoted(target.table or predicate)
-    columns = ", ".join(f"{quoted(n)} {_TYPES[k]}".rstrip() for n, k in zip(names, kinds, strict=True))
-    rows = ([_cell(v, k) for v, k in zip(row, kinds, strict=True)] for row in facts.rows(predicate))
-    new = not target.path.exists()
-    try:
-        with closing(sqlite3.connect(target.path, isolation_level=None)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+@contextmanager
+def sqlite_tables(path: Path) -> Iterator[Writer]:
+    """Replace tables of a database; all of them if the block ends well, else none.
+
+    Raises
+    ------
+    ReleaseError
+        If they cannot be written.
+    """
+    with (
+        _target(path) as file,
+        _refused(path, sqlite3.Error),
+        closing(sqlite3.connect(file, isolation_level=None)) as connection,
+    ):
+        connection.execute("BEGIN IMMEDIATE")
+
+        def write(facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
+            kinds = facts.tables[predicate].kinds
+            name = quoted(target.table or predicate)
+            columns = ", ".join(
+                f"{quoted(n)} {_TYPES[k]}".rstrip() for n, k in zip(names, kinds, strict=True)
+            )
+            marks = ", ".join("?" * len(names))
+            with _refused(path, sqlite3.Error, name):
                 connection.execute(f"DROP TABLE IF EXISTS {name}")
                 connection.execute(f"CREATE TABLE {name} ({columns})")
-                marks = ", ".join("?" * len(names))
-                connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-    except (sqlite3.Error, OSError) as error:
-        _remove(target.path, new)
-        raise ReleaseError(f"{target.path}: the table {name} cannot be written: {error}") from error
+                connection.executemany(f"INSERT INTO {name} VALUES ({marks})", _rows(facts, predicate))
+
+        yield write
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def duckdb_tables(path: Path) -> Iterator[Writer]:
+    """Replace tables of a database; all of them if the block ends well, else none.
+
+    Raises
+    ------
+    ReleaseError
+        If they cannot be written.
+    DataError
+        If the package duckdb is missing.
+    """
+    duckdb = extra("duckdb", "duckdb", path)
+    with (
+        _target(path) as file,
+        _refused(path, duckdb.Error),
+        closing(duckdb.connect(str(file))) as connection,
+    ):
+        connection.execute("BEGIN")
+
+        def write(facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
+            name = quoted(target.table or predicate)
+            table: Any = facts_to_arrow(facts, predicate, names)
+            with _refused(path, duckdb.Error, name):
+                connection.register("kgreason_facts", table)
+                connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM kgreason_facts")
+                connection.unregister("kgreason_facts")
+
+        yield write
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def _target(path: Path) -> Iterator[Path]:
+    """The database that is there or, for one that is not, a temporary file that becomes it in the end."""
+    if path.exists():
+        yield path
+    else:
+        with replacing(path) as temporary:
+            yield temporary
+
+
+@contextmanager
+def _refused(path: Path, errors: type[Exception], table: str = "") -> Iterator[None]:
+    """Say what the database says, in the terms of the user."""
+    try:
+        yield
+    except errors as error:
+        reason = str(error).splitlines()[0]
+        what = f"the table {table} cannot be written" if table else "cannot be written"
+        raise ReleaseError(f"{path}: {what}: {reason}") from error
+
+
+def _rows(facts: Facts, predicate: str) -> Iterator[list[object]]:
+    kinds = facts.tables[predicate].kinds
+    for row in facts.rows(predicate):
+        yield [_cell(v, k) for v, k in zip(row, kinds, strict=True)]
 
 
 def _cell(value: Value, kind: Kind) -> object:
@@ -59,33 +129,3 @@ def _cell(value: Value, kind: Kind) -> object:
     if isinstance(value, (bool, int, float, str)):
         return value
     return text(value)
-
-
-def write_duckdb(facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Replace one table, in a transaction.
-
-    Raises
-    ------
-    DataError
-        If the package duckdb is missing.
-    """
-    duckdb = extra("duckdb", "duckdb", target.path)
-    table: Any = facts_to_arrow(facts, predicate, names)
-    name = quoted(target.table or predicate)
-    new = not target.path.exists()
-    try:
-        with closing(duckdb.connect(str(target.path))) as connection:
-            connection.register("kgreason_facts", table)
-            connection.execute("BEGIN")
-            connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM kgreason_facts")
-            connection.execute("COMMIT")
-    except (duckdb.Error, OSError) as error:
-        _remove(target.path, new)
-        reason = str(error).splitlines()[0]
-        raise ReleaseError(f"{target.path}: the table {name} cannot be written: {reason}") from error
-
-
-def _remove(path: Path, new: bool) -> None:
-    """Leave no database behind that was not there before."""
-    if new:
-        path.unlink(missing_ok=True)

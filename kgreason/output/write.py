@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
 from kgreason.output.beforehand import Plan, bound_targets, check_outputs, check_plan
-from kgreason.output.databases import write_duckdb, write_sqlite
+from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
 from kgreason.output.graphs import write_graphml
 from kgreason.output.names import column_names
 from kgreason.output.place import replacing
@@ -29,9 +29,9 @@ _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "graphml": write_graphml,
     "rdf": write_rdf,
 }
-_TABLES: dict[str, Callable[[Facts, str, Sequence[str], Target], None]] = {
-    "sqlite": write_sqlite,
-    "duckdb": write_duckdb,
+_TABLES: dict[str, Callable[[Path], AbstractContextManager[Writer]]] = {
+    "sqlite": sqlite_tables,
+    "duckdb": duckdb_tables,
 }
 
 
@@ -119,7 +119,8 @@ def _names(program: CheckedProgram, facts: Facts) -> dict[str, Sequence[str]]:
 
 
 def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
-    """Write all files beside their places, then the tables of databases, then rename the files."""
+    """Write all files beside their places, then the tables of databases; only then is anything what it was not."""
+    databases: dict[Path, Writer] = {}
     with ExitStack() as stack:
         for predicate, target in sorted(plan, key=lambda p: p[1].format in _TABLES):
             table = facts.tables[predicate]
@@ -129,7 +130,10 @@ def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None
                 whole, columns = _truth(facts, predicate), ("holds",)
             _make_folder(target.path.parent)
             if target.format in _TABLES:
-                _TABLES[target.format](whole, predicate, columns, target)
+                path = target.path.resolve()
+                if path not in databases:
+                    databases[path] = stack.enter_context(_TABLES[target.format](target.path))
+                databases[path](whole, predicate, columns, target)
             else:
                 temporary = stack.enter_context(replacing(target.path))
                 _FILES[target.format](temporary, whole, predicate, columns, target)
