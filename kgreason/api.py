@@ -115,10 +115,10 @@ def reason(
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     from kgreason.engine.limits import Limits
-    from kgreason.engine.memory import limited
     from kgreason.engine.post import apply_posts
     from kgreason.engine.seminaive import evaluate
     from kgreason.graph.io.load import load_facts
+    from kgreason.memory import limited
 
     program = load(rules)
     check_data(data)
@@ -162,9 +162,9 @@ def explain(
     (True, 2)
     """
     from kgreason.engine.limits import Limits
-    from kgreason.engine.memory import limited
     from kgreason.graph.io.load import load_facts
     from kgreason.graph.io.origin import sources
+    from kgreason.memory import limited
     from kgreason.provenance.explanation import explain_fact
 
     program = load(rules)

@@ -11,8 +11,8 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.limits import Limits
-from kgreason.engine.memory import LEAST, shown
 from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
+from kgreason.memory import LEAST, shown
 
 if TYPE_CHECKING:
     from kgreason.graph.model import KnowledgeGraph

@@ -80,14 +80,16 @@ class Difference:
     """Facts of outputs that came, and those that went, by predicate; looked for once, when they are wanted."""
 
     def __init__(self, find: Callable[[], Mapping[str, tuple[Table, Table]]], symbols: Symbols) -> None:
-        self._find = find
+        self._find: Callable[[], Mapping[str, tuple[Table, Table]]] | None = find
         self.symbols = symbols
 
     @cached_property
     def pairs(self) -> Mapping[str, tuple[Table, Table]]:
         """By predicate both."""
-        found = self._find()
-        del self._find  # with what it compares
+        find = self._find
+        assert find is not None
+        found = find()
+        self._find = None  # with what it compares
         return found
 
 

@@ -28,7 +28,7 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
     tasks
         Of which there are so many; for a single one there is no thread.
     stop
-        Drops the tasks that nobody has begun: called when a thread ends or fails, and when the user interrupts.
+        Drops the tasks that nobody has begun: called when a thread fails, and when the user interrupts.
     """
     workers = min(cores(), tasks)
     if workers < 2:
@@ -37,15 +37,17 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
     def stopping() -> R:
         try:
             return work()
-        finally:
+        except BaseException:
             stop()
+            raise
 
     with ThreadPoolExecutor(workers) as pool:
-        running = [pool.submit(copy_context().run, stopping) for _ in range(workers)]
         try:
+            running = [pool.submit(copy_context().run, stopping) for _ in range(workers)]
             return [done.result() for done in running]
-        finally:
+        except BaseException:
             stop()
+            raise
 
 
 def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:

@@ -17,16 +17,17 @@ from kgreason.engine.incremental.change import Deltas, from_rows
 from kgreason.engine.incremental.update import Updating
 from kgreason.engine.incremental.work import small
 from kgreason.engine.limits import Limits
-from kgreason.engine.memory import Exhausted, limited
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.seminaive import prepare
 from kgreason.engine.stats import Stats
 from kgreason.engine.table import Facts, Table
 from kgreason.errors import DataError, EvaluationError
 from kgreason.graph.io.load import complete_nodes, load_facts
+from kgreason.interrupts import deferred
+from kgreason.memory import Exhausted, limited
 from kgreason.plan.types import NAMES, join
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Reasoned
+from kgreason.results import Reasoned, no_output
 
 if TYPE_CHECKING:
     from kgreason.errors import Diagnostic
@@ -135,7 +136,9 @@ class Reasoner:
         KeyError
             If it is not among `predicates`.
         """
-        if predicate in self._goals and predicate not in self._posted:
+        if predicate not in self._goals:
+            raise KeyError(no_output(predicate, self._goals))
+        if predicate not in self._posted:
             return self._state.count(predicate)
         return self._of(predicate).facts.count(predicate)
 
@@ -172,7 +175,7 @@ class Reasoner:
             If the rules know no such predicate, or a value does not fit its column.
         ProgramError, EvaluationError
             As `kgreason.reason`, for instance when a constraint is violated. Then, as with any other error, all
-            facts are as before.
+            facts are as before. Ctrl-C comes before an edit is carried out, or after.
         """
         return self._limited(facts, progress, add=True)
 
@@ -199,7 +202,7 @@ class Reasoner:
 
     def _edit(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
         start = perf_counter()
-        check_data(facts)
+        check_data(facts if facts is not None else ())
         tables = {
             p: table for p, given in facts.items() if (table := self._read(p, given, progress)) is not None
         }
@@ -220,16 +223,16 @@ class Reasoner:
         state = self._state
         if isinstance(state, Anew) or not all(state.fitting(p, table) for p, table in tables.items()):
             return None
-        changes = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
-        if (
-            changes is None
-        ):  # edits as large may be so, too, and their form is dear: longer each time, they wait for it
+        with deferred():
+            changes = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
+            changed = self._changed(state, changes) if changes is not None else {}
+        if changes is None:
+            # edits as large may be so, too, and their form is dear: longer each time, they wait for it
             self._stopped, self._patience = rows, 2 * self._patience + 1
             self._wait = self._patience
             return None
         if rows >= self._stopped:
             self._patience = 0
-        changed = self._changed(state, changes)
         return state.edited, Difference(lambda: changed, self._symbols)
 
     def _exchanged(
@@ -242,7 +245,8 @@ class Reasoner:
         if not edited:
             return 0, Difference(dict, self._symbols)
         found, before = self._evaluated(others, self._state.nulls, progress), self._outputs
-        self._take(found)
+        with deferred():
+            self._take(found)
         after, goals, symbols = self._outputs, self._goals, self._symbols
 
         def difference() -> dict[str, tuple[Table, Table]]:

@@ -89,7 +89,9 @@ def _written(cls: Any, frozen: bool) -> Callable[..., None]:
         if field.init:
             (keywords if field.kw_only else plain).append(parameter)
         elif field.default_factory is dataclasses.MISSING:
-            continue  # __post_init__ sets it
+            if field.default is dataclasses.MISSING:
+                continue  # __post_init__ sets it
+            value = f"_default_{name}"
         lines.append(f"_set(_self, {name!r}, {value})" if frozen else f"_self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append("_self.__post_init__()")

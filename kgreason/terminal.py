@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from kgreason.engine import memory
+from kgreason import memory
 from kgreason.engine.stats import condensed, visible
 
 if TYPE_CHECKING:

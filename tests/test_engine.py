@@ -747,3 +747,12 @@ def test_memory_that_runs_out_is_told_with_the_rule(monkeypatch: pytest.MonkeyPa
     ) as e:
         evaluate(program, Facts.from_rows({"e": [(0, 1), (1, 2), (2, 0)]}))
     assert "rule: path(X, Z, L + [Z]) :- " in str(e.value)
+
+
+@pytest.mark.parametrize("least", [-5, 2**40])
+def test_a_table_has_room_for_rows_that_do_not_fit_the_packing_of_loaded_ones(least):
+    relation = Relation(2)
+    relation.load(np.array([(least + i, i) for i in range(3)]), distinct=True)
+    batch = np.array([(least + i, 7 * i) for i in range(CHUNK)])
+    assert relation.insert(batch) == CHUNK - 1
+    assert relation.insert(batch) == 0

@@ -6,6 +6,7 @@ import copy
 import doctest
 import os
 import pickle
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from kgreason.engine.incremental.anew import Anew
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts, Table
+from kgreason.errors import CallError
 from kgreason.lang.values import identity
 from tests.isomorphism import has_nulls, isomorphic
 from tests.strategies import Case, cases
@@ -623,3 +625,45 @@ def test_vertices_that_no_rule_reads_are_edited_too():
     )
     assert reasoner.add_facts({"v": ["c"]}).edited == 1
     assert reasoner.remove_facts({"v": ["c"], "e": [("a", "b", 0.5)]}).removed == {"t": [("a", "b")]}
+
+
+def test_a_walk_that_was_given_up_leaves_no_trace():
+    rules = """
+    @input("e"). @input("bad"). @output("t").
+    t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z). #F :- t(X, Y), bad(X, Y).
+    """
+    edges = [(10, 100 + i) for i in range(3000)]
+    reasoner = Reasoner(rules, {"e": edges, "bad": [(1, 100)]})
+    with pytest.raises(EvaluationError, match="constraint"):  # after more work than it is worth
+        reasoner.add_facts({"e": [(1, 10)]})
+    assert reasoner.add_facts({"e": [(2, 105)]}).added["t"] == [(2, 105)]
+    assert sorted(reasoner.rows("t")) == sorted([*edges, (2, 105)])
+
+
+def test_an_interrupt_waits_until_an_edit_is_whole(monkeypatch):
+    reasoner = Reasoner(STEPS_RULES, {"e": [(i, i + 1) for i in range(50)]})
+    reasoner.add_facts({"e": [(100, 101)]})
+    update = type(reasoner._state).update
+
+    def interrupted(*given, **named):
+        signal.raise_signal(signal.SIGINT)
+        return update(*given, **named)
+
+    monkeypatch.setattr(type(reasoner._state), "update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reasoner.add_facts({"e": [(50, 51)]})
+    monkeypatch.undo()
+    assert reasoner.count("t") == 51 * 52 // 2 + 1
+    assert not reasoner.add_facts({"e": [(50, 51)]}).edited
+
+
+@pytest.mark.parametrize("facts", [None, 5, [("e", 1)]])
+def test_edits_are_named_by_predicate(facts):
+    reasoner = Reasoner(STEPS_RULES, {"e": [(1, 2)]})
+    with pytest.raises(CallError, match="data are a mapping from predicates, not of type"):
+        reasoner.add_facts(facts)
+    with pytest.raises(KeyError, match="nope"):
+        reasoner.count("nope")
+
+
+STEPS_RULES = '@input("e"). @output("t"). t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).'

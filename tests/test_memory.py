@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgreason import reason
-from kgreason.engine import memory, relation
+from kgreason import memory, reason
+from kgreason.engine import relation, table
 from kgreason.engine.limits import Limits
-from kgreason.engine.memory import Exhausted, claim, limited, look, parse_size, shown
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import chunks
+from kgreason.engine.table import Facts
 from kgreason.errors import CallError, DataError, EvaluationError
+from kgreason.memory import Exhausted, claim, limited, look, parse_size, shown
 from kgreason.plan.ir import Part
 
 GB = 10**9
@@ -92,7 +93,9 @@ def test_sizes_that_are_none(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "8", "3 MB"])
 def test_sizes_without_their_unit(text: str) -> None:
-    with pytest.raises(ValueError, match=f"'{text}' is less than 10 MB; write the unit, as in 8GB or 512MiB"):
+    with pytest.raises(
+        ValueError, match=f"'{text}' is less than 10 MB, which nothing fits; say for instance 8GB or 512MiB"
+    ):
         parse_size(text)
 
 
@@ -157,7 +160,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, holding: list[int]
     with pytest.raises(DataError) as e:
         reason("t(X) :- e(X).", {"e": file}, limits=Limits(memory=2 * GB))
     assert str(e.value) == (
-        f"{file}: there is not enough memory to read it: 1.0 GB are in use, 3.0 GB more are needed, "
+        f"{file}: there is not enough memory to read it: 1.0 GB are in use, 6.0 GB more are needed, "
         "the limit is 2.0 GB\n  help: allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))"
     )
 
@@ -209,3 +212,26 @@ def test_the_rows_of_a_round_are_read_while_others_are_added() -> None:
         read += batch.tolist()
     assert read == np.arange(40_000).reshape(-1, 2).tolist()
     assert made.count == 80_000
+
+
+NAMES = [(f"name {i}", f"name {7 * i}") for i in range(60_000)]
+
+
+def test_reading_asks_before_it_holds_too_much(tmp_path: Path) -> None:
+    file = tmp_path / "e.csv"
+    file.write_text("".join(f"{a},{b}\n" for a, b in NAMES * 5))
+    rules = "t(X, Y) :- e(X, Y), X = Y."
+    reason(rules, {"e": [("a", "b")]})
+    here = memory.held() or 0
+    limits = Limits(memory=here + 3 * file.stat().st_size)
+    with pytest.raises(DataError, match=r"not enough memory to read the facts of e: .* the limit is"):
+        reason(rules, {"e": f"{file}?useHeaders=false"}, limits=limits)
+
+
+def test_python_objects_are_made_little_by_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    facts = Facts.from_rows({"e": NAMES})
+    monkeypatch.setattr(table, "PIECE", 1000)
+    monkeypatch.setattr(memory, "look", lambda: looks.append(1))
+    assert list(facts.rows("e")) == NAMES
+    assert len(looks) == 60

@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.progress import Progress as Bars
 from typer.testing import CliRunner
 
-from kgreason import cores, jit, reason, terminal
+from kgreason import cores, jit, memory, reason, terminal
 from kgreason.cli import app
-from kgreason.engine import memory
 from kgreason.engine.separable import walk
 from kgreason.engine.stats import JoinStats, RoundStats, RuleStats, Stats, StratumStats, condensed
 

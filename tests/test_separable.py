@@ -96,6 +96,8 @@ def test_walks_agree_with_rounds(seeds, rules, facts, spread, near):
         patch.setattr(steps, "MANY", 0 if near else steps.MANY)
         patch.setattr(walk, "LEAST", 1)
         patch.setattr(walk, "STEPS", 8)
+        patch.setattr(walk, "REACHED", 3)
+        patch.setattr(walk, "BLOCKS", 1)
         patch.setattr(cores, "cores", lambda: 3)
         found = outcome(text, facts, generally=False)
     note(found)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from kgreason.engine.limits import Limits
-from kgreason.engine.memory import parse_size
+from kgreason.memory import parse_size
 
 RulesFile = Annotated[Path, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
 DataFiles = Annotated[

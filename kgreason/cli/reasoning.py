@@ -141,6 +141,7 @@ def reason(
     from kgreason import api
     from kgreason.engine.limits import Limits
     from kgreason.engine.stats import Recorder
+    from kgreason.memory import limited
     from kgreason.output.beforehand import check_outputs
     from kgreason.output.write import write_facts, write_targets
     from kgreason.terminal import print_facts, print_profile, print_stats, progress
@@ -152,34 +153,35 @@ def reason(
     program = load_rules(rules, functions, read)
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
     recorder, facts = Recorder(profile=profile), None
-    try:
-        with progress() as bar:
-            result = api.reason(
-                program, read, outputs=output or None, limits=limits, progress=bar, recorder=recorder
-            )
-            bar.step("Writing facts")
-            if out is None:
-                written = write_targets(program, result.facts, read)
-            else:
-                written = write_facts(out, result.facts, written_as, program, read)
-        facts = result.facts
-        warn(result.warnings, program)
-    finally:  # of a run that fails, or of which the user has enough, it is of interest all the more
-        if profile and recorder.stats is not None:
-            print_profile(recorder.stats)
-        if stats and recorder.stats is not None:
-            print_stats(recorder.stats, facts)
-    unwritten = [p for p in result.predicates if p not in dict(written)]
-    if as_json:
-        print_json(result.as_dict(unwritten))
+    with limited(memory_limit):
+        try:
+            with progress() as bar:
+                result = api.reason(
+                    program, read, outputs=output or None, limits=limits, progress=bar, recorder=recorder
+                )
+                bar.step("Writing facts")
+                if out is None:
+                    written = write_targets(program, result.facts, read)
+                else:
+                    written = write_facts(out, result.facts, written_as, program, read)
+            facts = result.facts
+            warn(result.warnings, program)
+        finally:  # of a run that fails, or of which the user has enough, it is of interest all the more
+            if profile and recorder.stats is not None:
+                print_profile(recorder.stats)
+            if stats and recorder.stats is not None:
+                print_stats(recorder.stats, facts)
+        unwritten = [p for p in result.predicates if p not in dict(written)]
+        if as_json:
+            print_json(result.as_dict(unwritten))
+            return 0
+        print_facts(result.facts, unwritten)
+        for predicate in unwritten:
+            if not result.facts.count(predicate):
+                print(f"{predicate}: 0 facts", file=sys.stderr)
+        for predicate, target in written:
+            print(f"{target.path}: {counted(result.facts.count(predicate), 'fact')}")
         return 0
-    print_facts(result.facts, unwritten)
-    for predicate in unwritten:
-        if not result.facts.count(predicate):
-            print(f"{predicate}: 0 facts", file=sys.stderr)
-    for predicate, target in written:
-        print(f"{target.path}: {counted(result.facts.count(predicate), 'fact')}")
-    return 0
 
 
 @guarded

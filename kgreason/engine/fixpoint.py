@@ -15,7 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
-from kgreason.engine import memory
+from kgreason import memory
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.relation import Relation

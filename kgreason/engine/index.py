@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine import index_kernels, memory
+from kgreason import memory
+from kgreason.engine import index_kernels
 from kgreason.engine.rows import CHUNK, Rows, Slots, grown
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from contextlib import suppress
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine import kernels, memory
+from kgreason import memory
+from kgreason.engine import kernels
 from kgreason.engine.index import Index
 from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
@@ -123,36 +124,36 @@ class Relation:
             self._matrix = None
             if not self._densify(batch):
                 self._slots.reserve(self.count + len(batch))
-                self._refill()
+                self._refill(self.count + len(batch))
         while self._bits is not None:
             done, self.count = kernels.insert_packed(
                 batch, self.buffer, self._slots.array, self._bits, done, self.count
             )
             if done == len(batch):
                 return
-            self._repack(batch)
+            self._repack(batch, self.count + len(batch))
         self.count = kernels.insert(batch[done:], self.buffer, self._slots.array, self.key, self.count)
 
-    def _repack(self, batch: Rows) -> None:
-        """Share out the bits of a packed row anew, or give up packing, so that `batch` fits."""
+    def _repack(self, batch: Rows, room: int) -> None:
+        """Share out the bits of a packed row anew, or give up packing, so that `batch` fits; `room` is for all rows."""
         held = self.buffer[: self.count]
         ends = [rows for rows in (held, batch) if len(rows)]
         least = np.min([rows.min(axis=0) for rows in ends], axis=0)
         needs = [int(most).bit_length() for most in np.max([rows.max(axis=0) for rows in ends], axis=0)]
         self._bits = _share(np.array(needs, dtype=np.int64)) if least.min() >= 0 else None
         self._slots = Slots(packed=self._bits is not None)
-        self._slots.reserve(self.count + len(batch))
-        self._refill()
+        self._slots.reserve(room)
+        self._refill(room)
 
-    def _refill(self) -> None:
-        """Put all rows into an empty hash table; each lands where it is."""
+    def _refill(self, room: int) -> None:
+        """Put all rows into an empty hash table, in which there is room for more; each lands where it is."""
         held = self.buffer[: self.count]
         if self._bits is None:
             kernels.insert(held, self.buffer, self._slots.array, self.key, 0)
         else:
             done, _ = kernels.insert_packed(held, self.buffer, self._slots.array, self._bits, 0, 0)
             if done < self.count:
-                self._repack(held)
+                self._repack(held, room)
 
     def _reserve(self, rows: int) -> None:
         need = self.count + rows
@@ -163,17 +164,19 @@ class Relation:
         # loaded rows are hashed when the first others come
         if self._hashed < self.count or self._slots.full(need):
             self._slots.empty(need)
-            self._refill()
+            self._refill(need)
             self._hashed = self.count
 
     def _extend(self, length: int) -> None:
         """Make the buffer longer, where it stands if the system can do that: then there are never two of them."""
-        held = self.buffer.nbytes
-        memory.claim(8 * length * self.arity - held)
+        buffer, self._buffer = self.buffer, None  # NumPy counts who refers to it
         try:
-            self.buffer.resize((length, self.arity))
+            memory.claim(8 * length * self.arity - buffer.nbytes)
+            buffer.resize((length, self.arity))
         except ValueError:  # somebody looks at rows of it, perhaps the next times, too
-            self.buffer = grown(self.buffer[: self.count], max(length, 2 * self.count))
+            buffer = grown(buffer[: self.count], max(length, 2 * self.count))
+        finally:
+            self._buffer = buffer
 
     def _densify(self, batch: Rows | None = None) -> bool:
         """Keep a bit for each pair of values, those of a batch too, if that takes less memory than hashing."""

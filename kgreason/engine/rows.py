@@ -8,7 +8,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine import index_kernels, kernels, memory
+from kgreason import memory
+from kgreason.engine import index_kernels, kernels
 
 Rows = npt.NDArray[np.int64]
 """Coded values, shape (rows, columns), C-contiguous."""

@@ -9,8 +9,8 @@ from time import perf_counter
 
 import numpy as np
 
+from kgreason import memory
 from kgreason.analysis.checked import Assign, CheckedRule
-from kgreason.engine import memory
 from kgreason.engine.advice import CONTRIBUTIONS
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit

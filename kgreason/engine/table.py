@@ -10,11 +10,15 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from kgreason import memory
 from kgreason.engine.symbols import Symbols, to_doubles, whole
 from kgreason.lang.values import Null, Value
 from kgreason.records import dataclass
 
 Codes = npt.NDArray[np.int64]
+
+PIECE = 1 << 16
+"""Rows that become objects of Python at once."""
 
 AMBIGUOUS = frozenset({bool, tuple, frozenset, Null, date, datetime})
 """Types of which Python's equality is not that of the language, or which can stand in such columns."""
@@ -96,13 +100,17 @@ class Facts:
 
     def rows(self, predicate: str) -> Iterator[tuple[Value, ...]]:
         """Iterate over the facts of a predicate as Python values."""
-        table = self.tables[predicate]
+        return self._decoded(self.tables[predicate])
+
+    def _decoded(self, table: Table) -> Iterator[tuple[Value, ...]]:
         if not table.kinds:
-            return iter([()] * table.length)
-        decoded = [
-            decode(kind, data, self.symbols) for kind, data in zip(table.kinds, table.columns, strict=True)
-        ]
-        return zip(*decoded, strict=True)
+            yield from [()] * table.length
+        for start in range(0, table.length if table.kinds else 0, PIECE):
+            memory.look()
+            data = [column[start : start + PIECE] for column in table.columns]
+            yield from zip(
+                *(decode(k, d, self.symbols) for k, d in zip(table.kinds, data, strict=True)), strict=True
+            )
 
     def count(self, predicate: str) -> int:
         """Count the facts of a predicate, 0 if it has none."""

@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 import numpy.typing as npt
 
+from kgreason import memory
 from kgreason.arrays import ArrowArray, as_arrow, string_buffers
 from kgreason.cores import each
 from kgreason.hashing.kernels import GOLDEN, group, hash_texts, move, repeats, same_texts
@@ -81,7 +82,9 @@ def _blocks(parts: Sequence[ArrowArray]) -> list[_Block]:
 
 
 def _hashes(blocks: Sequence[_Block], seed: int) -> Codes:
-    hashes = np.empty(blocks[-1].rows.stop if blocks else 0, dtype=np.int64)
+    rows = blocks[-1].rows.stop if blocks else 0
+    memory.claim(8 * rows)
+    hashes = np.empty(rows, dtype=np.int64)
     each(lambda block: hash_texts(block.offsets, block.text, seed, hashes[block.rows]), blocks)
     return hashes
 
@@ -98,6 +101,8 @@ def _taken(parts: Sequence[ArrowArray], rows: Codes) -> ArrowArray:
     """Strings of ascending rows."""
     import pyarrow as pa
 
+    if len(rows):
+        memory.claim(sum(part.nbytes for part in parts) * len(rows) // sum(map(len, parts)))
     starts = np.cumsum([0, *map(len, parts)])
     cuts = np.searchsorted(rows, starts)
     taken = [
@@ -116,10 +121,12 @@ def _repeats(hashes: Codes) -> bool:
 
 def _grouped(hashes: Codes) -> tuple[Codes, Codes]:
     """First row of each group of equal hashes, and the group of each row."""
+    memory.claim(2 * hashes.nbytes)
     firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
     row = found = 0
     size = _SMALL
     while row < len(hashes):
+        memory.claim(8 * size)
         slots = np.full(size, -1)
         move(hashes, firsts, found, slots)
         row, found = group(hashes, slots, firsts, groups, row, found)

@@ -8,9 +8,9 @@ U. Brandes, M. Eiglsperger, J. Lerner, C. Pich: Graph Markup Language (GraphML),
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from kgreason.engine.table import Facts, Kind
@@ -45,19 +45,23 @@ def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str]
                 f'<key id="d{number}" for="edge" attr.name={quoteattr(title)} attr.type="{type}"/>\n'
             )
         stream.write(f'<graph id={quoteattr(predicate)} edgedefault="directed">\n')
-        _write_rows(stream, [[_legal(v, file) for v in row] for row in facts.rows(predicate)])
+        rows = partial(_rows, facts, predicate, file)
+        vertices = dict.fromkeys(end for row in rows() for end in row[:2])
+        stream.writelines(f"<node id={_attribute(v)}/>\n" for v in vertices)
+        if table.arity > 1:
+            stream.writelines(map(_edge, rows()))
         stream.write("</graph>\n</graphml>\n")
 
 
-def _write_rows(stream: IO[str], rows: Sequence[Sequence[str]]) -> None:
-    vertices = dict.fromkeys(end for row in rows for end in row[:2])
-    stream.writelines(f"<node id={_attribute(v)}/>\n" for v in vertices)
-    for row in rows:
-        if len(row) < 2:
-            return
-        data = "".join(f'<data key="d{n}">{_content(v)}</data>' for n, v in enumerate(row[2:]))
-        ends = f"source={_attribute(row[0])} target={_attribute(row[1])}"
-        stream.write(f"<edge {ends}>{data}</edge>\n" if data else f"<edge {ends}/>\n")
+def _rows(facts: Facts, predicate: str, file: str) -> Iterator[list[str]]:
+    for row in facts.rows(predicate):
+        yield [_legal(v, file) for v in row]
+
+
+def _edge(row: Sequence[str]) -> str:
+    data = "".join(f'<data key="d{n}">{_content(v)}</data>' for n, v in enumerate(row[2:]))
+    ends = f"source={_attribute(row[0])} target={_attribute(row[1])}"
+    return f"<edge {ends}>{data}</edge>\n" if data else f"<edge {ends}/>\n"
 
 
 def _legal(value: Value, file: str) -> str:

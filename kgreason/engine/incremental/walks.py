@@ -269,16 +269,18 @@ class Walking:
         owners, reached = [NONE], [old[:0]]
         counts = np.zeros(len(values), dtype=np.int64)
         first = 0
-        while first < len(values):
-            done, out = graph.walk(start, seeds, counts, first)
-            work.pay(len(out))
-            fresh = np.zeros(len(out), dtype=np.bool_)
-            kernels.differ(old_ptr, old, counts, out, first, done, graph.marks, graph.mark, gone, fresh)
-            owners.append(np.repeat(np.arange(first, done), counts[first:done])[fresh])
-            reached.append(out[fresh])
-            first = done
-        graph.stamp += len(values)
-        graph.mark += 2 * len(values) + 2
+        try:
+            while first < len(values):
+                done, out = graph.walk(start, seeds, counts, first)
+                work.pay(len(out))
+                fresh = np.zeros(len(out), dtype=np.bool_)
+                kernels.differ(old_ptr, old, counts, out, first, done, graph.marks, graph.mark, gone, fresh)
+                owners.append(np.repeat(np.arange(first, done), counts[first:done])[fresh])
+                reached.append(out[fresh])
+                first = done
+        finally:  # what walks that were given up have left must mean nothing to later ones
+            graph.stamp += len(values)
+            graph.mark += 2 * len(values) + 2
         new = np.concatenate(reached)
         return self._carry_out(graph, values[np.concatenate(owners)], new, rows, gone)
 

@@ -7,8 +7,8 @@ from threading import Lock
 
 import numpy as np
 
-from kgreason.cores import each, together
-from kgreason.engine import memory
+from kgreason import memory
+from kgreason.cores import cores, each, together
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows
 from kgreason.engine.separable import kernels
@@ -17,6 +17,8 @@ from kgreason.plan.ir import Separable
 from kgreason.records import dataclass
 
 STEPS = 1 << 18  # of a block of walks, so that no thread waits long for the others, nor a user who interrupts
+REACHED = 1 << 17  # states after which a block pauses for the same reason
+BLOCKS = 32  # per core, at least: light walks tell nothing of those to come
 LEAST = 1 << 16  # room for states that is asked for at once
 ROUNDS = 10_000  # of which what was done is told one by one
 
@@ -123,6 +125,8 @@ class Blocks:
 
     def __init__(self, values: int, advance: Callable[[int], None], tally: Tally) -> None:
         self._next, self._end = 0, values
+        self._most = max(1, values // (BLOCKS * cores()))
+        self.over = False
         self._advance = advance
         self.tally = tally
         self._lock = Lock()
@@ -131,7 +135,7 @@ class Blocks:
         """First value of the next block, and the one behind its last; `None` if there is none."""
         with self._lock:
             first = self._next
-            self._next = min(first + size, self._end)
+            self._next = min(first + min(size, self._most), self._end)
             return (first, self._next) if first < self._next else None
 
     def tell(self, walks: int, tried: int, facts: int) -> None:
@@ -145,7 +149,7 @@ class Blocks:
     def stop(self) -> None:
         """Leave all other blocks undone."""
         with self._lock:
-            self._end = self._next
+            self._end, self.over = self._next, True
 
 
 def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Piece]:
@@ -161,18 +165,18 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
     out, used, size = _room(room), 0, 1
     while (block := blocks.take(size)) is not None:
         first, last = block
-        steps = 0
-        memory.look()
-        while first < last:
+        walks, steps = last - first, 0
+        while first < last and not blocks.over:
+            memory.look()
             begin = used
-            done, used, tried = walk(out, used, first, last)
+            done, used, tried = walk(out[: used + states + REACHED], used, first, last)
             if done > first:
                 blocks.tell(done - first, tried, used - begin - int(start.ptr[done] - start.ptr[first]))
                 yield Piece(first, done, out[begin:used])
-            if done < last:
+            if done < last and len(out) - used < states:
                 out, used = _room(room), 0
             first, steps = done, steps + tried
-        size = max(1, min(4 * size, size * STEPS // (steps + 1)))
+        size = max(1, min(4 * walks, walks * STEPS // (steps + 1)))
 
 
 def _room(states: int) -> States:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason import memory
 from kgreason.arrays import as_numpy, string_buffers
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
@@ -52,6 +53,7 @@ def plain(column: Column) -> Column:
     if isinstance(column, Objects):
         return column
     kind = column.type
+    memory.claim(column.nbytes)
     if pa.types.is_dictionary(kind):
         return plain(column.cast(kind.value_type))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from kgreason.engine.memory import Exhausted, claim
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options, check_applies, read_options
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.source import DATABASES, SourceSpec
+from kgreason.memory import Exhausted, claim
 
 READERS = {
     "csv": "delimited.read_csv",
@@ -27,6 +27,7 @@ READERS = {
     "rdf": "rdf.read_rdf",
 }
 """Module and function of each reader; only those in use are imported."""
+_TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx"})
 _QUERIED = frozenset({"sqlite", "duckdb"})
 
 
@@ -58,9 +59,10 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
 
 
 def _claim(source: SourceSpec) -> None:
-    """Ask for the memory of a file's rows; they rarely take less than the file, and often little more."""
+    """Ask for the memory of a file's rows; of text there are two copies for a while."""
+    copies = 2 if source.kind() in _TEXT else 1
     try:
-        claim(source.path.stat().st_size if source.path.is_file() else 0)
+        claim(copies * source.path.stat().st_size if source.path.is_file() else 0)
     except Exhausted as error:
         raise DataError(
             str(source.path),

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgreason import memory
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.engine import memory
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError

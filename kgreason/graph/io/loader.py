@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
-from kgreason.engine import memory
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError, Span

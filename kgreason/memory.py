@@ -47,7 +47,9 @@ def parse_size(text: str) -> int:
         unit = 1024 ** (len(str(unit)) // 3)
     size = int(float(found[1]) * unit)
     if size < LEAST:
-        raise ValueError(f"{text!r} is less than {shown(LEAST)}; write the unit, as in 8GB or 512MiB")
+        raise ValueError(
+            f"{text!r} is less than {shown(LEAST)}, which nothing fits; say for instance 8GB or 512MiB"
+        )
     return size
 
 
