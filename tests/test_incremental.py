@@ -641,7 +641,7 @@ def test_a_walk_that_was_given_up_leaves_no_trace():
 
 
 def test_an_interrupt_waits_until_an_edit_is_whole(monkeypatch):
-    reasoner = Reasoner(STEPS_RULES, {"e": [(i, i + 1) for i in range(50)]})
+    reasoner = Reasoner(STEPS_RULES, {"e": [(i, i + 1000) for i in range(50)]})
     reasoner.add_facts({"e": [(100, 101)]})
     update = type(reasoner._state).update
 
@@ -653,7 +653,7 @@ def test_an_interrupt_waits_until_an_edit_is_whole(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         reasoner.add_facts({"e": [(50, 51)]})
     monkeypatch.undo()
-    assert reasoner.count("t") == 51 * 52 // 2 + 1
+    assert reasoner.count("t") == 52
     assert not reasoner.add_facts({"e": [(50, 51)]}).edited
 
 
