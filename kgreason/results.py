@@ -72,14 +72,14 @@ class Reasoned:
         if predicate not in self.facts.tables:
             raise KeyError(no_output(predicate, self.predicates))
 
-    def as_dict(self, predicates: Sequence[str]) -> dict[str, Any]:
+    def as_dict(self, predicates: Sequence[str], *, profile: bool = False) -> dict[str, Any]:
         """Ready for JSON: counts of all predicates, facts of some; `format` is the version of this layout.
 
-        Dates and labelled nulls are strings, lists and sets arrays.
+        Dates and labelled nulls are strings, lists and sets arrays. With `profile` each round and join is told.
         """
         facts = {p: [[plain(value) for value in row] for row in self.facts.rows(p)] for p in predicates}
         counts = {p: self.facts.count(p) for p in self.predicates}
-        return {"format": 1, "counts": counts, "facts": facts, "stats": self.stats.as_dict()}
+        return {"format": 1, "counts": counts, "facts": facts, "stats": self.stats.as_dict(profile=profile)}
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
         """Facts of a predicate as an Arrow table; columns are named as head variables where the rules agree."""

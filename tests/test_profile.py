@@ -187,6 +187,14 @@ def test_stats_in_json_are_short() -> None:
     }
 
 
+def test_a_profile_in_json_tells_every_round_and_join() -> None:
+    document = reason(RULES).as_dict([], profile=True)
+    t = document["stats"]["strata"][0]
+    rounds = t["rules"][1]["rounds"]
+    assert [(r["round"], r["tried"], r["facts"]) for r in rounds] == [(2, 3, 3), (3, 2, 2), (4, 1, 1)]
+    assert [join["atom"] for join in t["joins"]] == ["e(Y, Z)"]
+
+
 def test_a_line_tells_facts_per_second(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

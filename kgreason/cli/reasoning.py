@@ -173,7 +173,7 @@ def reason(
                 print_stats(recorder.stats, facts)
         unwritten = [p for p in result.predicates if p not in dict(written)]
         if as_json:
-            print_json(result.as_dict(unwritten))
+            print_json(result.as_dict(unwritten, profile=profile))
             return 0
         print_facts(result.facts, unwritten)
         for predicate in unwritten:

@@ -99,10 +99,10 @@ class Stats:
         """Number of rounds of all strata."""
         return sum(stratum.rounds for stratum in self.strata)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON, without rounds and joins."""
+    def as_dict(self, *, profile: bool = False) -> dict[str, Any]:
+        """Ready for JSON; every round and join is in it if that is wanted."""
         found = asdict(self)
-        for stratum in found["strata"]:
+        for stratum in found["strata"] if not profile else ():
             del stratum["joins"]
             for rule in stratum["rules"]:
                 del rule["rounds"]
