@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -34,20 +35,20 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
     if workers < 2:
         return [work()]
 
-    def stopping() -> R:
-        try:
-            return work()
-        except BaseException:
-            stop()
-            raise
+    def guarded(task: Callable[[], T]) -> T:
+        with ExitStack() as otherwise:
+            otherwise.callback(stop)
+            done = task()
+            otherwise.pop_all()
+            return done
 
     with ThreadPoolExecutor(workers) as pool:
-        try:
-            running = [pool.submit(copy_context().run, stopping) for _ in range(workers)]
+
+        def share() -> list[R]:
+            running = [pool.submit(copy_context().run, guarded, work) for _ in range(workers)]
             return [done.result() for done in running]
-        except BaseException:
-            stop()
-            raise
+
+        return guarded(share)
 
 
 def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:

@@ -11,20 +11,7 @@ from types import FrameType
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Let an interrupt by the user wait until the block has ended, which should be soon.
-
-    Examples
-    --------
-    >>> done = []
-    >>> try:
-    ...     with deferred():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         done.append("whole")
-    ... except KeyboardInterrupt:
-    ...     done.append("interrupted")
-    >>> done
-    ['whole', 'interrupted']
-    """
+    """Let an interrupt by the user wait until the block has ended, which should be soon."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield  # others are not interrupted

@@ -94,7 +94,7 @@ def _compiling(progress: Progress) -> Callable[[bool], None]:
     def tell(kept: bool) -> None:
         if not told:
             progress.note(
-                "compiling kernels for this machine: once, some seconds"
+                "compiling kernels for this machine: each once, some seconds"
                 if kept
                 else "compiling kernels, some seconds in each run: no folder can be written to keep them, "
                 "NUMBA_CACHE_DIR may name one"

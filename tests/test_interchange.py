@@ -143,7 +143,7 @@ def test_networkx_weights_as_text() -> None:
 
 
 def test_no_tables() -> None:
-    with pytest.raises(DataError, match="a int is no table"):
+    with pytest.raises(DataError, match="a value of type int is no table"):
         as_table(3)
     with pytest.raises(DataError, match="row 2: 1 values where the first row has 2"):
         as_table([(1, 2), (3,)])

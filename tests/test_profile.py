@@ -236,7 +236,7 @@ def test_the_bar_tells_facts_per_second(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("kept", "line"),
     [
-        (True, "compiling kernels for this machine: once, some seconds\n"),
+        (True, "compiling kernels for this machine: each once, some seconds\n"),
         (
             False,
             "compiling kernels, some seconds in each run: no folder can be written to keep them, "

@@ -153,10 +153,11 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
             )
     for goal in program.outputs:
         if goal not in program.arities and goal not in tables:
-            closest = suggest(goal, (*program.arities, *facts.tables))
+            known = {*program.arities, *facts.tables}
+            closest = suggest(goal, sorted(known))
             raise EvaluationError(
                 f"no rule and no fact mentions the predicate {goal}",
-                hint=f"did you mean {closest}?" if closest else None,
+                hint=f"did you mean {closest}?" if closest else f"there are {', '.join(sorted(known))}",
             )
     return Facts(tables, facts.symbols)
 

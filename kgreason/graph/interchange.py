@@ -67,7 +67,7 @@ def as_raw(obj: object, name: str) -> Raw:
         return _from_rows(list(obj), name)
     raise DataError(
         name,
-        f"a {type(obj).__name__} is no table",
+        f"a value of type {type(obj).__name__} is no table",
         hint="give a file, a pandas DataFrame, an Arrow Table, a NetworkX graph or a list of tuples",
     )
 
