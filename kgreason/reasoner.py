@@ -136,9 +136,7 @@ class Reasoner:
         KeyError
             If it is not among `predicates`.
         """
-        if predicate not in self._goals:
-            raise KeyError(no_output(predicate, self._goals))
-        if predicate not in self._posted:
+        if predicate in self._goals and predicate not in self._posted:
             return self._state.count(predicate)
         return self._of(predicate).facts.count(predicate)
 
@@ -325,8 +323,7 @@ class Reasoner:
     def _of(self, predicate: str) -> Reasoned:
         """Result with one of the outputs."""
         if predicate not in self._goals:
-            nothing = Facts(dict.fromkeys(self._goals, Table((), (), 0)), self._symbols)
-            return Reasoned(nothing, self._stats, self._warnings, self._program)
+            raise KeyError(no_output(predicate, self._goals))
         shown = Facts({predicate: self._outputs.table(predicate)}, self._symbols)
         return Reasoned(shown, self._stats, self._warnings, self._program)
 

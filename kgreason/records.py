@@ -16,7 +16,7 @@ else:
 
         That function writes and compiles up to six methods, half a millisecond for every class of a program. Here
         comparison, hash and representation ask for the fields when they are called, and ``__init__`` is written when
-        the first object is made. Public classes do without: tools read their ``__init__``.
+        the first object is made. Classes of which users make objects do without: tools read their ``__init__``.
 
         Parameters
         ----------

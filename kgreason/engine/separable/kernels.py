@@ -133,6 +133,24 @@ def reach(
 
 
 @kernel
+def add(cells: Doubles, c: int, stamp: float, x: float) -> float:
+    """Add x to the total of the state whose cells begin at c (see `accumulate`); returns the total."""
+    high = low = 0.0
+    if cells[c + 1] == stamp:
+        high = cells[c + 2]
+        low = cells[c + 3]
+    total = high + x  # Knuth's two-sum
+    part = total - high
+    low += (high - (total - part)) + (x - part)
+    high = total + low
+    low -= high - total
+    cells[c + 1] = stamp
+    cells[c + 2] = high
+    cells[c + 3] = low
+    return high
+
+
+@kernel
 def accumulate(
     seed_ptr: Ints,
     seeds: Shorts,
@@ -193,24 +211,10 @@ def accumulate(
                 c = 4 * t
                 if cells[c] == stamp:
                     continue
-                high = low = 0.0
-                if cells[c + 1] == stamp:
-                    high = cells[c + 2]
-                    low = cells[c + 3]
-                x = weights[e]
-                total = high + x  # Knuth's two-sum
-                part = total - high
-                low += (high - (total - part)) + (x - part)
-                high = total + low
-                low -= high - total
-                if high > bounds[t // each]:
+                if add(cells, c, stamp, weights[e]) > bounds[t // each]:
                     cells[c] = stamp
                     out[tail] = t
                     tail += 1
-                else:
-                    cells[c + 1] = stamp
-                    cells[c + 2] = high
-                    cells[c + 3] = low
         counts[i] = tail - used
         used = tail
         i += 1
@@ -290,25 +294,11 @@ def count(
                 tally[here, rule] += 1
                 if cells[c] == stamp:
                     continue
-                high = low = 0.0
-                if cells[c + 1] == stamp:
-                    high = cells[c + 2]
-                    low = cells[c + 3]
-                x = weights[e]
-                total = high + x  # Knuth's two-sum
-                part = total - high
-                low += (high - (total - part)) + (x - part)
-                high = total + low
-                low -= high - total
-                if high > bounds[t // each]:
+                if add(cells, c, stamp, weights[e]) > bounds[t // each]:
                     cells[c] = stamp
                     out[tail] = t
                     tail += 1
                     tally[here, rule + 1] += 1
-                else:
-                    cells[c + 1] = stamp
-                    cells[c + 2] = high
-                    cells[c + 3] = low
         counts[i] = tail - used
         used = tail
         i += 1

@@ -156,12 +156,10 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
     """Work of one thread: blocks of values as long as there are any."""
     states = len(graph.numbering) * len(graph.parts)
     room = max(LEAST, 4 * states)
-    counting = blocks.tally.profile
-    walk = (
-        _counter(blocks.tally, graph, start, counts, states)
-        if counting
-        else _walker(graph, start, counts, states)
-    )
+    if blocks.tally.profile:
+        walk = _counter(blocks.tally, graph, start, counts, states)
+    else:
+        walk = _walker(graph, start, counts, states)
     out, used, size = _room(room), 0, 1
     while (block := blocks.take(size)) is not None:
         first, last = block
