@@ -25,7 +25,7 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
     Parameters
     ----------
     work
-        Sees the context variables of the caller.
+        Sees the context variables of the caller, whose thread does its share.
     tasks
         Of which there are so many; for a single one there is no thread.
     stop
@@ -42,11 +42,11 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
             otherwise.pop_all()
             return done
 
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers - 1) as pool:
 
         def share() -> list[R]:
-            running = [pool.submit(copy_context().run, guarded, work) for _ in range(workers)]
-            return [done.result() for done in running]
+            running = [pool.submit(copy_context().run, guarded, work) for _ in range(workers - 1)]
+            return [work(), *(done.result() for done in running)]
 
         return guarded(share)
 

@@ -30,12 +30,6 @@ def grouped(values: Sequence[object]) -> tuple[list[int], list[int]]:
     return [groups.index(group) for group in range(len(number))], groups
 
 
-def repeats(hashes: Sequence[int], shift: int, parts: int, room: int) -> bool:
-    """Whether hashes may be equal; so many of a part as there is no room for may be."""
-    sizes = [sum((h >> shift) % parts == part for h in hashes) for part in range(parts)]
-    return 0 in hashes or len(set(hashes)) < len(hashes) or max(sizes) > room
-
-
 def marks(text: bytes, mark: int, inner: bytes, seen: int) -> int:
     places = [i for i in range(1, len(text) - 1) if text[i] == mark]
     odd = [text[i - 1] if n % 2 == 0 else text[i + 1] for n, i in enumerate(places, seen)]

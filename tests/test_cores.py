@@ -47,14 +47,23 @@ def test_nothing_is_begun_after_a_failure(several):
     assert len(begun) < 10_000
 
 
-def test_nothing_is_begun_after_an_interrupt(monkeypatch):
+@pytest.mark.parametrize("waits", [False, True])
+def test_nothing_is_begun_after_an_interrupt(waits, monkeypatch):
+    """Whether the main thread, which hears of it, works or has done its share."""
     monkeypatch.setattr(cores, "cores", lambda: 2)
-    dropped = threading.Event()
+    dropped, main = threading.Event(), threading.current_thread()
+    seen: list[bool] = []
 
-    def result(_: object) -> None:
+    def interrupt(_: object = None) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("concurrent.futures.Future.result", result)
+    def work() -> None:
+        if threading.current_thread() is not main:
+            seen.append(dropped.wait(10))
+        elif not waits:
+            interrupt()
+
+    monkeypatch.setattr("concurrent.futures.Future.result", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        cores.together(lambda: dropped.wait(10), 2, dropped.set)
-    assert dropped.is_set()
+        cores.together(work, 2, dropped.set)
+    assert seen == [True]

@@ -22,7 +22,7 @@ from kgreason.graph.io import quotes
 from kgreason.graph.io.kernels import integers, marks, numbers
 from kgreason.graph.io.load import load_facts
 from kgreason.hashing import distinct
-from kgreason.hashing.kernels import GOLDEN, UPPER, UPPER_HALF, group, hash_texts, move, repeats, same_texts
+from kgreason.hashing.kernels import UPPER, find, hash_texts, partition, renumber, same_texts, tally
 from kgreason.lang.values import Null
 from tests import reference
 
@@ -49,14 +49,6 @@ def test_integers_of_text(values: list[int], first: int) -> None:
     out = np.full(first + len(values), 7)
     integers(*string_buffers(pa.array(map(str, values), pa.string())), first, out)
     assert out.tolist() == [7] * first + values
-
-
-@quick
-@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 100).map(lambda n: n << 36), max_size=60))
-def test_repeated_hashes_are_found_as_by_a_set(values: list[int]) -> None:
-    hashes, starts = np.array(values, dtype=np.int64), np.empty(5, dtype=np.int64)
-    expected = reference.repeats(values, UPPER, parts=4, room=32)
-    assert repeats(hashes, starts, np.empty_like(hashes), np.empty(64, dtype=np.int64)) == expected
 
 
 @quick
@@ -91,33 +83,38 @@ def test_strings_are_grouped_as_by_a_dictionary(parts: list[list[str]], skipped:
     assert codes.tolist() == groups
 
 
-HASHES = st.integers(0, 5000).map(lambda value: (value * GOLDEN + 2**63) % 2**64 - 2**63)  # many of one place
+HASHES = st.integers(-(2**63), 2**63 - 1) | st.tuples(
+    st.integers(0, 3), st.integers(0, 9), st.integers(0, 3)
+).map(lambda bits: bits[0] << 60 | bits[1] << UPPER | bits[2])
 
 
 @quick
-@given(st.lists(HASHES, max_size=200) | st.lists(HASHES.map(lambda h: h & UPPER_HALF)), st.integers(0, 200))
-def test_hashes_are_grouped_as_by_a_dictionary(values: list[int], start: int) -> None:
-    hashes = np.array(values, dtype=np.int64)
-    firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
-    slots = np.full(512, -1)
-    _, count = group(hashes[:start], slots, firsts, groups, 0, 0)
-    larger = np.full(1024, -1)
-    move(hashes, firsts, count, larger)
-    row, count = group(hashes, larger, firsts, groups, min(start, len(hashes)), count)
-    assert row == len(hashes)
-    assert (firsts[:count].tolist(), groups.tolist()) == reference.grouped(values)
+@given(st.lists(HASHES, max_size=200), st.integers(0, 200))
+def test_hashes_are_grouped_as_by_a_dictionary(values: list[int], middle: int) -> None:
+    """Also those of one part and of one place in its table, some of which differ by other bits alone."""
+    hashes, parts = np.array(values, dtype=np.int64), 4
+    rows = [[row for row, h in enumerate(values) if (h >> UPPER) % parts == p] for p in range(parts)]
+    sizes = np.zeros(parts, dtype=np.int64)
+    tally(hashes, sizes)
+    assert sizes.tolist() == [len(some) for some in rows]
+    starts, parted = np.append(0, np.cumsum(sizes)), np.empty(2 * len(values), dtype=np.int64)
+    places = starts[:-1].copy()
+    partition(hashes[:middle], 0, places, parted)
+    partition(hashes[middle:], min(middle, len(values)), places, parted)
+    assert parted.reshape(-1, 2).tolist() == [[values[row], row] for p in rows for row in p]
+
+    groups, slots = np.empty_like(hashes), np.empty(512, dtype=np.int64)
+    counts = [find(starts, parted, low, high, slots, groups) for low, high in ((0, 1), (1, 1), (1, parts))]
+    firsts, numbers = reference.grouped(values)
+    assert sum(counts) == len(firsts)
+    assert groups.tolist() == [firsts[n] for n in numbers]
+    found = np.empty(len(firsts), dtype=np.int64)
+    renumber(groups, found)
+    assert (found.tolist(), groups.tolist()) == (firsts, numbers)
 
 
-def test_a_hash_table_is_left_when_half_full() -> None:
-    hashes = np.arange(1000)
-    firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
-    row, count = group(hashes, np.full(128, -1), firsts, groups, 0, 0)
-    assert row == count
-    assert 32 <= count <= 64
-
-
-def test_upper_halves_and_lower_bits_of_hashes_differ() -> None:
-    """Hash tables tell strings and rows apart by these alone."""
+def test_hashes_differ_by_few_bits() -> None:
+    """Those that tell the part, and those that tell the place in its table."""
     texts = strings([f"Company {i} Ltd" for i in range(100_000)])
     hashes = np.empty(len(texts), dtype=np.int64)
     hash_texts(*string_buffers(texts), 0, hashes)
@@ -127,7 +124,10 @@ def test_upper_halves_and_lower_bits_of_hashes_differ() -> None:
         distinct._row_hashes([numbers], 0),
         distinct._row_hashes([numbers % 300, numbers // 300], 0),
     ):
-        assert len(np.unique(found & (UPPER_HALF | 0x3FF))) == len(found)
+        assert len(np.unique(found)) == len(found)
+        for shift in (0, UPPER):
+            sizes = np.bincount(found >> shift & 0xFF)
+            assert 300 < sizes.min() <= sizes.max() < 500
 
 
 @quick

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
 from kgreason.arrays import ArrowArray, as_arrow, string_buffers
-from kgreason.cores import each
-from kgreason.hashing.kernels import GOLDEN, group, hash_texts, move, repeats, same_texts
+from kgreason.cores import cores, each
+from kgreason.hashing.kernels import GOLDEN, find, hash_texts, partition, renumber, same_texts, tally
 
 Codes = npt.NDArray[np.int64]
 
-_SMALL = 1 << 10
-_GROWTH = 4
 _BLOCK = 1 << 16  # rows that one thread takes at once
-_PART = 1 << 10  # hashes of which a table stays in the cache
+_PART = 1 << 12  # hashes of which a table stays in the cache
 
 
 def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
@@ -30,15 +28,12 @@ def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
     >>> first_rows([np.array([1, 1, 1]), np.array([7, 8, 7])]).tolist()
     [True, True, False]
     """
-    if not _repeats(_row_hashes(columns, 0)):  # as a rule
-        return np.ones(len(columns[0]), dtype=bool)
-    for seed in count():
-        firsts, groups = _grouped(_row_hashes(columns, seed))
-        if len(firsts) == len(groups) or all(np.array_equal(c, c[firsts][groups]) for c in columns):
-            break
-    first = np.zeros(len(groups), dtype=bool)
-    first[firsts] = True
-    return first
+    rows = np.arange(len(columns[0]))
+    seeds = count()
+    while True:
+        firsts, distinct = _first_rows(_row_hashes(columns, next(seeds)))
+        if distinct == len(rows) or all(np.array_equal(column, column[firsts]) for column in columns):
+            return np.equal(firsts, rows)
 
 
 def distinct_texts(parts: Sequence[ArrowArray]) -> tuple[ArrowArray, Codes]:
@@ -105,39 +100,68 @@ def _taken(parts: Sequence[ArrowArray], rows: Codes) -> ArrowArray:
         memory.claim(sum(part.nbytes for part in parts) * len(rows) // sum(map(len, parts)))
     starts = np.cumsum([0, *map(len, parts)])
     cuts = np.searchsorted(rows, starts)
-    taken = [
-        part.take(as_arrow(rows[low:high] - start))
-        for part, start, low, high in zip(parts, starts, cuts, cuts[1:], strict=False)
-    ]
+    places = list(zip(parts, starts.tolist(), pairwise(cuts.tolist()), strict=False))
+    taken = each(lambda p: p[0].take(as_arrow(rows[slice(*p[2])] - p[1])), places)
     return pa.concat_arrays(taken) if taken else pa.array([], pa.large_string())
 
 
-def _repeats(hashes: Codes) -> bool:
-    """Whether there may be equal hashes; much faster than to group them."""
-    parts = 1 << (len(hashes) // _PART).bit_length()
-    starts, slots = np.empty(parts + 1, dtype=np.int64), np.empty(4 * _PART, dtype=np.int64)
-    return repeats(hashes, starts, np.empty_like(hashes), slots)
+def _partitioned(hashes: Codes) -> tuple[Codes, Codes]:
+    """Pairs of a hash and its row, one after the other, in parts that fit the cache; where these begin."""
+    rows = len(hashes)
+    parts = 1 << (rows // _PART).bit_length()
+    shares = min(cores(), 1 + rows // _BLOCK)
+    cuts = [rows * share // shares for share in range(shares + 1)]
+    sizes = np.zeros((shares, parts), dtype=np.int64)
+    each(lambda share: tally(hashes[cuts[share] : cuts[share + 1]], sizes[share]), range(shares))
+    ends = np.cumsum(sizes.T).reshape(parts, shares)  # within a part the rows ascend
+    places = np.ascontiguousarray(ends.T - sizes)
+    memory.claim(2 * hashes.nbytes)
+    parted = np.empty(2 * rows, dtype=np.int64)
+
+    def put(share: int) -> None:
+        low, high = cuts[share : share + 2]
+        partition(hashes[low:high], low, places[share], parted)
+
+    each(put, range(shares))
+    return parted, np.append(0, ends[:, -1])
+
+
+def _first_rows(hashes: Codes) -> tuple[Codes, int]:
+    """First row that has the same hash, for each row, and how many of them there are."""
+    parted, starts = _partitioned(hashes)
+    memory.claim(hashes.nbytes)
+    firsts = np.empty_like(hashes)
+
+    def some(parts: tuple[int, int]) -> int:
+        low, high = parts
+        largest = int(np.diff(starts[low : high + 1]).max())
+        slots = np.empty(1 << (2 * largest).bit_length(), dtype=np.int64)
+        return find(starts, parted, low, high, slots, firsts)
+
+    cuts = np.searchsorted(starts, range(_BLOCK, len(hashes), _BLOCK))
+    return firsts, sum(each(some, pairwise(np.unique([0, *cuts.tolist(), len(starts) - 1]).tolist())))
 
 
 def _grouped(hashes: Codes) -> tuple[Codes, Codes]:
     """First row of each group of equal hashes, and the group of each row."""
-    memory.claim(2 * hashes.nbytes)
-    firsts, groups = np.empty_like(hashes), np.empty_like(hashes)
-    row = found = 0
-    size = _SMALL
-    while row < len(hashes):
-        memory.claim(8 * size)
-        slots = np.full(size, -1)
-        move(hashes, firsts, found, slots)
-        row, found = group(hashes, slots, firsts, groups, row, found)
-        size *= _GROWTH
-    return firsts[:found], groups
+    groups, count = _first_rows(hashes)
+    memory.claim(8 * count)
+    firsts = np.empty(count, dtype=np.int64)
+    renumber(groups, firsts)
+    return firsts, groups
 
 
 def _row_hashes(columns: Sequence[Codes], seed: int) -> Codes:
     factor = np.uint64(GOLDEN % 2**64)
-    mixed = np.full(len(columns[0]), factor + np.uint64(2 * seed))
-    for column in columns:
-        mixed = (mixed ^ column.view(np.uint64)) * factor
-        mixed ^= mixed >> np.uint64(29)
-    return mixed.view(np.int64)
+    hashes = np.full(len(columns[0]), factor + np.uint64(2 * seed))
+
+    def mix(start: int) -> None:
+        rows = slice(start, start + _BLOCK)
+        mixed = hashes[rows]
+        for column in columns:
+            mixed ^= column[rows].view(np.uint64)
+            mixed *= factor
+            mixed ^= mixed >> np.uint64(29)
+
+    each(mix, range(0, len(hashes), _BLOCK))
+    return hashes.view(np.int64)

@@ -1,8 +1,4 @@
-"""Compiled inner loops that find equal strings and rows by their hashes, which must then prove right.
-
-A hash table is an int64 array `slots`, each -1 or the upper half of a hash and the number of its group; the lower half
-tells the place. The length is a power of two. The caller makes a larger one when half of it is full.
-"""
+"""Compiled inner loops that find equal strings and rows by their hashes, which must then prove right."""
 
 from __future__ import annotations
 
@@ -11,9 +7,7 @@ import numpy as np
 from kgreason.jit import Bytes, Ints, kernel
 
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
-UPPER_HALF = -1 << 32
-BATCH = 32
-UPPER = 41  # a bit of hashes from which on none tells the place in a small table
+UPPER = 41  # a bit of hashes from which on they tell the part, but for the largest parts not the place in its table
 
 
 @kernel
@@ -78,77 +72,56 @@ def same_texts(offsets: Ints, text: Bytes, places: Ints, others: Bytes, groups: 
 
 
 @kernel
-def _slot(slots: Ints, h: int) -> int:
-    """Place of a hash in the table, or the free one where it belongs."""
-    mask = len(slots) - 1
-    s = h & mask
-    while slots[s] != -1 and (slots[s] ^ h) & UPPER_HALF != 0:
-        s = (s + 1) & mask
-    return s
-
-
-@kernel
-def move(hashes: Ints, firsts: Ints, count: int, slots: Ints) -> None:
-    """Put the groups so far into an empty hash table."""
-    for group in range(count):
-        h = hashes[firsts[group]]
-        slots[_slot(slots, h)] = h & UPPER_HALF | group
-
-
-@kernel
-def group(hashes: Ints, slots: Ints, firsts: Ints, groups: Ints, start: int, count: int) -> tuple[int, int]:
-    """Number the hashes from `start` on as they first appear, the equal ones alike; `firsts` are the first rows.
-
-    Stops when the table is half full; returns where to go on and the number of groups.
-    """
-    mask = len(slots) - 1
-    while start < len(hashes) and 2 * (count + BATCH) <= mask:
-        stop = min(len(hashes), start + BATCH)
-        for row in range(start, stop):
-            groups[row] = slots[hashes[row] & mask]  # a batch at once: memory is slow to answer
-        for row in range(start, stop):
-            h = hashes[row]
-            s = _slot(slots, h)
-            if slots[s] == -1:
-                slots[s] = h & UPPER_HALF | count
-                firsts[count] = row
-                count += 1
-            groups[row] = slots[s] & ~UPPER_HALF
-        start = stop
-    return start, count
-
-
-@kernel
-def repeats(hashes: Ints, starts: Ints, parted: Ints, slots: Ints) -> bool:
-    """Whether hashes may be equal: two are, or one is 0, or more than half the length of `slots` stand in one part.
-
-    Their upper bits part them, so that the hash table of a part, here of hashes alone, stays in the cache. `starts` has
-    room for one number more than parts, of which there is a power of two, `parted` for all hashes.
-    """
-    parts = len(starts) - 1
-    starts[:] = 0
+def tally(hashes: Ints, sizes: Ints) -> None:
+    """Count the hashes of each part; some of their bits tell it. The number of parts is a power of two."""
     for h in hashes:
-        starts[(h >> UPPER & parts - 1) + 1] += 1
-    for part in range(parts):
-        starts[part + 1] += starts[part]
-    for h in hashes:
-        part = h >> UPPER & parts - 1
-        parted[starts[part]] = h
-        starts[part] += 1  # in the end the start of the next part
-    mask = len(slots) - 1
-    start = 0
-    for part in range(parts):
-        stop = starts[part]
-        if 2 * (stop - start) > len(slots):
-            return True
-        slots[:] = 0
+        sizes[h >> UPPER & len(sizes) - 1] += 1
+
+
+@kernel
+def partition(hashes: Ints, row: int, places: Ints, parted: Ints) -> None:
+    """Put pairs of a hash and its row, the first of which is given, where those of its part go on."""
+    for i in range(len(hashes)):
+        p = hashes[i] >> UPPER & len(places) - 1
+        parted[2 * places[p]] = hashes[i]
+        parted[2 * places[p] + 1] = row + i
+        places[p] += 1
+
+
+@kernel
+def find(starts: Ints, parted: Ints, low: int, high: int, slots: Ints, firsts: Ints) -> int:
+    """First row that has the same hash, for each row of some parts; returns how many of them there are.
+
+    Each part has a hash table of its own in the beginning of `slots`, at least half of it free: it stays in the cache.
+    """
+    found = 0
+    for p in range(low, high):
+        start, stop = starts[p], starts[p + 1]
+        size = 1
+        while size < 2 * (stop - start):
+            size *= 2
+        slots[:size] = -1
+        mask = size - 1
         for i in range(start, stop):
-            h = parted[i]
+            h = parted[2 * i]
             s = h & mask
-            while slots[s] != 0 and slots[s] != h:
+            while slots[s] != -1 and parted[2 * slots[s]] != h:
                 s = (s + 1) & mask
-            if slots[s] == h:
-                return True
-            slots[s] = h
-        start = stop
-    return False
+            if slots[s] == -1:
+                slots[s] = i
+                found += 1
+            firsts[parted[2 * i + 1]] = parted[2 * slots[s] + 1]
+    return found
+
+
+@kernel
+def renumber(groups: Ints, firsts: Ints) -> None:
+    """Turn the first row of the group of each row into the number of the group, as they first appear."""
+    count = 0
+    for row in range(len(groups)):
+        if groups[row] == row:
+            firsts[count] = row
+            groups[row] = count
+            count += 1
+        else:
+            groups[row] = groups[groups[row]]  # of a row before this one, hence a number
