@@ -35,7 +35,7 @@ class Index:
         self.slots = Slots()
         self.entries: Rows = np.empty((16, 3 + len(columns)), dtype=np.int64)
         self.folded: Rows = np.empty((0, len(self.rest)), dtype=np.int64)
-        self.following: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self.following: npt.NDArray[np.int32] = np.empty(16, dtype=np.int32)
         self.base = self.stop = self.keys = 0
 
     def extend(self, stop: int) -> None:
@@ -45,8 +45,8 @@ class Index:
             need = self.keys + end - self.stop
             if not self.keys or self.slots.full(need):
                 self._address(self.relation.buffer[self.stop : stop])
-            if need > len(self.entries):
-                self.entries = grown(self.entries[: self.keys], max(need, 2 * len(self.entries)))
+            if self.keys == len(self.entries):
+                self.entries = grown(self.entries, 2 * self.keys)
             if end - self.base > len(self.following):
                 self.following = grown(self.following, max(end - self.base, 2 * len(self.following)))
             self.stop, self.keys = index_kernels.chain(
@@ -60,7 +60,7 @@ class Index:
                 self.base,
                 self.keys,
             )
-            if self.stop < end:
+            if self.stop < end and self.keys < len(self.entries):
                 self._address(self.relation.buffer[self.stop : stop])
         stable = min(self.relation.stable, self.stop)
         if self.relation.fluid is None and stable - self.base >= max(self.base, FOLD):
@@ -80,9 +80,14 @@ class Index:
         index_kernels.register(held, 3 + np.arange(len(self.key)), self.keys, self.slots.array)
 
     def _fold(self, stop: int) -> None:
-        memory.claim(8 * stop * len(self.rest))
-        folded = np.empty((stop, len(self.rest)), dtype=np.int64)
-        shifted = np.empty(max(self.stop - stop, 16), dtype=np.int64)
+        """Bring the rows below `stop` together, where the older ones stand if the system can make room there."""
+        folded, self.folded = self.folded, self.folded[:0].copy()  # NumPy counts who refers to it
+        memory.claim(8 * stop * len(self.rest) - folded.nbytes)
+        try:
+            folded.resize((stop, len(self.rest)))
+        except ValueError:  # somebody looks at it
+            folded = grown(folded, stop)
+        shifted = np.empty(max(self.stop - stop, 16), dtype=np.int32)
         index_kernels.fold(
             self.relation.buffer,
             self.rest,
@@ -91,7 +96,6 @@ class Index:
             self.following,
             self.base,
             stop,
-            self.folded,
             folded,
             shifted,
         )

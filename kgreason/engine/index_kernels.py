@@ -6,7 +6,7 @@ Tables of keys are those of `kgreason.engine.kernels`, or hold a slot for each v
 from __future__ import annotations
 
 from kgreason.engine.kernels import LOW, hashed
-from kgreason.jit import Flags, Ints, Rows, kernel
+from kgreason.jit import Flags, Ints, Rows, Shorts, kernel
 
 DIRECT = -2  # in the last slot of an index: slots are found by value, not by hash
 
@@ -51,13 +51,13 @@ def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: I
 
 @kernel
 def entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: int) -> int:
-    """Entry of the key of row i in an index, or -1 if there is no slot for it.
+    """Entry of the key of row i in an index, or -1 if there is no slot or no room for it.
 
     A new key gets the entry `used` (see `chain`).
     """
     s = seek(rows, i, key, key, entries, slots)
     if slots[s] < 0:
-        if slots[s] == DIRECT:
+        if slots[s] == DIRECT or used == len(entries):
             return -1
         direct = slots[len(slots) - 1] == DIRECT
         slots[s] = used if direct else hashed(rows, i, key, key) << 32 | used
@@ -85,6 +85,13 @@ def register(entries: Rows, key: Ints, used: int, slots: Ints) -> None:
 
 
 @kernel
+def after(row: int, following: Shorts, base: int) -> int:
+    """Next row of a chain, or -1 (see `chain`)."""
+    link = following[row - base]
+    return link + base if link >= 0 else -1
+
+
+@kernel
 def chain(
     rows: Rows,
     key: Ints,
@@ -92,16 +99,17 @@ def chain(
     stop: int,
     slots: Ints,
     entries: Rows,
-    following: Ints,
+    following: Shorts,
     base: int,
     used: int,
 ) -> tuple[int, int]:
     """Put rows start, ..., stop - 1 into the chains of their keys, newest first.
 
-    Stops at a row whose key has no slot; returns its number and the number of keys.
+    Stops at a row whose key has no slot, or no room among the entries; returns its number and the number of keys.
 
     An index holds for each key ``[first, end, head, *values of the key]``: rows below `base` stand together, at
-    first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one or -1.
+    first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one less `base`, or
+    -1.
     """
     for i in range(start, stop):
         k = entered(rows, i, key, slots, entries, used)
@@ -109,7 +117,8 @@ def chain(
             return i, used
         if k == used:
             used += 1
-        following[i - base] = entries[k, 2]
+        head = entries[k, 2]
+        following[i - base] = head - base if head >= 0 else -1
         entries[k, 2] = i
     return stop, used
 
@@ -120,48 +129,43 @@ def fold(
     rest: Ints,
     entries: Rows,
     used: int,
-    following: Ints,
+    following: Shorts,
     base: int,
     stop: int,
-    old: Rows,
-    new: Rows,
-    shifted: Ints,
+    folded: Rows,
+    shifted: Shorts,
 ) -> None:
     """Move the rows below `stop` from their chains to where those of one key stand together.
 
-    `old` and `new` hold the columns `rest` of these rows, before and after; `shifted` receives the links of the chains
-    that are left, as `following` has them for `base`.
+    `folded` holds the columns `rest` of these rows: first those that stood together before, key by key as in `entries`,
+    then room for the others. The last keys are moved first, so none is overwritten. `shifted` receives the links of the
+    chains that are left, as `following` has them for `base`.
     """
-    at = 0
-    for k in range(used):
-        first = at
-        for r in range(entries[k, 0], entries[k, 1]):
-            for j in range(len(rest)):
-                new[at, j] = old[r, j]
-            at += 1
+    end = len(folded)
+    for k in range(used - 1, -1, -1):
         row = entries[k, 2]
         kept = -1
         while row >= stop:
             kept = row
-            row = following[row - base]
-            shifted[kept - stop] = row
+            row = after(row, following, base)
+            shifted[kept - stop] = row - stop
         if kept >= 0:
             shifted[kept - stop] = -1
         else:
             entries[k, 2] = -1
-        end = at
-        r = row
-        while r >= 0:
-            end += 1
-            r = following[r - base]
         at = end
         while row >= 0:
-            end -= 1
+            at -= 1
             for j in range(len(rest)):
-                new[end, j] = rows[row, rest[j]]
-            row = following[row - base]
-        entries[k, 0] = first
-        entries[k, 1] = at
+                folded[at, j] = rows[row, rest[j]]
+            row = after(row, following, base)
+        for r in range(entries[k, 1] - 1, entries[k, 0] - 1, -1):
+            at -= 1
+            for j in range(len(rest)):
+                folded[at, j] = folded[r, j]
+        entries[k, 0] = at
+        entries[k, 1] = end
+        end = at
 
 
 @kernel
@@ -173,7 +177,7 @@ def join(
     folded: Rows,
     entries: Rows,
     slots: Ints,
-    following: Ints,
+    following: Shorts,
     base: int,
     limit: int,
     takes: Ints,
@@ -242,7 +246,7 @@ def join(
                     column = takes[j]
                     out[n, j] = left[i, column] if column >= 0 else right[row, -1 - column]
                 n += 1
-            row = following[row - base]
+            row = after(row, following, base)
         i += 1
         at = -1
     return i, -1, n
@@ -255,7 +259,7 @@ def matches(
     constants: Ints,
     entries: Rows,
     slots: Ints,
-    following: Ints,
+    following: Shorts,
     base: int,
     limit: int,
     found: Flags,
@@ -268,5 +272,5 @@ def matches(
             k = entry & LOW
             row = entries[k, 2]
             while row >= limit:
-                row = following[row - base]
+                row = after(row, following, base)
             found[i] = row >= 0 or entries[k, 1] > entries[k, 0]

@@ -17,8 +17,10 @@ from kgreason.plan.ir import Part
 DENSE = 24
 """Bytes per row up to which a bit for each possible pair of values is kept instead of a hash table."""
 
-CHEAP = 1 << 25
-"""Bytes that are never too many for that."""
+CHEAP = 1 << 24
+"""Bytes that are never too many for that; nor twice as many where rows are looked up `OFTEN` times on the average."""
+
+OFTEN = 4
 
 MANY = 1 << 14
 """Rows from which that is worth it."""
@@ -49,7 +51,7 @@ class Relation:
         self._slots = Slots(packed=self._bits is not None)
         self._matrix: Rows | None = None
         self._matrix_columns = 0
-        self._hashed = 0
+        self._hashed = self._tried = 0
 
     @property
     def fluid(self) -> int | None:
@@ -108,6 +110,7 @@ class Relation:
     def insert(self, batch: Rows) -> int:
         """Add rows, a chunk at most; returns how many were new."""
         before = self.count
+        self._tried += len(batch)
         self._reserve(len(batch))
         self._add(batch)
         self._hashed = self.count
@@ -185,10 +188,12 @@ class Relation:
         held = self.buffer[: self.count]
         known = [rows for rows in (held, batch) if rows is not None and len(rows)]
         most = np.max([rows.max(axis=0) for rows in known], axis=0)
-        # with room, so that this does not recur too often
-        height, columns = (int(m) + int(m) // 8 + 1 for m in most)
+        # with room, and with more of it the second time, so that this does not recur too often
+        share = 8 if self._matrix_columns else 64
+        height, columns = (int(m) + int(m) // share + 1 for m in most)
         words = columns // 64 + 1
-        if min(int(rows.min()) for rows in known) < 0 or 8 * height * words > max(DENSE * self.count, CHEAP):
+        cheap = CHEAP << (self._tried >= OFTEN * self.count)
+        if min(int(rows.min()) for rows in known) < 0 or 8 * height * words > max(DENSE * self.count, cheap):
             return False
         memory.claim(8 * height * words)
         self._matrix, self._matrix_columns = np.zeros((height, words), dtype=np.int64), columns

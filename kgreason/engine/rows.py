@@ -17,7 +17,7 @@ Rows = npt.NDArray[np.int64]
 CHUNK = 1 << 14
 """Most rows that one operator passes to the next at once: bounds memory and stays in the cache."""
 
-Number = TypeVar("Number", np.int64, np.float64)
+Number = TypeVar("Number", np.int32, np.int64, np.float64)
 
 
 def chunks(rows: Rows) -> Iterator[Rows]:

@@ -71,7 +71,7 @@ class Adjacency:
     def _hold(self, to: States, weights: Doubles) -> None:
         """Hold some steps, with room for others; memory that nothing touches costs nothing."""
         room = 2 * len(to) + 1024
-        self.to: States = grown(to, room)  # type: ignore[type-var]
+        self.to: States = grown(to, room)
         self.weights: Doubles = grown(weights, room) if self.weighted else np.empty(0)
 
     def row(self, state: int) -> tuple[States, Doubles]:

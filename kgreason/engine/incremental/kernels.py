@@ -6,7 +6,7 @@ The layout of an index is that of `kgreason.engine.index_kernels.chain`: of one 
 
 from __future__ import annotations
 
-from kgreason.engine.index_kernels import entered, seek
+from kgreason.engine.index_kernels import after, entered, seek
 from kgreason.engine.kernels import LOW, find, hashed
 from kgreason.jit import Flags, Ints, Rows, Shorts, kernel
 
@@ -80,7 +80,7 @@ def held(
     folded: Rows,
     entries: Rows,
     slots: Ints,
-    following: Ints,
+    following: Shorts,
     base: int,
     found: Flags,
 ) -> None:
@@ -96,7 +96,7 @@ def held(
             continue
         row = entries[k, 2]
         while row >= 0 and not _same(rows, i, rest, buffer, row):
-            row = following[row - base]
+            row = after(row, following, base)
         found[i] = row >= 0
 
 
@@ -109,7 +109,7 @@ def unlink(
     folded: Rows,
     entries: Rows,
     slots: Ints,
-    following: Ints,
+    following: Shorts,
     base: int,
 ) -> int:
     """Take rows out of an index; returns how many were in it.
@@ -134,11 +134,11 @@ def unlink(
         previous = -1
         while row >= 0 and not _same(rows, i, rest, buffer, row):
             previous = row
-            row = following[row - base]
+            row = after(row, following, base)
         if row < 0:
             continue
         if previous < 0:
-            entries[k, 2] = following[row - base]
+            entries[k, 2] = after(row, following, base)
         else:
             following[previous - base] = following[row - base]
         done += 1
@@ -157,7 +157,7 @@ def sweep(
     folded: Rows,
     entries: Rows,
     slots: Ints,
-    following: Ints,
+    following: Shorts,
     base: int,
     swept: Flags,
 ) -> int:
@@ -196,25 +196,25 @@ def sweep(
         previous = -1
         at = entries[k, 2]
         while at >= 0:
-            after = following[at - base]
+            behind = after(at, following, base)
             if (
                 table[find(buffer, at, every, every, rows, every, table, hashed(buffer, at, every, every))]
                 >= 0
             ):
                 done += 1
                 if previous < 0:
-                    entries[k, 2] = after
+                    entries[k, 2] = behind
                 else:
-                    following[previous - base] = after
+                    following[previous - base] = following[at - base]
             else:
                 previous = at
-            at = after
+            at = behind
     return done
 
 
 @kernel
 def collect(
-    entries: Rows, used: int, folded: Rows, buffer: Rows, following: Ints, base: int, where: Ints, out: Rows
+    entries: Rows, used: int, folded: Rows, buffer: Rows, following: Shorts, base: int, where: Ints, out: Rows
 ) -> int:
     """Write all rows of an index, those of one key together; returns their number.
 
@@ -236,7 +236,7 @@ def collect(
             for j in range(width):
                 out[n, j] = buffer[row, j]
             n += 1
-            row = following[row - base]
+            row = after(row, following, base)
     return n
 
 

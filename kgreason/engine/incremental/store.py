@@ -67,7 +67,7 @@ class LiveIndex(Index):
         self.folded = np.empty((len(rows), len(self.rest)), dtype=np.int64)
         kernels.arrange(rows, self.rest, owner, self.entries, self.keys, self.folded)
         self.base = self.stop = self.relation.count
-        self.following = np.empty(16, dtype=np.int64)
+        self.following = np.empty(16, dtype=np.int32)
 
     def _number(self, rows: Rows, owner: npt.NDArray[np.int32]) -> None:
         """Make the entries of all keys, and tell which one each row has."""
@@ -145,7 +145,7 @@ class LiveIndex(Index):
 
     def _places(
         self,
-    ) -> tuple[Rows, Rows, npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    ) -> tuple[Rows, Rows, npt.NDArray[np.int64], npt.NDArray[np.int32], int]:
         return self.folded, self.entries, self.slots.array, self.following, self.base
 
 
