@@ -14,6 +14,7 @@ from kgreason.analysis.checked import Aggregation, Keyed
 from kgreason.engine import index as index_module
 from kgreason.engine import kernels, naive
 from kgreason.engine import relation as relation_module
+from kgreason.engine import rows as rows_module
 from kgreason.engine.aggregate import Groups
 from kgreason.engine.keyed import KeyedRelation
 from kgreason.engine.limits import Limits
@@ -489,6 +490,44 @@ def test_pairs_that_are_kept_as_bits(batches, loaded, cheap):
     assert as_rows(relation.buffer[: relation.count]) == known
 
 
+@quick
+@given(
+    values=st.lists(st.integers(0, 2**62 - 1) | st.integers(0, 50), unique=True, max_size=60),
+    before=st.integers(0, 20),
+    more=st.integers(1, 80),
+    room=st.sampled_from([0, 1, 5, 60]),
+)
+def test_tables_grow_where_they_stand(values, before, more, room):
+    rows, bits = array([(v,) for v in values], 1), np.array([62])
+    slots, held = np.full(len(values) + before + more, -1), np.empty_like(rows)
+    small = slots[: len(values) + 1 + before]
+    kernels.insert_packed(rows, held, small, bits, 0, 0)
+    spare = np.empty(room, dtype=np.int64)
+    waiting = kernels.spread(slots, len(small), spare)
+    kept = [*slots[slots >= 0].tolist(), *spare[: max(waiting, 0)].tolist()]
+    assert sorted(kept) == sorted(values)
+    if waiting < 0:  # each is found again
+        assert kernels.insert_packed(rows, held, slots, bits, 0, 0) == (len(values), 0)
+    else:
+        assert waiting == room < len(values)
+
+
+@pytest.mark.parametrize("spare", [0, 1 << 12])
+def test_packed_tables_grow_slowly(spare, monkeypatch):
+    monkeypatch.setattr(rows_module, "SPARE", spare)
+    relation, seen = Relation(2), set()
+    for start in range(0, 300_000, 1_000):
+        values = np.arange(start, start + 1_000)
+        relation.insert(np.column_stack([values, values << 20]))
+        slots = relation._slots.array
+        seen.add(len(slots))
+        assert (slots >= 0).sum() == relation.count
+        assert relation.count < 30_000 or 8 * len(slots) < 24 * relation.count
+        assert relation.count < 100_000 or 8 * len(slots) < 15 * relation.count
+    assert relation.insert(np.column_stack([values, values << 20])) == 0
+    assert len(seen) > 8
+
+
 def test_dense_pairs_take_little_memory():
     relation = Relation(2)
     for a in range(400):
@@ -525,7 +564,8 @@ def test_rows_of_one_key_come_together(rows, key, cuts, far, spread):
         while row >= 0:
             assert row >= index.base
             parts.append(tuple(relation.buffer[row, index.rest].tolist()))
-            row = int(index.following[row - index.base])
+            link = int(index.following[row - index.base])
+            row = link + index.base if link >= 0 else -1
         held[tuple(value)] = sorted(parts)
     expected = {
         v: sorted(tuple(r[i] for i in index.rest) for r, w in zip(rows, values, strict=True) if w == v)

@@ -3,7 +3,7 @@
 Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose
 length is a power of two: -1 marks a free slot, any other entry holds the 31-bit hash of a key in its upper
 half (the *tag*: most probes end without touching the row) and a row number in its lower half. Callers reserve
-room before a call, so no kernel grows anything.
+room before a call, so no kernel grows anything. Tables of packed rows are different (see `insert_packed`).
 
 All kernels take the same array types whatever the rule, so that each is compiled once.
 """
@@ -74,22 +74,56 @@ def before(a: int, b: int, kind: int, ranks: Ints) -> bool:
 
 
 @kernel
-def _mix(packed: int) -> int:
-    h = packed * GOLDEN
-    return h ^ (h >> 32)
+def _place(packed: int, size: int) -> int:
+    """Slot of a packed row in a table of any size below 2^31: its hash, as a fraction of 2^32, times the size."""
+    return (packed * GOLDEN >> 32 & LOW) * size >> 32
 
 
 @kernel
 def rehash(old: Ints, new: Ints, packed: bool) -> None:
     """Move all entries of a hash table into a larger, empty one."""
-    mask = len(new) - 1
+    size = len(new)
     for i in range(len(old)):
         entry = old[i]
         if entry >= 0:
-            s = (_mix(entry) if packed else entry >> 32) & mask
+            s = _place(entry, size) if packed else entry >> 32 & size - 1
             while new[s] >= 0:
-                s = (s + 1) & mask
+                s = s + 1 if s + 1 < size else 0
             new[s] = entry
+
+
+@kernel
+def spread(slots: Ints, before: int, spare: Ints) -> int:
+    """Let a table of packed rows of `before` slots take up all of `slots`, where it stands; the rest of them is free.
+
+    Places keep their order, so from the last on each row moves behind those that have yet to move. The few that do not
+    go to `spare` and come back in the end; returns -1, or how many stand there if there is no room for another one.
+    """
+    size = len(slots)
+    waiting = 0
+    for i in range(before - 1, -1, -1):
+        entry = slots[i]
+        if entry < 0:
+            continue
+        s = _place(entry, size)
+        if s < i:
+            s = size
+        while s < size and s != i and slots[s] >= 0:
+            s += 1
+        if s == size and waiting == len(spare):
+            return waiting
+        slots[i] = -1
+        if s < size:
+            slots[s] = entry
+        else:
+            spare[waiting] = entry
+            waiting += 1
+    for i in range(waiting):
+        s = _place(spare[i], size)
+        while slots[s] >= 0:
+            s = s + 1 if s + 1 < size else 0
+        slots[s] = spare[i]
+    return -1
 
 
 @kernel
@@ -112,10 +146,11 @@ def insert_packed(batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, co
     """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
 
     Here `slots` holds whole rows, packed into one number by giving `bits[j]` bits to column j: a look-up
-    touches one place of memory. Stops at a row that does not fit; returns its number and the new count.
+    touches one place of memory, and the length of the table is any. Stops at a row that does not fit; returns its
+    number and the new count.
     """
     width = batch.shape[1]
-    mask = len(slots) - 1
+    size = len(slots)
     while i < len(batch):
         packed = 0
         excess = 0
@@ -124,9 +159,9 @@ def insert_packed(batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, co
             packed = packed << bits[j] | batch[i, j]
         if excess != 0:
             return i, count
-        s = _mix(packed) & mask
+        s = _place(packed, size)
         while slots[s] >= 0 and slots[s] != packed:
-            s = (s + 1) & mask
+            s = s + 1 if s + 1 < size else 0
         if slots[s] < 0:
             slots[s] = packed
             for j in range(width):

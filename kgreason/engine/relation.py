@@ -14,7 +14,7 @@ from kgreason.engine.index import Index
 from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
 
-DENSE = 24
+DENSE = 14
 """Bytes per row up to which a bit for each possible pair of values is kept instead of a hash table."""
 
 CHEAP = 1 << 24
@@ -165,7 +165,9 @@ class Relation:
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
         # loaded rows are hashed when the first others come
-        if self._hashed < self.count or self._slots.full(need):
+        if self._hashed == self.count and self._slots.packed:
+            self._slots.reserve(need)
+        elif self._hashed < self.count or self._slots.full(need):
             self._slots.empty(need)
             self._refill(need)
             self._hashed = self.count

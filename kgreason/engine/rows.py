@@ -17,6 +17,12 @@ Rows = npt.NDArray[np.int64]
 CHUNK = 1 << 14
 """Most rows that one operator passes to the next at once: bounds memory and stays in the cache."""
 
+LARGE = 1 << 16
+"""Slots of a hash table from which on its memory counts."""
+
+SPARE = 1 << 12
+"""Rows that may wait while a hash table grows."""
+
 Number = TypeVar("Number", np.int32, np.int64, np.float64)
 
 
@@ -41,7 +47,10 @@ def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> n
 
 
 def _most(size: int) -> int:
-    """Keys of a hash table of some size: with 8 bytes for each place, a key takes 23 bytes at most."""
+    """Keys of a hash table of some size: with 8 bytes for each place, a key takes 11 bytes at least.
+
+    It takes 23 at most, or 14 in a large packed table.
+    """
     return size * 7 // 10
 
 
@@ -65,23 +74,47 @@ class Slots:
         """Whether there is no room for `keys` keys in all."""
         return self.array[-1] != index_kernels.DIRECT and keys > _most(len(self.array))
 
+    def _size(self, size: int, keys: int) -> int:
+        """The first of the sizes from one on with room for `keys`; packed tables grow slowly where memory counts."""
+        while keys > _most(size):
+            size += size // 4 if self.packed and size >= LARGE else size
+        return size
+
     def empty(self, keys: int) -> None:
         """Drop all entries, and then make room for `keys`; so there are never two tables at once."""
-        size = 64
-        while keys > _most(size):
-            size *= 2
+        size = self._size(64, keys)
         self.array = np.empty(0, dtype=np.int64)
         memory.claim(8 * size)
         self.array = np.full(size, -1, dtype=np.int64)
 
     def reserve(self, keys: int) -> None:
         """Make room for `keys` keys in all."""
-        size = len(self.array)
         if not self.full(keys):
             return
-        while keys > _most(size):
-            size *= 2
+        size = self._size(len(self.array), keys)
+        if self.packed:
+            self._spread(size)
+            return
         memory.claim(8 * size)
         new = np.full(size, -1, dtype=np.int64)
         kernels.rehash(self.array, new, self.packed)
         self.array = new
+
+    def _spread(self, size: int) -> None:
+        """Make the table longer, where it stands if the system can do that."""
+        array, self.array = self.array, np.empty(0, dtype=np.int64)  # NumPy counts who refers to it
+        before = len(array)
+        memory.claim(8 * (size - before))
+        try:
+            array.resize(size)
+        except ValueError:
+            array = grown(array, size)
+        array[before:] = -1
+        spare = np.empty(SPARE, dtype=np.int64)
+        waiting = kernels.spread(array, before, spare)
+        if waiting >= 0:
+            memory.claim(8 * size)
+            crowded, array = array, np.full(size, -1, dtype=np.int64)
+            kernels.rehash(crowded, array, self.packed)
+            kernels.rehash(spare[:waiting], array, self.packed)
+        self.array = array
