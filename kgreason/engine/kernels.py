@@ -75,8 +75,12 @@ def before(a: int, b: int, kind: int, ranks: Ints) -> bool:
 
 @kernel
 def _place(packed: int, size: int) -> int:
-    """Slot of a packed row in a table of any size below 2^31: its hash, as a fraction of 2^32, times the size."""
-    return (packed * GOLDEN >> 32 & LOW) * size >> 32
+    """Slot of a packed row in a table of any size: its hash, as a fraction of 2^32, times the size.
+
+    Two products, as one would have more than 64 bits in a table of 2^31 slots.
+    """
+    h = packed * GOLDEN >> 32 & LOW
+    return (h * (size >> 16) >> 16) + (h * (size & 0xFFFF) >> 32)
 
 
 @kernel
