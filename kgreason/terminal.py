@@ -167,7 +167,7 @@ def print_stats(stats: Stats, facts: Facts | None = None) -> None:
         ),
         ("derived", f"{stats.facts:,} new ones of {stats.tried:,} tried"),
         ("rounds", f"{stats.rounds:,} in {_strata(len(stats.strata))}{_walked(stats)}"),
-        ("time", f"{stats.seconds:.3f} s, {stats.facts / seconds:,.0f} facts/s"),
+        ("time", f"{stats.seconds:.3f} s of evaluation, {stats.facts / seconds:,.0f} facts/s"),
     ]
     most = memory.peak()
     if most is not None:

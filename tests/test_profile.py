@@ -47,7 +47,7 @@ def test_stats_are_the_totals(rules: Path) -> None:
         "derived  20 new ones of 20 tried",
         "rounds   6 in 2 strata, and 4 walks",
     ]
-    assert re.fullmatch(r"time     \d+\.\d{3} s, [\d,]+ facts/s", lines[3])
+    assert re.fullmatch(r"time     \d+\.\d{3} s of evaluation, [\d,]+ facts/s", lines[3])
     assert re.fullmatch(r"memory   [\d.,]+ [MG]B at most, of the whole process", lines[4])
 
 

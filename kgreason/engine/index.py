@@ -81,8 +81,8 @@ class Index:
 
     def _fold(self, stop: int) -> None:
         """Bring the rows below `stop` together, where the older ones stand if the system can make room there."""
+        memory.claim(8 * stop * len(self.rest) - self.folded.nbytes)
         folded, self.folded = self.folded, self.folded[:0].copy()  # NumPy counts who refers to it
-        memory.claim(8 * stop * len(self.rest) - folded.nbytes)
         try:
             folded.resize((stop, len(self.rest)))
         except ValueError:  # somebody looks at it

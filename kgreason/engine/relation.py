@@ -26,7 +26,7 @@ MANY = 1 << 14
 """Rows from which that is worth it."""
 
 PIECE = 1 << 20
-"""Rows that are turned into columns before their memory is given up."""
+"""Rows that are hashed at once, or turned into columns before their memory is given up."""
 
 SPARE = 16
 """One in so many rows of a large buffer is room for more."""
@@ -151,12 +151,15 @@ class Relation:
     def _refill(self, room: int) -> None:
         """Put all rows into an empty hash table, in which there is room for more; each lands where it is."""
         held = self.buffer[: self.count]
-        if self._bits is None:
-            kernels.insert(held, self.buffer, self._slots.array, self.key, 0)
-        else:
-            done, _ = kernels.insert_packed(held, self.buffer, self._slots.array, self._bits, 0, 0)
-            if done < self.count:
+        for start in range(0, self.count, PIECE):  # between pieces the user can interrupt
+            stop = min(start + PIECE, self.count)
+            if self._bits is None:
+                kernels.insert(held[start:stop], self.buffer, self._slots.array, self.key, start)
+            elif kernels.insert_packed(
+                held[:stop], self.buffer, self._slots.array, self._bits, start, start
+            ) != (stop, stop):
                 self._repack(held, room)
+                return
 
     def _reserve(self, rows: int) -> None:
         need = self.count + rows

@@ -102,9 +102,9 @@ class Slots:
 
     def _spread(self, size: int) -> None:
         """Make the table longer, where it stands if the system can do that."""
-        array, self.array = self.array, np.empty(0, dtype=np.int64)  # NumPy counts who refers to it
-        before = len(array)
+        before = len(self.array)
         memory.claim(8 * (size - before))
+        array, self.array = self.array, np.empty(0, dtype=np.int64)  # NumPy counts who refers to it
         try:
             array.resize(size)
         except ValueError:

@@ -20,7 +20,7 @@ STEPS = 1 << 18  # of a block of walks, so that no thread waits long for the oth
 REACHED = 1 << 17  # states after which a block pauses for the same reason
 BLOCKS = 32  # per core, at least: light walks tell nothing of those to come
 LEAST = 1 << 16  # room for states that is asked for at once
-ROUNDS = 10_000  # of which what was done is told one by one
+ROUNDS = 100_000  # of which what was done is told one by one
 
 
 @dataclass(frozen=True)
