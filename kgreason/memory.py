@@ -78,6 +78,16 @@ def limited(limit: int | None = None) -> Iterator[None]:
         _limit.reset(token)
 
 
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Refuse nothing within the block: what must be done to the end, and asks for little."""
+    token = _limit.set(None)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
 def claim(size: int) -> None:
     """Ask for so many bytes more.
 

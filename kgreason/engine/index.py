@@ -87,6 +87,8 @@ class Index:
             folded.resize((stop, len(self.rest)))
         except ValueError:  # somebody looks at it
             folded = grown(folded, stop)
+        finally:
+            self.folded = folded
         shifted = np.empty(max(self.stop - stop, 16), dtype=np.int32)
         index_kernels.fold(
             self.relation.buffer,
@@ -99,4 +101,4 @@ class Index:
             folded,
             shifted,
         )
-        self.folded, self.following, self.base = folded, shifted, stop
+        self.following, self.base = shifted, stop

@@ -127,19 +127,22 @@ def _partitioned(hashes: Codes) -> tuple[Codes, Codes]:
 
 
 def _first_rows(hashes: Codes) -> tuple[Codes, int]:
-    """First row that has the same hash, for each row, and how many of them there are."""
+    """First row that has the same hash, for each row, in place of the hashes; how many of them there are."""
     parted, starts = _partitioned(hashes)
-    memory.claim(hashes.nbytes)
-    firsts = np.empty_like(hashes)
 
     def some(parts: tuple[int, int]) -> int:
         low, high = parts
-        largest = int(np.diff(starts[low : high + 1]).max())
-        slots = np.empty(1 << (2 * largest).bit_length(), dtype=np.int64)
-        return find(starts, parted, low, high, slots, firsts)
+        slots, count = np.empty(8 * _PART, dtype=np.int64), 0
+        while True:
+            low, found = find(starts, parted, low, high, slots, hashes)
+            count += found
+            if low == high:
+                return count
+            memory.claim(32 * len(slots))
+            slots = np.empty(4 * len(slots), dtype=np.int64)  # as it is, there is room for most parts
 
     cuts = np.searchsorted(starts, range(_BLOCK, len(hashes), _BLOCK))
-    return firsts, sum(each(some, pairwise(np.unique([0, *cuts.tolist(), len(starts) - 1]).tolist())))
+    return hashes, sum(each(some, pairwise(np.unique([0, *cuts.tolist(), len(starts) - 1]).tolist())))
 
 
 def _grouped(hashes: Codes) -> tuple[Codes, Codes]:

@@ -89,29 +89,34 @@ def partition(hashes: Ints, row: int, places: Ints, parted: Ints) -> None:
 
 
 @kernel
-def find(starts: Ints, parted: Ints, low: int, high: int, slots: Ints, firsts: Ints) -> int:
-    """First row that has the same hash, for each row of some parts; returns how many of them there are.
+def find(starts: Ints, parted: Ints, p: int, stop: int, slots: Ints, firsts: Ints) -> tuple[int, int]:
+    """First row that has the same hash, for each row of the parts p, ..., stop - 1; the number of such rows.
 
-    Each part has a hash table of its own in the beginning of `slots`, at least half of it free: it stays in the cache.
+    Each part has a hash table of its own in the beginning of `slots`, at most half of it full: it stays in the cache.
+    Stops at a part that has too many different hashes for that; returns its number and that of first rows before.
     """
     found = 0
-    for p in range(low, high):
-        start, stop = starts[p], starts[p + 1]
-        size = 1
-        while size < 2 * (stop - start):
+    while p < stop:
+        size = 2
+        while size < 2 * (starts[p + 1] - starts[p]) and 2 * size <= len(slots):
             size *= 2
         slots[:size] = -1
         mask = size - 1
-        for i in range(start, stop):
+        here = 0
+        for i in range(starts[p], starts[p + 1]):
             h = parted[2 * i]
             s = h & mask
             while slots[s] != -1 and parted[2 * slots[s]] != h:
                 s = (s + 1) & mask
             if slots[s] == -1:
+                if 2 * here == size:
+                    return p, found
                 slots[s] = i
-                found += 1
+                here += 1
             firsts[parted[2 * i + 1]] = parted[2 * slots[s] + 1]
-    return found
+        found += here
+        p += 1
+    return p, found
 
 
 @kernel

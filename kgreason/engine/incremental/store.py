@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from kgreason import memory
 from kgreason.engine import index_kernels
 from kgreason.engine import kernels as engine
 from kgreason.engine.incremental import kernels
@@ -193,7 +194,7 @@ class Store(Relation):
         return self.primary.holds(rows)
 
     def append(self, rows: Rows) -> None:
-        """Add distinct rows that are not there."""
+        """Add distinct rows that are not there, or none of them if the memory does not suffice."""
         if not len(rows):
             return
         end = self.count + len(rows)
@@ -205,19 +206,29 @@ class Store(Relation):
         self.buffer[self.count : end] = rows
         self.live += len(rows)
         self.count = self.stable = self.seen = end
+        try:
+            self._extend_indexes()
+        except memory.Exhausted:
+            with memory.unlimited():
+                self._extend_indexes()
+                self.remove(rows)
+            raise
+
+    def _extend_indexes(self) -> None:
         for index in self.indexes.values():
-            index.extend(end)
+            index.extend(self.count)
 
     def remove(self, rows: Rows) -> None:
         """Remove distinct rows that are there."""
         if not len(rows):
             return
-        for index in self.live_indexes():
-            done = index.remove(rows)
-            assert done == len(rows)
-        self.live -= len(rows)
-        if self.count - self.live > max(self.live, SLACK):
-            self._compact()
+        with memory.unlimited():
+            for index in self.live_indexes():
+                done = index.remove(rows)
+                assert done == len(rows)
+            self.live -= len(rows)
+            if self.count - self.live > max(self.live, SLACK):
+                self._compact()
 
     def _compact(self) -> None:
         """Forget the dead."""

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from kgreason import memory
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, Keyed
 from kgreason.engine.constraints import deny
 from kgreason.engine.expressions import code
@@ -155,7 +156,8 @@ class Updating:
             return None
         finally:
             if not done:
-                database.undo()
+                with memory.unlimited():
+                    database.undo()
         return changes
 
     def _update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas:
