@@ -528,6 +528,17 @@ def test_packed_tables_grow_slowly(spare, monkeypatch):
     assert len(seen) > 8
 
 
+@pytest.mark.parametrize("step", [1, 414, 4096, 100_000, 514_229, 832_040, 1 << 20])
+def test_rows_of_even_distance_are_spread_over_a_table(step):
+    relation = Relation(1)
+    for start in range(0, 60_000, 10_000):
+        relation.insert(step * np.arange(start, start + 10_000)[:, None])
+    slots = relation._slots.array
+    assert (slots >= 0).sum() == 60_000
+    free = np.flatnonzero(slots < 0)
+    assert np.diff(free).max() < 500
+
+
 def test_dense_pairs_take_little_memory():
     relation = Relation(2)
     for a in range(400):

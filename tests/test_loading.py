@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -172,6 +173,23 @@ def test_equal_hashes_of_other_values_are_hashed_anew(monkeypatch: pytest.Monkey
     found, codes = distinct.distinct_texts([strings(["a", "b", "a"])])
     assert (found.to_pylist(), codes.tolist(), seeds) == (["a", "b"], [0, 1, 0], [0, 1])
     assert distinct.first_rows([np.array([1, 2, 1])]).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("different", [1, 2, 300_000])
+def test_hash_tables_have_room_for_the_different_rows_alone(
+    different: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+
+    def seen(*given: Any) -> tuple[int, int]:
+        sizes.append(len(given[4]))
+        return find(*given)
+
+    monkeypatch.setattr(distinct, "find", seen)
+    monkeypatch.setattr(distinct, "_PART", 1 << 8)
+    rows = np.arange(300_000) % different
+    assert np.flatnonzero(distinct.first_rows([rows])).tolist() == list(range(different))
+    assert max(sizes) == 8 << 8
 
 
 @quick

@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason import memory
+from kgreason.engine import index as index_module
 from kgreason.engine.incremental import kernels, store
 from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.graph import StepGraph
 from kgreason.engine.incremental.store import Store
 from kgreason.engine.incremental.walks import bounds, compared
+from kgreason.engine.rows import grown
 from kgreason.engine.separable.steps import Compressed, Graph, Listed, Numbering
 from kgreason.plan.ir import Part
 from tests import reference
@@ -170,3 +173,50 @@ def test_rows_of_steps_are_compared_by_what_counts(old, new):
         elif sorted(r[1:] for r in old if r[1] == target) == sorted(r[1:] for r in new if r[1] == target):
             assert target not in less
             assert target not in more
+
+
+@quick
+@given(
+    first=st.sets(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=30),
+    edits=st.lists(
+        st.sets(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=12), max_size=8
+    ),
+    refused=st.integers(0, 12),
+)
+def test_rows_that_memory_refuses_are_in_no_index(first, edits, refused):
+    """Whichever of the claims of an addition fails, the rows of before are there, and no others."""
+    asked = 0
+
+    def claim(size: int) -> None:
+        nonlocal asked
+        if memory._limit.get() is None:
+            return
+        asked += 1
+        if asked > refused:
+            raise memory.Exhausted("no")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index_module, "FOLD", 1)
+        held = Store(2, array(sorted(first), 2))
+        indexes = [held.index((0,)), held.index((1,)), held.index((0, 1))]
+        patch.setattr(memory, "claim", claim)
+        patch.setattr(index_module, "grown", lambda a, n: (claim(n), grown(a, n))[1])
+        known = set(first)
+        for edit in edits:
+            asked = 0
+            new = sorted(edit - known)
+            with memory.limited(10**15):
+                try:
+                    held.append(array(new, 2))
+                    known |= edit
+                except memory.Exhausted:
+                    pass
+            assert set(as_rows(held.rows(Part.ALL))) == known
+            assert len(held) == len(known)
+            for index in indexes:
+                assert sorted(as_rows(index.rows(len(known)))) == sorted(known)
+                every = array([(i, j) for i in range(10) for j in range(4)], 2)
+                assert index.holds(every).tolist() == [row in known for row in as_rows(every)]
+            gone = sorted(known)[::3]
+            held.remove(array(gone, 2))
+            known -= set(gone)
