@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from kgreason import memory
 from kgreason.engine import index_kernels
-from kgreason.engine.rows import CHUNK, Rows, Slots, grown
+from kgreason.engine.rows import CHUNK, Rows, Slots, grown, lengthen
 
 if TYPE_CHECKING:
     from kgreason.engine.relation import Relation
@@ -81,14 +80,7 @@ class Index:
 
     def _fold(self, stop: int) -> None:
         """Bring the rows below `stop` together, where the older ones stand if the system can make room there."""
-        memory.claim(8 * stop * len(self.rest) - self.folded.nbytes)
-        folded, self.folded = self.folded, self.folded[:0].copy()  # NumPy counts who refers to it
-        try:
-            folded.resize((stop, len(self.rest)))
-        except ValueError:  # somebody looks at it
-            folded = grown(folded, stop)
-        finally:
-            self.folded = folded
+        lengthen(self, "folded", stop)
         shifted = np.empty(max(self.stop - stop, 16), dtype=np.int32)
         index_kernels.fold(
             self.relation.buffer,
@@ -98,7 +90,7 @@ class Index:
             self.following,
             self.base,
             stop,
-            folded,
+            self.folded,
             shifted,
         )
         self.following, self.base = shifted, stop

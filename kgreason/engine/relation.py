@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kgreason import memory
 from kgreason.engine import kernels
 from kgreason.engine.index import Index
-from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, grown
+from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, lengthen
 from kgreason.plan.ir import Part
 
 DENSE = 14
@@ -164,7 +164,8 @@ class Relation:
     def _reserve(self, rows: int) -> None:
         need = self.count + rows
         if need > len(self.buffer):
-            self._extend(need + max(need // SPARE, min(need, CHUNK)))
+            # who looks at rows of the buffer may do so the next times, too
+            lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK)), 2 * self.count)
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
         # loaded rows are hashed when the first others come
@@ -174,17 +175,6 @@ class Relation:
             self._slots.empty(need)
             self._refill(need)
             self._hashed = self.count
-
-    def _extend(self, length: int) -> None:
-        """Make the buffer longer, where it stands if the system can do that: then there are never two of them."""
-        buffer, self._buffer = self.buffer, None  # NumPy counts who refers to it
-        try:
-            memory.claim(8 * length * self.arity - buffer.nbytes)
-            buffer.resize((length, self.arity))
-        except ValueError:  # somebody looks at rows of it, perhaps the next times, too
-            buffer = grown(buffer[: self.count], max(length, 2 * self.count))
-        finally:
-            self._buffer = buffer
 
     def _densify(self, batch: Rows | None = None) -> bool:
         """Keep a bit for each pair of values, those of a batch too, if that takes less memory than hashing."""

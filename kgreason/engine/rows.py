@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -44,6 +45,21 @@ def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> n
     if fill is not None:
         new[len(array) :] = fill
     return new
+
+
+def lengthen(holder: object, name: str, length: int, otherwise: int = 0) -> None:
+    """Make an array that `holder` has as an attribute longer, where it stands if the system can do that.
+
+    Then there are never two of it. If somebody looks at it, a copy takes its place, `otherwise` long if that is more.
+    """
+    array = vars(holder).pop(name)  # NumPy counts who refers to it
+    try:
+        memory.claim((length - len(array)) * array.itemsize * prod(array.shape[1:]))
+        array.resize((length, *array.shape[1:]))
+    except ValueError:
+        array = grown(array, max(length, otherwise))
+    finally:
+        setattr(holder, name, array)
 
 
 def _most(size: int) -> int:
@@ -101,20 +117,12 @@ class Slots:
         self.array = new
 
     def _spread(self, size: int) -> None:
-        """Make the table longer, where it stands if the system can do that."""
-        before = len(self.array)
-        memory.claim(8 * (size - before))
-        array, self.array = self.array, np.empty(0, dtype=np.int64)  # NumPy counts who refers to it
-        try:
-            array.resize(size)
-        except ValueError:
-            array = grown(array, size)
-        array[before:] = -1
-        spare = np.empty(SPARE, dtype=np.int64)
-        waiting = kernels.spread(array, before, spare)
+        before, spare = len(self.array), np.empty(SPARE, dtype=np.int64)
+        lengthen(self, "array", size)
+        self.array[before:] = -1
+        waiting = kernels.spread(self.array, before, spare)
         if waiting >= 0:
             memory.claim(8 * size)
-            crowded, array = array, np.full(size, -1, dtype=np.int64)
-            kernels.rehash(crowded, array, self.packed)
-            kernels.rehash(spare[:waiting], array, self.packed)
-        self.array = array
+            crowded, self.array = self.array, np.full(size, -1, dtype=np.int64)
+            kernels.rehash(crowded, self.array, self.packed)
+            kernels.rehash(spare[:waiting], self.array, self.packed)

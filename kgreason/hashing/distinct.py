@@ -100,8 +100,11 @@ def _taken(parts: Sequence[ArrowArray], rows: Codes) -> ArrowArray:
         memory.claim(sum(part.nbytes for part in parts) * len(rows) // sum(map(len, parts)))
     starts = np.cumsum([0, *map(len, parts)])
     cuts = np.searchsorted(rows, starts)
-    places = list(zip(parts, starts.tolist(), pairwise(cuts.tolist()), strict=False))
-    taken = each(lambda p: p[0].take(as_arrow(rows[slice(*p[2])] - p[1])), places)
+
+    def take(i: int) -> ArrowArray:
+        return parts[i].take(as_arrow(rows[cuts[i] : cuts[i + 1]] - starts[i]))
+
+    taken = each(take, range(len(parts)))
     return pa.concat_arrays(taken) if taken else pa.array([], pa.large_string())
 
 
