@@ -528,6 +528,22 @@ def test_packed_tables_grow_slowly(spare, monkeypatch):
     assert len(seen) > 8
 
 
+def test_a_fact_that_is_looked_up_takes_forty_bytes():
+    """At any time, with its row, what tells whether it is new, and the index."""
+    relation, rng = Relation(2), np.random.default_rng(1)
+    index, most = relation.index((0,)), 0.0
+    for _ in range(60):
+        keys, values = rng.integers(0, 500, CHUNK), rng.integers(0, 2**30, CHUNK)
+        relation.insert(np.column_stack([keys, values]))
+        relation.turn()
+        held = relation.buffer.nbytes + relation._slots.array.nbytes + index.slots.array.nbytes
+        held += index.folded.nbytes + index.following.nbytes + index.entries.nbytes
+        if relation.count > 150_000:
+            most = max(most, held / relation.count)
+    assert relation.count > 900_000
+    assert 30 < most <= 40
+
+
 @pytest.mark.parametrize("step", [1, 414, 4096, 100_000, 514_229, 832_040, 1 << 20])
 def test_rows_of_even_distance_are_spread_over_a_table(step):
     relation = Relation(1)
