@@ -51,6 +51,7 @@ class InducedReasoner:
 
     def __init__(self, graph: KnowledgeGraph, program: CheckedProgram) -> None:
         program = program.restricted(program.derived)
+        self.program = program
         uses = weight_uses(program)
         outcome = monotone_outcome(program, uses) if _not_negative(graph, uses) else None
         exact = {p: WeightUse(Use.READ) if u.use is Use.ADDED else u for p, u in uses.items()}
@@ -71,6 +72,24 @@ class InducedReasoner:
         for begin in range(0, count, CHUNK):
             self._chunk(members[begin : begin + CHUNK], found[begin : begin + CHUNK])
         return found
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        return tuple(self._predicates)
+
+    @property
+    def ties(self) -> Ties | None:
+        view = self._coarse or self._exact
+        if not view._generic or view._ties.bits > 12:
+            return None
+        return view._ties
+
+    def settled(self, members: Vertices) -> tuple[npt.NDArray[np.bool_], Ints]:
+        known, derived = (self._coarse or self._exact).resolve(members)
+        return known, _masks(derived)
+
+    def masks(self, members: Vertices) -> Ints:
+        return _masks(self.derived(members))
 
     def _chunk(self, members: Vertices, found: Derived) -> None:
         if self._coarse is None:
@@ -272,3 +291,8 @@ def _table(*columns: Ints, weight: npt.NDArray[np.float64] | None = None) -> Tab
     if weight is not None:
         kinds, columns = (*kinds, Kind.DOUBLE), (*columns, doubles(weight))
     return Table(kinds, tuple(np.ascontiguousarray(c, dtype=np.int64) for c in columns), len(columns[0]))
+
+
+def _masks(derived: Derived) -> Ints:
+    count, p, x, _ = derived.shape
+    return (derived.reshape(count, p, x * x) * (1 << np.arange(x * x, dtype=np.int64))).sum(axis=2)

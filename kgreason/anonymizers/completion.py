@@ -1,0 +1,278 @@
+"""Make members of rare classes by completing what the graph has nearly: all vertices but one.
+
+A set of x - 1 original vertices that is a member of the class but for one vertex becomes one by edges with a vertex
+far from it, or with a new one: no attacked subgraph changes, and few edges are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.anonymizers.assemble import Edges
+from kgreason.anonymizers.cover import Cover
+from kgreason.anonymizers.draft import Draft
+from kgreason.graph.facts import InducedReasoner
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.records import dataclass
+from kgreason.subgraphs.catalogue import Catalogue
+from kgreason.subgraphs.visit import visit_all
+from kgreason.subgraphs.visit_kernels import DRAW
+
+Ints = npt.NDArray[np.int64]
+
+_DRAWN = 512  # sets that are looked at for each completion
+_HOSTS = 48  # vertices that are tried as the last one
+_TRIED = 24  # completions whose derived edges are looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A class without one of its vertices.
+
+    Attributes
+    ----------
+    member
+        A member of the class in canonical order, shape (x,).
+    hole
+        The position that is left out.
+    rest
+        The other positions, in the canonical order of the smaller class.
+    number
+        That class.
+    """
+
+    member: Ints
+    hole: int
+    rest: Ints
+    number: int
+
+
+class Completer:
+    """Completes sets of x - 1 vertices.
+
+    Parameters
+    ----------
+    cover
+        Of the subgraphs with x vertices.
+    """
+
+    def __init__(self, cover: Cover, reasoner: InducedReasoner, draft: Draft, rng: np.random.Generator) -> None:
+        self.cover, self.draft, self.rng = cover, draft, rng
+        self._reasoner = reasoner
+        self._graph = cover.catalogue.graph
+        self._small = Catalogue(self._graph, None, cover.x - 1, rng)
+        counts = np.maximum(self._small.class_counts(), 1)
+        bound = np.minimum(2.0**31, 2.0**31 * 4 * _DRAWN / counts).astype(np.int64)
+        members, kinds = visit_all(self._small, np.full(len(counts), DRAW, np.uint8), threshold=bound)
+        self._rows = self._small.ordered(members, kinds)
+        self._of = self._small.class_of[kinds]
+        self._rows_of_edges = {
+            name: _Lookup.of(r, self._graph.n) for name, r in self._graph.relations.items()
+        }
+
+    def complete(self, number: int, lacking: Ints) -> Ints | None:
+        """Make one member of a class for subgraphs that lack images; `None` if none would do.
+
+        Parameters
+        ----------
+        lacking
+            Subgraphs of the class in canonical order, shape (N, x).
+        """
+        best: tuple[float, Ints, Model] | None = None
+        for model in self._models(lacking[self.rng.integers(len(lacking))]):
+            found = self._best(model, number, lacking)
+            if found is not None and (best is None or found[0] > best[0]):
+                best = (*found, model)
+        if best is None:
+            return None
+        _, member, model = best
+        return self._made(member, model)
+
+    def _models(self, member: Ints) -> Iterator[Model]:
+        """The class without each vertex that leaves it connected and has the fewest ties."""
+        x = len(member)
+        tied = self._tied(member)
+        degree = tied.sum(axis=1)
+        fits = [p for p in range(x) if _connected(np.delete(np.delete(tied, p, 0), p, 1))]
+        least = min(degree[p] for p in fits)
+        for p in fits:
+            if degree[p] == least:
+                others = np.delete(np.arange(x), p)
+                ordered, number = self._small.classified(member[None, others])
+                rest = others[[int(np.flatnonzero(member[others] == v)[0]) for v in ordered[0]]]
+                yield Model(member, p, rest.astype(np.int64), int(number[0]))
+
+    def _tied(self, member: Ints) -> npt.NDArray[np.bool_]:
+        """Which vertices have an edge, either way; shape (x, x)."""
+        x = len(member)
+        found = np.zeros((x, x), dtype=np.bool_)
+        for look in self._rows_of_edges.values():
+            for a in range(x):
+                for b in range(x):
+                    found[a, b] |= a != b and len(look.rows(int(member[a]), int(member[b]))) > 0
+        return found | found.T
+
+    def _best(self, model: Model, number: int, lacking: Ints) -> tuple[float, Ints] | None:
+        """The completion that serves most of the lacking ones; a member in canonical order, -1 a new vertex."""
+        draft, x = self.draft, len(model.member)
+        pool = self._rows[self._of == model.number]
+        pool = pool[self.rng.permutation(len(pool))[:_DRAWN]]
+        if not len(pool):
+            return None
+        more_in, more_out = self._more(model)
+        tied = self._tied(model.member)[model.hole]
+        rows = np.full((len(pool), x), -1, dtype=np.int64)
+        rows[:, model.rest] = pool
+        found: list[tuple[float, Ints]] = []
+        hosts = self._hosts()
+        made = self.cover.made[0][self.cover.made[1] == number]
+        for host in hosts:
+            filled = rows.copy()
+            filled[:, model.hole] = host
+            inner = np.where(filled < 0, 0, draft.inner[filled]) + more_in
+            outer = np.where(filled < 0, 0, draft.outer[filled]) + more_out
+            score = self._score(filled, inner, outer, lacking, made)
+            cost = 0.0 if 0 <= host < self._graph.n else 0.3 if host >= 0 else 0.6
+            for i in np.argsort(-score)[:4]:
+                if score[i] > 0 and self._may(filled[i], model, tied):
+                    found.append((float(score[i]) - cost, filled[i]))
+        found.sort(key=lambda f: -f[0])
+        for value, member in found[:_TRIED]:
+            if self._derives(member, model):
+                return value, member
+        return None
+
+    def _hosts(self) -> list[int]:
+        """Vertices to complete with: some originals, all new ones so far, and a fresh one."""
+        n, many = self._graph.n, self.draft.n
+        some = self.rng.choice(n, min(n, _HOSTS), replace=False).tolist()
+        return [*some, *range(n, many), -1]
+
+    def _score(self, members: Ints, inner: Ints, outer: Ints, lacking: Ints, made: Ints) -> npt.NDArray[np.float64]:
+        """How many of the lacking ones a member would serve, those first that no member made before does not fit."""
+        draft = self.draft
+
+        def apart(others: Ints) -> npt.NDArray[np.bool_]:
+            far = (inner[:, None] != draft.inner[others][None]).all(axis=2)
+            far &= (outer[:, None] != draft.outer[others][None]).all(axis=2)
+            far &= (members[:, None, :, None] != others[None, :, None, :]).all(axis=(2, 3))
+            return far
+
+        serves = apart(lacking[: 1 << 10]).sum(axis=1).astype(np.float64)
+        if len(made):
+            serves *= (1 + apart(made).sum(axis=1)) / (1 + len(made))
+        return serves
+
+    def _more(self, model: Model) -> tuple[Ints, Ints]:
+        """In- and out-degree that each position gains."""
+        inner, outer = np.zeros((2, len(model.member)), dtype=np.int64)
+        for _, a, b, _ in self._edges(model):
+            outer[a] += 1
+            inner[b] += 1
+        return inner, outer
+
+    def _edges(self, model: Model) -> Iterator[tuple[str, int, int, float]]:
+        """Edges between the hole and the others, and its loops: relation, positions, weight."""
+        for name, look in self._rows_of_edges.items():
+            weight = self._graph.relations[name].weight
+            for other in range(len(model.member)):
+                ways = {(model.hole, other), (other, model.hole)}
+                for a, b in sorted(ways):
+                    for row in look.rows(int(model.member[a]), int(model.member[b])):
+                        yield name, a, b, 0.0 if weight is None else float(weight[row])
+
+    def _may(self, member: Ints, model: Model, tied: npt.NDArray[np.bool_]) -> bool:
+        """Whether the edges are safe and no other ones run between the vertices."""
+        host = int(member[model.hole])
+        if host < 0:
+            return not any(self.draft.beside(int(v)) & set(member.tolist()) for v in member if v >= 0)
+        if len(set(member.tolist())) < len(member) or (host < self._graph.n and self._loops(host) != self._loops(int(model.member[model.hole]))):
+            return False
+        if host >= self._graph.n and self._loops(int(model.member[model.hole])):
+            return False
+        inside = set(member.tolist())
+        if any(self.draft.beside(int(v)) & inside for v in member):
+            return False
+        for p, v in enumerate(member.tolist()):
+            if p == model.hole:
+                continue
+            if tied[p]:
+                if not self.draft.fits(host, v):
+                    return False
+            elif host < self._graph.n and self.draft.adjacent(host, v):
+                return False
+        return self._room(member, model)
+
+    def _room(self, member: Ints, model: Model) -> bool:
+        return True
+
+    def _loops(self, vertex: int) -> tuple[int, ...]:
+        return tuple(len(look.rows(vertex, vertex)) for look in self._rows_of_edges.values())
+
+    def _derives(self, member: Ints, model: Model) -> bool:
+        """Whether the rules derive on a completion what they derive on the class."""
+        if not self._reasoner.predicates:
+            return True
+        x = len(member)
+        others = member[model.rest]
+        relations = {}
+        for name, look in self._rows_of_edges.items():
+            relation = self._graph.relations[name]
+            entries = [
+                (a, b, 0.0 if relation.weight is None else float(relation.weight[row]))
+                for a, u in zip(model.rest.tolist(), others.tolist(), strict=True)
+                for b, v in zip(model.rest.tolist(), others.tolist(), strict=True)
+                for row in look.rows(u, v)
+            ]
+            entries += [(a, b, w) for r, a, b, w in self._edges(model) if r == name]
+            relations[name] = _relation(relation, entries)
+        labels = np.arange(x).astype(str).astype(object)
+        alone = InducedReasoner(KnowledgeGraph(labels, relations), self._reasoner.program)
+        wanted = self._reasoner.masks(model.member[None])
+        return bool((alone.masks(np.arange(x, dtype=np.int64)[None]) == wanted).all())
+
+    def _made(self, member: Ints, model: Model) -> Ints:
+        """Add the edges, and the vertex if it is new."""
+        member = member.copy()
+        if member[model.hole] < 0:
+            member[model.hole] = self.draft.new(1)[0]
+        for name, a, b, weight in self._edges(model):
+            self.draft.edge(name, int(member[a]), int(member[b]), weight)
+        self.draft.piece(member.tolist())
+        return member
+
+
+@dataclass(frozen=True, eq=False)
+class _Lookup:
+    """Rows of a relation by pair of vertices."""
+
+    order: Ints
+    keys: Ints
+    n: int
+
+    @classmethod
+    def of(cls, relation: Relation, n: int) -> _Lookup:
+        keys = relation.source * n + relation.target
+        order = np.argsort(keys, kind="stable")
+        return cls(order, keys[order], n)
+
+    def rows(self, source: int, target: int) -> Ints:
+        key = source * self.n + target
+        return self.order[np.searchsorted(self.keys, key) : np.searchsorted(self.keys, key, side="right")]
+
+
+def _relation(like: Relation, entries: list[tuple[int, int, float]]) -> Relation:
+    source = np.array([e[0] for e in entries], dtype=np.int64)
+    target = np.array([e[1] for e in entries], dtype=np.int64)
+    weight = None if like.weight is None else np.array([e[2] for e in entries], dtype=np.float64)
+    return Relation(source, target, weight)
+
+
+def _connected(tied: npt.NDArray[np.bool_]) -> bool:
+    reach = tied | np.eye(len(tied), dtype=np.bool_)
+    for _ in range(len(tied)):
+        reach = reach @ reach
+    return bool(reach.all())

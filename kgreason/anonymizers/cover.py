@@ -1,0 +1,171 @@
+"""Which attacked subgraphs lack images, by natural members of their classes and by those that were made.
+
+References
+----------
+docs/anonymization.md, KGUARD: natural cover.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.cores import each
+from kgreason.graph.induced import InducedReasoner
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.progress import Progress
+from kgreason.records import dataclass
+from kgreason.subgraphs.adjacency import Shorts
+from kgreason.subgraphs.catalogue import Catalogue
+from kgreason.subgraphs.pools import Pools, degree_ranks, diverse
+from kgreason.subgraphs.visit import visit_all
+from kgreason.subgraphs.visit_kernels import DRAW, PASS, TEST
+
+Ints = npt.NDArray[np.int64]
+
+SAMPLE = 2_048  # members of a class that are kept at hand
+_WHOLLY = 0.2  # share of a sample without images from which on the class is mended before all are visited
+_LARGE = 20_000  # members of a class that are visited even if most of them lack images
+_BUDGET = 1 << 15  # steps of the search for the images of one subgraph
+_PLACES = 4_096
+_BLOCK = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Lack:
+    """Subgraphs without images.
+
+    Attributes
+    ----------
+    members, classes
+        In canonical order, by class; int64, shape (N, x) and (N,).
+    wholly
+        Classes of which these are only a sample.
+    """
+
+    members: Ints
+    classes: Ints
+    wholly: frozenset[int]
+
+
+class Cover:
+    """The attacked subgraphs of one size and where their images are.
+
+    Parameters
+    ----------
+    targets
+        The attacked subgraphs if they are not all connected ones with x vertices; shape (T, x).
+    need
+        Images of each, k - 1.
+    """
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        reasoner: InducedReasoner,
+        x: int,
+        targets: Ints | None,
+        need: int,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        self.x, self.need, self._rng, self._progress = x, need, rng, progress
+        self.catalogue = Catalogue(graph, reasoner, x, rng)
+        self._targets = targets
+        self.made = np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self._draw()
+
+    @property
+    def count(self) -> int:
+        """Number of attacked subgraphs."""
+        return self.catalogue.census.total if self._targets is None else len(self._targets)
+
+    def _draw(self) -> None:
+        """Keep some random members of each class at hand."""
+        counts = np.maximum(self.catalogue.class_counts(), 1)
+        threshold = np.minimum(2.0**31, 2.0**31 * SAMPLE / counts).astype(np.int64)
+        draw = np.full(len(counts), DRAW, dtype=np.uint8)
+        members, kinds = visit_all(self.catalogue, draw, threshold=threshold)
+        classes = self.catalogue.class_of[kinds].astype(np.int64)
+        self._counts = np.bincount(classes, minlength=len(self.catalogue.forms))
+        self._counts[: len(counts)] = self.catalogue.class_counts()
+        order = np.lexsort((self._rng.random(len(classes)), classes))
+        first = np.searchsorted(classes[order], classes[order])
+        order = order[np.arange(len(order)) - first < 2 * SAMPLE]
+        self.members = self.catalogue.ordered(members[order], kinds[order])
+        self.classes = classes[order]
+        if self._targets is not None:
+            self._attacked = self.catalogue.classified(self._targets)
+            self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
+        self.turns = self.catalogue.forms.turns()
+
+    def add(self, members: Ints, classes: Ints) -> None:
+        """Take in members that were made, in canonical order."""
+        self.made = np.concatenate([members, self.made[0]]), np.concatenate([classes, self.made[1]])
+
+    def candidates(self) -> tuple[Ints, Ints]:
+        """All members at hand by class, those that were made first."""
+        members = np.concatenate([self.made[0], self.members])
+        classes = np.concatenate([self.made[1], self.classes])
+        order = np.argsort(classes, kind="stable")
+        return members[order], classes[order]
+
+    def lack(self, degrees: tuple[Vertices, Vertices]) -> Lack:
+        """Find the attacked subgraphs without images, given the in- and out-degree of each vertex."""
+        catalogue, count = self.catalogue, len(self.catalogue.forms)
+        ranks, width = degree_ranks(degrees)
+        members, classes = self.candidates()
+        pools = diverse(members, classes, count, self.turns, ranks, width)
+        if self._targets is not None:
+            return self._still(pools, *self._attacked, frozenset())
+        poor = ~pools.finds(self.members, self.classes, self.need)
+        size = np.maximum(np.bincount(self.classes, minlength=count), 1)
+        share = np.bincount(self.classes[poor], minlength=count) / size
+        wholly = (share > _WHOLLY) & (self._counts > _LARGE)
+        wanted = np.where(wholly, PASS, TEST).astype(np.uint8)
+        members, kinds = visit_all(catalogue, wanted, pools, self.need)
+        classes = catalogue.class_of[kinds].astype(np.int64)
+        members = catalogue.ordered(members, kinds)
+        if len(catalogue.forms) > count:  # rare classes that the sample had missed
+            self._learn(members[classes >= count], classes[classes >= count])
+            return self.lack(degrees)
+        rest = poor & wholly[self.classes]
+        return self._still(
+            pools,
+            np.concatenate([members, self.members[rest]]),
+            np.concatenate([classes, self.classes[rest]]),
+            frozenset(np.flatnonzero(wholly).tolist()),
+        )
+
+    def _learn(self, members: Ints, classes: Ints) -> None:
+        self.members = np.concatenate([self.members, members])
+        self.classes = np.concatenate([self.classes, classes])
+        self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
+        self.turns = self.catalogue.forms.turns()
+
+    def _still(self, pools: Pools, members: Ints, classes: Ints, wholly: frozenset[int]) -> Lack:
+        """Those that find no images among all members at hand."""
+        open_ = ~self.search(members, classes, pools.ranks)
+        members, classes = members[open_], classes[open_]
+        order = np.argsort(classes, kind="stable")
+        return Lack(members[order], classes[order], wholly)
+
+    def search(self, members: Ints, classes: Ints, ranks: Shorts) -> npt.NDArray[np.bool_]:
+        """Which subgraphs, in canonical order, find images among all members at hand."""
+        from kgreason.subgraphs.pool_kernels import search
+
+        others, of = self.candidates()
+        bounds = np.searchsorted(of, np.arange(len(self.catalogue.forms) + 1)).astype(np.int64)
+        found = np.zeros(len(members), dtype=np.bool_)
+
+        def block(rows: Ints) -> None:
+            mine = np.zeros(len(rows), dtype=np.bool_)
+            room = [np.zeros(size, dtype=np.int64) for size in (_PLACES, _PLACES, self.need)]
+            search(
+                *(np.ascontiguousarray(members[rows]), classes[rows], bounds, others, *self.turns, ranks),
+                *(self.need, _BUDGET, *room, mine),
+            )
+            found[rows] = mine
+
+        each(block, np.array_split(np.arange(len(members)), len(members) // _BLOCK + 1))
+        return found

@@ -1,0 +1,118 @@
+"""The connected subgraphs of a graph by class of KG-isomorphism: counted, visited, sampled; never all stored."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from kgreason.graph.induced import InducedReasoner
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.subgraphs.adjacency import Adjacency, Ints, Shorts
+from kgreason.subgraphs.census import census
+from kgreason.subgraphs.forms import Forms
+from kgreason.subgraphs.patterns import ground_cells
+
+
+class Catalogue:
+    """Kinds of the connected subgraphs with x vertices.
+
+    A kind is a pattern with what the rules derive in it. Where rules add up weights, a pattern may leave this open:
+    the subgraphs of such an *ambiguous* pattern are reasoned on one by one, each time they are visited.
+
+    Attributes
+    ----------
+    graph, x
+        As given.
+    census
+        The patterns.
+    forms
+        The classes.
+    class_of, orders
+        By kind, which for an unambiguous pattern is its node in the census: the class, -1 if ambiguous; and the
+        order of the vertices, as they are visited, that makes them the canonical ones of the class.
+    """
+
+    def __init__(
+        self, graph: KnowledgeGraph, reasoner: InducedReasoner | None, x: int, rng: np.random.Generator
+    ) -> None:
+        self.graph, self.x = graph, x
+        self._reasoner = reasoner if reasoner is not None and reasoner.predicates else None
+        self.adjacency = Adjacency.of(graph, self._reasoner.ties if self._reasoner else None)
+        self.census = census(self.adjacency, x)
+        self.forms = Forms(x)
+        self.marks = rng.integers(-(2**63), 2**63, graph.n, dtype=np.int64)
+        self._lock = threading.Lock()
+        self._open: dict[bytes, int] = {}
+        self._ground = ground_cells(graph, self.census.examples)
+        self._classify()
+
+    def _classify(self) -> None:
+        c, count = self.census, len(self.census.counts)
+        known, cells = np.ones(count, dtype=np.bool_), self._ground
+        if self._reasoner and self._reasoner.ties is None:
+            known[:] = False
+        elif self._reasoner:
+            known, masks = self._reasoner.settled(c.examples)
+            cells = _with_derived(cells, masks)
+        size = len(c.nodes)
+        self.class_of: Shorts = np.full(size, -1, dtype=np.int32)
+        self.orders: Ints = np.tile(np.arange(self.x, dtype=np.int64), (size, 1))
+        at = np.flatnonzero(known)
+        classes, orders = self.forms.number(cells[at])
+        self.class_of[c.first + at] = classes
+        self.orders[c.first + at] = orders
+
+    @property
+    def ambiguous(self) -> int:
+        """Number of subgraphs whose class their pattern leaves open."""
+        return int(self.census.counts[self.class_of[self.census.first : len(self.census.nodes)] < 0].sum())
+
+    def class_counts(self) -> Ints:
+        """Unambiguous subgraphs of each class."""
+        of = self.class_of[self.census.first : len(self.census.nodes)]
+        counts = np.zeros(len(self.forms), dtype=np.int64)
+        np.add.at(counts, of[of >= 0], self.census.counts[of >= 0])
+        return counts
+
+    def resolve(self, members: Ints, patterns: Ints) -> Ints:
+        """Kinds of subgraphs of ambiguous patterns; `members` in the numbers of the graph."""
+        assert self._reasoner is not None
+        masks = self._reasoner.masks(members)
+        rows, inverse = np.unique(np.column_stack([patterns, masks]), axis=0, return_inverse=True)
+        with self._lock:
+            keys = [row.tobytes() for row in rows]
+            new = np.array([i for i, key in enumerate(keys) if key not in self._open], dtype=np.int64)
+            if len(new):
+                cells = _with_derived(self._ground[rows[new, 0] - self.census.first], rows[new, 1:])
+                classes, orders = self.forms.number(cells)
+                for i, kind in zip(new.tolist(), range(len(self.class_of), len(self.class_of) + len(new)), strict=True):
+                    self._open[keys[i]] = kind
+                self.class_of = np.concatenate([self.class_of, classes.astype(np.int32)])
+                self.orders = np.concatenate([self.orders, orders])
+            kinds = np.array([self._open[key] for key in keys], dtype=np.int64)
+        return kinds[inverse.reshape(-1)]
+
+    def classified(self, members: Ints) -> tuple[Ints, Ints]:
+        """Any sets of x vertices in the canonical order of their classes, and these."""
+        cells = ground_cells(self.graph, members)
+        if self._reasoner:
+            cells = _with_derived(cells, self._reasoner.masks(members))
+        _, first, inverse = np.unique(
+            cells.reshape(len(cells), -1), axis=0, return_index=True, return_inverse=True
+        )
+        classes, orders = self.forms.number(cells[first])
+        at = inverse.reshape(-1)
+        return np.take_along_axis(members, orders[at], axis=1), classes[at]
+
+    def ordered(self, members: Ints, kinds: Ints) -> Ints:
+        """Vertices in the canonical order of their class."""
+        return np.take_along_axis(members, self.orders[kinds], axis=1)
+
+
+def _with_derived(cells: Ints, masks: Ints) -> Ints:
+    x = cells.shape[1]
+    bits = np.arange(x * x, dtype=np.int64).reshape(x, x)
+    for column in masks.T:
+        cells = cells * 2 + (column[:, None, None] >> bits & 1)
+    return cells

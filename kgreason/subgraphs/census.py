@@ -1,0 +1,233 @@
+"""Which patterns the connected subgraphs of a graph have, and how many subgraphs each; none of them is stored."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import field
+
+import numpy as np
+
+from kgreason.records import dataclass
+from kgreason.subgraphs.adjacency import Adjacency, Ints, Shorts, numbered
+from kgreason.subgraphs.tasks import shared, tasks
+
+_PATTERNS, _VALUES = 1 << 10, 1 << 8  # room to begin with
+_UNBOUNDED = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """The patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex.
+
+    Attributes
+    ----------
+    x
+        Number of vertices.
+    slots, nodes
+        Trie of the patterns of 0 .. x vertices: hash table of nodes, and parent and value of each node.
+    first
+        The nodes from this one on are whole patterns, P of them.
+    counts
+        Subgraphs of each pattern, shape (P,).
+    examples
+        One subgraph of each, shape (P, x), vertices of the graph.
+    """
+
+    x: int
+    slots: Ints
+    nodes: Ints
+    first: int
+    counts: Ints
+    examples: Ints
+
+    @property
+    def total(self) -> int:
+        """Number of subgraphs."""
+        return int(self.counts.sum())
+
+
+@dataclass(eq=False)
+class _Trie:
+    """Patterns as one thread meets them."""
+
+    x: int
+    slots: Ints = field(default_factory=lambda: np.zeros(2 * _PATTERNS, dtype=np.int64))
+    nodes: Ints = field(default_factory=lambda: np.zeros((_PATTERNS, 2), dtype=np.int64))
+    counts: Ints = field(default_factory=lambda: np.zeros(_PATTERNS, dtype=np.int64))
+    used: int = 0
+
+    def __post_init__(self) -> None:
+        self.examples = np.zeros((len(self.nodes), self.x), dtype=np.int64)
+
+    def grow(self) -> None:
+        """Make room for four times as many."""
+        from kgreason.subgraphs.census_kernels import placed
+
+        more = 3 * len(self.nodes)
+        self.nodes = np.concatenate([self.nodes, np.zeros((more, 2), dtype=np.int64)])
+        self.counts = np.concatenate([self.counts, np.zeros(more, dtype=np.int64)])
+        self.examples = np.concatenate([self.examples, np.zeros((more, self.x), dtype=np.int64)])
+        self.slots = np.zeros(2 * len(self.nodes), dtype=np.int64)
+        placed(self.nodes, self.used, self.slots)
+
+
+@dataclass(eq=False)
+class Walk:
+    """Where the search of one thread stands."""
+
+    adjacency: Adjacency
+    x: int
+
+    def __post_init__(self) -> None:
+        n = self.adjacency.n
+        self.head = np.zeros(4, dtype=np.int64)
+        self.frames = tuple(np.zeros(self.x + 1, dtype=np.int64) for _ in range(4))
+        self.joint = np.zeros(n, dtype=np.int64)
+        self.extension = np.zeros(n + 1, dtype=np.int32)
+        self.place = np.zeros(n, dtype=np.int32)
+
+    @property
+    def graph(self) -> tuple[int, int, Ints, Shorts, Shorts, Shorts]:
+        """The adjacency as kernels take it."""
+        a = self.adjacency
+        return a.bits, a.low, a.indptr, a.neighbour, a.tie, a.colour
+
+    def begin(self, task: Ints) -> None:
+        """Go to the first root of a task."""
+        self.head[:2] = task[0], 0
+
+
+def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
+    """Count the connected sets of x vertices by pattern, on all cores.
+
+    Parameters
+    ----------
+    x
+        From 1 to 6, or as many as the numbers of ties and colours leave room for: x - 1 ties and a colour must
+        have at most 62 bits.
+    limit
+        Stop soon after there are more; the total is then only known to be greater.
+
+    Examples
+    --------
+    >>> from kgreason.graph.model import KnowledgeGraph
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "c")])
+    >>> [census(Adjacency.of(path), x).total for x in (1, 2, 3, 4, 5)]
+    [4, 3, 2, 1, 0]
+    """
+    if x < 1:
+        raise ValueError(f"x must be at least 1, not {x}")
+    if x <= 2:
+        return _merged(x, [_small(adjacency, x)], adjacency)
+    bound, lock = _UNBOUNDED if limit is None else limit, threading.Lock()
+    tries: list[_Trie] = []
+    counted = [0]
+
+    def work() -> Callable[[Ints], None]:
+        walk, trie = Walk(adjacency, x), _Trie(x)
+        tries.append(trie)
+
+        def do(task: Ints) -> None:
+            if counted[0] <= bound:
+                many = _count(walk, trie, task, bound - counted[0])
+                with lock:
+                    counted[0] += many
+
+        return do
+
+    shared(work, tasks(adjacency) if adjacency.n >= x else np.empty((0, 4), dtype=np.int64))
+    return _merged(x, tries, adjacency)
+
+
+def _count(walk: Walk, trie: _Trie, task: Ints, limit: int) -> int:
+    from kgreason.subgraphs.census_kernels import DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY, census
+
+    walk.begin(task)
+    walk.head[2:4] = trie.used, 0
+    values = _VALUES
+    status = MORE_VALUES
+    while status not in (DONE, TOO_MANY):
+        room = [np.zeros(values, dtype=t) for t in (np.int64, np.int32, np.int64, np.int64, np.int64)]
+        status = census(
+            *(task, walk.x, *walk.graph, walk.head, *walk.frames, walk.joint, walk.extension, walk.place),
+            *(*room, trie.slots, trie.nodes, trie.counts, trie.examples, limit),
+        )
+        trie.used = int(walk.head[2])
+        if status == MORE_PATTERNS:
+            trie.grow()
+        elif status == MORE_VALUES:
+            values *= 2
+    if status == TOO_MANY:
+        walk.joint[:] = 0
+    return int(walk.head[3])
+
+
+def _small(adjacency: Adjacency, x: int) -> _Trie:
+    """Patterns of single vertices or of pairs."""
+    found = _Trie(x)
+    a, colour = adjacency, adjacency.colour.astype(np.int64)
+    members = np.arange(a.n, dtype=np.int64)[:, None]
+    rows = [np.zeros(a.n, dtype=np.int64), colour]
+    if x == 2:
+        owner = np.repeat(np.arange(a.n), np.diff(a.indptr))
+        up = np.flatnonzero(a.neighbour > owner)
+        members = np.stack([owner[up], a.neighbour[up].astype(np.int64)], axis=1)
+        rows = [colour[members[:, 0]], colour[members[:, 1]] | a.tie[up].astype(np.int64) << a.low]
+    code = numbered([r - r.min(initial=0) for r in rows])
+    _, first, counts = np.unique(code, return_index=True, return_counts=True)
+    colours = np.unique(colour)
+    shift = len(colours) if x == 2 else 0
+    found.used = shift + len(first)
+    found.nodes = np.zeros((found.used + 1, 2), dtype=np.int64)
+    found.counts = np.zeros(found.used + 1, dtype=np.int64)
+    found.examples = np.zeros((found.used + 1, x), dtype=np.int64)
+    if x == 2:
+        found.nodes[1 : shift + 1, 1] = colours
+        found.nodes[shift + 1 :, 0] = np.searchsorted(colours, rows[0][first]) + 1
+    found.nodes[shift + 1 :, 1] = rows[1][first]
+    found.counts[shift + 1 :] = counts
+    found.examples[shift + 1 :] = members[first]
+    return found
+
+
+def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
+    """Put tries together level by level, in the order of parents and values: whoever met a pattern first."""
+    from kgreason.subgraphs.census_kernels import placed
+
+    tries = [t for t in tries if t.used]
+    number = [np.zeros(t.used + 1, dtype=np.int64) for t in tries]
+    level = [_levels(t, x) for t in tries]
+    levels, first, rows = [np.zeros((1, 2), dtype=np.int64)], 1, np.zeros((0, 2), dtype=np.int64)
+    for depth in range(1, x + 1):
+        at = [np.flatnonzero(found == depth) for found in level]
+        parts = [
+            np.stack([number[i][t.nodes[a, 0]], t.nodes[a, 1]], axis=1)
+            for i, (t, a) in enumerate(zip(tries, at, strict=True))
+        ]
+        first += len(rows)
+        rows, inverse = np.unique(
+            np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts]), axis=0, return_inverse=True
+        )
+        levels.append(rows)
+        ends = np.cumsum([0, *map(len, at)])
+        for i, a in enumerate(at):
+            number[i][a] = first + inverse.reshape(-1)[ends[i] : ends[i + 1]]
+    nodes = np.concatenate(levels)
+    counts, examples = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), x), dtype=np.int64)
+    for i, t in enumerate(tries):
+        whole = np.flatnonzero(level[i] == x)
+        counts[number[i][whole] - first] += t.counts[whole]
+        examples[number[i][whole] - first] = t.examples[whole]
+    slots = np.zeros(1 << (4 * len(nodes)).bit_length(), dtype=np.int64)
+    placed(nodes, len(nodes) - 1, slots)
+    return Census(x, slots, nodes, first, counts, adjacency.original[examples])
+
+
+def _levels(trie: _Trie, x: int) -> Ints:
+    """Number of vertices of each node; parents come before their children."""
+    level = np.zeros(trie.used + 1, dtype=np.int64)
+    parents = trie.nodes[1 : trie.used + 1, 0]
+    for _ in range(x):
+        level[1:] = level[parents] + 1
+    return level

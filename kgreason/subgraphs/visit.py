@@ -1,0 +1,143 @@
+"""Visit every connected subgraph, on all cores, and return those that are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.subgraphs.adjacency import Ints
+from kgreason.subgraphs.catalogue import Catalogue
+from kgreason.subgraphs.census import Walk
+from kgreason.subgraphs.pools import Pools
+from kgreason.subgraphs.tasks import shared, tasks
+from kgreason.subgraphs.visit_kernels import DRAW, PASS, TAKE, TEST
+
+_OPEN = 4_000_000  # subgraphs of ambiguous patterns that are drawn at most, about
+_ROWS = 1 << 14  # written by one thread before they are looked at
+
+
+def visit_all(
+    catalogue: Catalogue,
+    wanted: Ints,
+    pools: Pools | None = None,
+    need: int = 0,
+    threshold: Ints | None = None,
+) -> tuple[Ints, Ints]:
+    """Visit every subgraph and return those that are wanted.
+
+    Parameters
+    ----------
+    wanted
+        By class: `PASS`, `TAKE`, `DRAW` or `TEST`. Classes met for the first time are taken.
+    pools, need
+        For `TEST`: what does not find `need` images in its pool is returned.
+    threshold
+        For `DRAW`, by class: of 2^31 subgraphs about so many are drawn.
+
+    Returns
+    -------
+    members, kinds
+        int64, shape (N, x) and (N,): vertices of the graph as they were visited, in an order that only depends on
+        the graph.
+    """
+    from kgreason.subgraphs.visit_kernels import visit
+
+    c, a, x = catalogue.census, catalogue.adjacency, catalogue.x
+    known = catalogue.class_of[: len(c.nodes)].astype(np.int64)
+    action = np.full(len(c.nodes), TAKE, dtype=np.uint8)
+    action[: c.first] = PASS
+    action[known >= 0] = wanted[known[known >= 0]]
+    bound = np.full(len(c.nodes), threshold.max(initial=0) if threshold is not None else 0, dtype=np.int64)
+    if threshold is not None:
+        bound[known >= 0] = threshold[known[known >= 0]]
+    pools = pools or Pools.empty(len(catalogue.forms), x, catalogue.graph)
+
+    def look(members: Ints, kinds: Ints) -> tuple[Ints, Ints]:
+        """Do with subgraphs of ambiguous patterns what is done with others while they are visited."""
+        keep = np.ones(len(members), dtype=np.bool_)
+        open_ = np.flatnonzero(catalogue.class_of[kinds] < 0)
+        if len(open_):
+            kinds[open_] = catalogue.resolve(members[open_], kinds[open_])
+            keep[open_] = _kept(catalogue, members[open_], kinds[open_], wanted, pools, need, threshold)
+        return members[keep], kinds[keep]
+
+    if x == 1:
+        members = np.arange(catalogue.graph.n, dtype=np.int64)[:, None]
+        colours, rank = np.unique(a.colour, return_inverse=True)
+        kinds = np.empty(len(members), dtype=np.int64)
+        kinds[a.original] = c.first + rank.reshape(-1)
+        members, kinds = look(members, kinds)
+        keep = _kept(catalogue, members, kinds, wanted, pools, need, threshold)
+        return members[keep], kinds[keep]
+    mine = pools.renumbered(a.original)
+    marks = catalogue.marks[a.original]
+    class_of, orders = catalogue.class_of, catalogue.orders
+
+    def work() -> Callable[[Ints], tuple[Ints, Ints] | None]:
+        from kgreason.subgraphs.visit_kernels import visit
+
+        walk = Walk(a, x)
+        mark = np.zeros(x + 1, dtype=np.int64)
+        counts = np.zeros(len(c.nodes), dtype=np.int64)
+        room = [np.zeros(s, dtype=np.int64) for s in (x, max(need, 1))]
+        out = np.zeros((_ROWS, x + 1), dtype=np.int64)
+
+        def do(task: Ints) -> tuple[Ints, Ints] | None:
+            walk.begin(task)
+            found = []
+            more = 1
+            while more:
+                walk.head[3] = 0
+                more = visit(
+                    *(task, x, *walk.graph, walk.head, *walk.frames, walk.joint, walk.extension, walk.place),
+                    *(c.slots, c.nodes, action, counts, marks, mark, bound),
+                    *(need, *room, mine.ranks, class_of, orders, *mine.arrays, out),
+                )
+                rows = out[: walk.head[3]]
+                if len(rows):
+                    found.append(look(a.original[rows[:, :x]], rows[:, x].copy()))
+            if not found:
+                return None
+            return np.concatenate([m for m, _ in found]), np.concatenate([k for _, k in found])
+
+        return do
+
+    results = shared(work, tasks(a))
+    none = np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64)
+    return (
+        np.concatenate([none[0], *(m for m, _ in results)]),
+        np.concatenate([none[1], *(k for _, k in results)]),
+    )
+
+
+def _kept(
+    catalogue: Catalogue,
+    members: Ints,
+    kinds: Ints,
+    wanted: Ints,
+    pools: Pools,
+    need: int,
+    threshold: Ints | None,
+) -> npt.NDArray[np.bool_]:
+    """Which subgraphs are wanted; those of classes that were not known yet are, as far as a sample may be drawn."""
+    classes = catalogue.class_of[kinds].astype(np.int64)
+    fresh = classes >= len(wanted)
+    what = np.where(fresh, TAKE if threshold is None else DRAW, wanted[np.where(fresh, 0, classes)])
+    keep = what == TAKE
+    at = np.flatnonzero(what == DRAW)
+    if len(at) and threshold is not None:
+        share = min(2**31, 2**31 * _OPEN // max(catalogue.ambiguous, 1))
+        bound = np.where(fresh[at], share, threshold[np.where(fresh[at], 0, classes[at])])
+        keep[at] = _hashed(catalogue.marks[members[at]].sum(axis=1)) < bound
+    at = np.flatnonzero(what == TEST)
+    if len(at):
+        keep[at] = ~pools.finds(catalogue.ordered(members[at], kinds[at]), classes[at], need)
+    return keep
+
+
+def _hashed(sums: Ints) -> Ints:
+    """As `visit` mixes the marks of a subgraph."""
+    h = sums * np.int64(-7046029254386353131)
+    return (h >> 32) & 0x7FFFFFFF
