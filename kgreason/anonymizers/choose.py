@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgreason.anonymizers.base import Anonymizer
 from kgreason.anonymizers.kguard import Kguard
 from kgreason.anonymizers.klone import Klone
+from kgreason.anonymizers.published import PublishedKguard
 from kgreason.choices import Method, Mode
 from kgreason.errors import AnonymizationError
 
@@ -18,14 +19,11 @@ def choose(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraph
         If there is none of this name, or it has no such mode.
     """
     if mode not in ("exact", "published"):
-        raise AnonymizationError(f"unknown mode {mode!r}", hint="this version has published")
+        raise AnonymizationError(f"unknown mode {mode!r}", hint="choose exact or published")
     if method == "klone":
         return Klone(k, trials)
     if method == "kguard" and mode == "exact":
-        raise AnonymizationError(
-            "KGUARD has no exact mode in this version",
-            hint="use --mode published, or --method klone for a guarantee that always holds",
-        )
+        return Kguard(k, (x,), trials, max_subgraphs)
     if method == "kguard":
-        return Kguard(k, x, trials, max_subgraphs)
+        return PublishedKguard(k, x, trials, max_subgraphs)
     raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard or klone")

@@ -6,18 +6,18 @@ far from it, or with a new one: no attacked subgraph changes, and few edges are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.assemble import Edges
-from kgreason.anonymizers.cover import Cover
+from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
 from kgreason.graph.facts import InducedReasoner
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.records import dataclass
 from kgreason.subgraphs.catalogue import Catalogue
+from kgreason.subgraphs.pools import degree_ranks
 from kgreason.subgraphs.visit import visit_all
 from kgreason.subgraphs.visit_kernels import DRAW
 
@@ -59,7 +59,9 @@ class Completer:
         Of the subgraphs with x vertices.
     """
 
-    def __init__(self, cover: Cover, reasoner: InducedReasoner, draft: Draft, rng: np.random.Generator) -> None:
+    def __init__(
+        self, cover: Cover, reasoner: InducedReasoner, draft: Draft, rng: np.random.Generator
+    ) -> None:
         self.cover, self.draft, self.rng = cover, draft, rng
         self._reasoner = reasoner
         self._graph = cover.catalogue.graph
@@ -72,6 +74,25 @@ class Completer:
         self._rows_of_edges = {
             name: _Lookup.of(r, self._graph.n) for name, r in self._graph.relations.items()
         }
+
+    def mend(self, lack: Lack) -> Lack:
+        """Make members for the subgraphs that lack images; returns those that none could be made for."""
+        left: list[tuple[Ints, int]] = []
+        for number in np.unique(lack.classes).tolist():
+            rows = lack.members[lack.classes == number]
+            for _ in range(2 * self.cover.need):
+                member = self.complete(number, rows)
+                if member is None:
+                    break
+                self.cover.add(member[None], np.array([number], dtype=np.int64))
+                ranks, _ = degree_ranks((self.draft.inner, self.draft.outer))
+                rows = rows[~self.cover.search(rows, np.full(len(rows), number, dtype=np.int64), ranks)]
+                if not len(rows):
+                    break
+            left.append((rows, number))
+        members = np.concatenate([lack.members[:0], *(rows for rows, _ in left)])
+        classes = np.concatenate([lack.classes[:0], *(np.full(len(rows), c) for rows, c in left)])
+        return Lack(members, classes, lack.wholly)
 
     def complete(self, number: int, lacking: Ints) -> Ints | None:
         """Make one member of a class for subgraphs that lack images; `None` if none would do.
@@ -151,7 +172,9 @@ class Completer:
         some = self.rng.choice(n, min(n, _HOSTS), replace=False).tolist()
         return [*some, *range(n, many), -1]
 
-    def _score(self, members: Ints, inner: Ints, outer: Ints, lacking: Ints, made: Ints) -> npt.NDArray[np.float64]:
+    def _score(
+        self, members: Ints, inner: Ints, outer: Ints, lacking: Ints, made: Ints
+    ) -> npt.NDArray[np.float64]:
         """How many of the lacking ones a member would serve, those first that no member made before does not fit."""
         draft = self.draft
 
@@ -186,28 +209,26 @@ class Completer:
 
     def _may(self, member: Ints, model: Model, tied: npt.NDArray[np.bool_]) -> bool:
         """Whether the edges are safe and no other ones run between the vertices."""
-        host = int(member[model.hole])
+        draft, n, host = self.draft, self._graph.n, int(member[model.hole])
+        inside = {int(v) for v in member}
+        if len(inside) < len(member) or any(draft.beside(v) & inside for v in inside if v >= 0):
+            return False
+        if any(
+            sum(w for r, _, b, w in self._edges(model) if (r, b) == (name, p)) > draft.room(name, int(v))
+            for name in self._rows_of_edges
+            for p, v in enumerate(member)
+        ):
+            return False
         if host < 0:
-            return not any(self.draft.beside(int(v)) & set(member.tolist()) for v in member if v >= 0)
-        if len(set(member.tolist())) < len(member) or (host < self._graph.n and self._loops(host) != self._loops(int(model.member[model.hole]))):
+            return True
+        loops = self._loops(int(model.member[model.hole]))
+        if loops != (self._loops(host) if host < n else (0,) * len(loops)):
             return False
-        if host >= self._graph.n and self._loops(int(model.member[model.hole])):
-            return False
-        inside = set(member.tolist())
-        if any(self.draft.beside(int(v)) & inside for v in member):
-            return False
-        for p, v in enumerate(member.tolist()):
-            if p == model.hole:
-                continue
-            if tied[p]:
-                if not self.draft.fits(host, v):
-                    return False
-            elif host < self._graph.n and self.draft.adjacent(host, v):
-                return False
-        return self._room(member, model)
-
-    def _room(self, member: Ints, model: Model) -> bool:
-        return True
+        return all(
+            draft.fits(host, int(v)) if tied[p] else host >= n or not draft.adjacent(host, int(v))
+            for p, v in enumerate(member)
+            if p != model.hole
+        )
 
     def _loops(self, vertex: int) -> tuple[int, ...]:
         return tuple(len(look.rows(vertex, vertex)) for look in self._rows_of_edges.values())

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from kgreason.cores import each
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.progress import Progress
+from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Shorts
 from kgreason.subgraphs.catalogue import Catalogue
@@ -67,9 +67,8 @@ class Cover:
         targets: Ints | None,
         need: int,
         rng: np.random.Generator,
-        progress: Progress,
     ) -> None:
-        self.x, self.need, self._rng, self._progress = x, need, rng, progress
+        self.x, self.need, self._rng = x, need, rng
         self.catalogue = Catalogue(graph, reasoner, x, rng)
         self._targets = targets
         self.made = np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -110,7 +109,7 @@ class Cover:
         order = np.argsort(classes, kind="stable")
         return members[order], classes[order]
 
-    def lack(self, degrees: tuple[Vertices, Vertices]) -> Lack:
+    def lack(self, degrees: tuple[Vertices, Vertices], progress: Progress = SILENT) -> Lack:
         """Find the attacked subgraphs without images, given the in- and out-degree of each vertex."""
         catalogue, count = self.catalogue, len(self.catalogue.forms)
         ranks, width = degree_ranks(degrees)
@@ -123,12 +122,12 @@ class Cover:
         share = np.bincount(self.classes[poor], minlength=count) / size
         wholly = (share > _WHOLLY) & (self._counts > _LARGE)
         wanted = np.where(wholly, PASS, TEST).astype(np.uint8)
-        members, kinds = visit_all(catalogue, wanted, pools, self.need)
+        members, kinds = visit_all(catalogue, wanted, pools, self.need, advance=progress.advance)
         classes = catalogue.class_of[kinds].astype(np.int64)
         members = catalogue.ordered(members, kinds)
         if len(catalogue.forms) > count:  # rare classes that the sample had missed
             self._learn(members[classes >= count], classes[classes >= count])
-            return self.lack(degrees)
+            return self.lack(degrees, progress)
         rest = poor & wholly[self.classes]
         return self._still(
             pools,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from kgreason.anonymizers.degrees import DegreeDistribution, Degrees, choose_apart
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
-from kgreason.subgraphs.enumerate import undirected
+from kgreason.subgraphs.adjacency import undirected
 
 Mask = npt.NDArray[np.bool_]
 Buckets = Sequence[npt.NDArray[np.int64]]

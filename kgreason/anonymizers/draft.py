@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +11,12 @@ import numpy.typing as npt
 from kgreason.anonymizers.assemble import Edges, Pairs
 from kgreason.anonymizers.klone import check_vertices
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.subgraphs.enumerate import undirected
+from kgreason.subgraphs.adjacency import undirected
 
 Ints = npt.NDArray[np.int64]
+
+
+_FULL = 0.97  # part of a bound on incoming weights that edges of images may use up
 
 
 class Draft:
@@ -31,9 +35,13 @@ class Draft:
         In- and out-degree of each vertex.
     symmetric
         Whether each synthetic edge also runs back.
+    bounds
+        Of the incoming weights of a vertex, by relation.
     """
 
-    def __init__(self, graph: KnowledgeGraph, x: int, *, symmetric: bool) -> None:
+    def __init__(
+        self, graph: KnowledgeGraph, x: int, bounds: Mapping[str, float], *, symmetric: bool
+    ) -> None:
         self.graph, self.n, self.symmetric = graph, graph.n, symmetric
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
@@ -42,6 +50,12 @@ class Draft:
         self._beside: dict[int, set[int]] = {}
         self._pieces: dict[int, set[int]] = {}
         self._count = 0
+        self._bounds = bounds
+        self._incoming = {
+            name: np.bincount(r.target, weights=r.weight, minlength=graph.n)
+            for name, r in graph.relations.items()
+            if name in bounds and r.weight is not None
+        }
         self._source: list[int] = []
         self._target: list[int] = []
         self._edges: dict[str, list[tuple[int, int, float]]] = {name: [] for name in graph.relations}
@@ -58,7 +72,15 @@ class Draft:
         self.n += count
         self.inner = np.concatenate([self.inner, np.zeros(count, dtype=np.int64)])
         self.outer = np.concatenate([self.outer, np.zeros(count, dtype=np.int64)])
+        self._incoming = {name: np.pad(sums, (0, count)) for name, sums in self._incoming.items()}
         return made
+
+    def room(self, relation: str, target: int) -> float:
+        """What weights into a vertex may sum to; some is left for edges that only raise its degree."""
+        if relation not in self._incoming:
+            return np.inf
+        used = 0.0 if target < 0 else float(self._incoming[relation][target])
+        return _FULL * self._bounds[relation] - used
 
     def piece(self, vertices: Iterable[int]) -> None:
         """Bar edges among these vertices from now on."""
@@ -99,6 +121,8 @@ class Draft:
     def edge(self, relation: str, source: int, target: int, weight: float) -> None:
         """Add an edge of a relation with the weight that its place in a class needs."""
         self._edges[relation].append((source, target, weight))
+        if relation in self._incoming:
+            self._incoming[relation][target] += weight
         self.settled([source], [target])
 
     def edges(self) -> dict[str, Edges]:
@@ -127,3 +151,44 @@ class Draft:
     def beside(self, vertex: int) -> set[int]:
         """Vertices with which a vertex has synthetic edges."""
         return self._beside.get(vertex, set())
+
+    def raise_degrees(self, vertices: Ints, lack_in: Ints, lack_out: Ints, rng: np.random.Generator) -> None:
+        """Add edges until vertices have the degrees that they lack.
+
+        They are tied to each other as far as that is safe; the ends that are left go to original vertices, the
+        likelier the higher their degree.
+        """
+        if self.symmetric:
+            ends = rng.permutation(np.repeat(vertices, np.maximum(lack_in, 0))).tolist()
+            half = len(ends) // 2
+            for v in itertools.chain(*self._paired(ends[:half], ends[half:])):
+                self.tie(v, self._partner(v, rng))
+            return
+        sources = rng.permutation(np.repeat(vertices, np.maximum(lack_out, 0))).tolist()
+        targets = rng.permutation(np.repeat(vertices, np.maximum(lack_in, 0))).tolist()
+        rest = self._paired(sources, targets)
+        for v in rest[0]:
+            self.tie(v, self._partner(v, rng))
+        for v in rest[1]:
+            self.tie(self._partner(v, rng), v)
+
+    def _paired(self, sources: list[int], targets: list[int]) -> tuple[list[int], list[int]]:
+        """Tie sources to targets where that is safe; returns those without partner."""
+        left = []
+        for u in sources:
+            at = next((i for i, v in enumerate(targets) if self.fits(u, v)), None)
+            if at is None:
+                left.append(u)
+            else:
+                self.tie(u, targets.pop(at))
+        return left, targets
+
+    def _partner(self, vertex: int, rng: np.random.Generator) -> int:
+        """An original vertex to tie a new one to."""
+        ends = self.graph.ends
+        for _ in range(1_000):
+            side = ends[int(rng.integers(2))]
+            found = int(side[rng.integers(len(side))]) if len(side) else int(rng.integers(self.graph.n))
+            if self.fits(vertex, found):
+                return found
+        return int(self.new(1)[0])

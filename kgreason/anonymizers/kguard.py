@@ -1,184 +1,171 @@
-"""KGUARD as published: use the isomorphic subgraphs that the graph has, copy only where they are too few.
+"""KGUARD, exact: every attacked subgraph gets its images, most of them without any addition.
 
-It arranges for k chosen members of each bucket only, so item 4 of Definition 4.1 may fail for other members;
-the verifier tells for how many.
+Nearly all subgraphs have k - 1 images in the graph itself (*natural cover*). For the others members of their classes
+are made: by completing sets of x - 1 vertices where few are lacking, else by copies of a template that holds them all.
+What an addition breaks is looked for and mended, until nothing lacks.
 
 References
 ----------
-KGISO, Algorithm 3; docs/anonymization.md, KGUARD.
+KGISO, Definition 4.1; docs/anonymization.md, KGUARD.
 """
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_symmetric
+from kgreason.anonymizers.assemble import assemble, is_symmetric
 from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.copies import Copied, copied_edges, reweighed
-from kgreason.anonymizers.diversify import Diversifier
-from kgreason.anonymizers.klone import check_k, check_vertices
+from kgreason.anonymizers.completion import Completer
+from kgreason.anonymizers.cover import Cover, Lack
+from kgreason.anonymizers.draft import Draft
+from kgreason.anonymizers.klone import Klone, check_k
 from kgreason.anonymizers.noise import WeightNoising
-from kgreason.anonymizers.select import choose_disjoint
+from kgreason.anonymizers.pieces import Pieces
 from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.graph.facts import InducedReasoner
+from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
 from kgreason.records import dataclass
-from kgreason.subgraphs.enumerate import attacked_subgraphs
-from kgreason.subgraphs.patterns import LARGEST, classify
+from kgreason.subgraphs.enumerate import count_connected, small_components, too_many
+from kgreason.subgraphs.patterns import LARGEST
+from kgreason.subgraphs.pools import MOST
 
-Rows = npt.NDArray[np.int64]
+_ROUNDS = 12
+_FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed
 
 
 @dataclass(frozen=True)
 class Kguard:
-    """The anonymizer for one x, in its published mode.
+    """The anonymizer for the subgraphs of given sizes.
 
     Attributes
     ----------
     k
-        Number of disjoint isomorphic subgraphs to arrange for.
-    x
-        Number of vertices of an attacked subgraph, at most 6; a smaller component counts as a whole.
+        Images of each attacked subgraph, itself included.
+    sizes
+        Numbers of vertices of the attacked subgraphs, at most 6; a smaller component counts as a whole.
     trials
         Number M of weight draws, the best of which is kept.
     max_subgraphs
-        Graphs with more connected subgraphs are refused.
+        Graphs with more connected subgraphs of one size are refused.
     """
 
     k: int = 3
-    x: int = 4
+    sizes: tuple[int, ...] = (4,)
     trials: int = 10
-    max_subgraphs: int = 10_000_000
+    max_subgraphs: int = 1_000_000_000
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make the augmented graph of Algorithm 3.
+        """Make a (k,x)-isomorphism anonymization for each x in `sizes`.
 
         Raises
         ------
         AnonymizationError
-            If k or x is out of range, there are more than `max_subgraphs` subgraphs, weights lie outside
+            If k or a size is out of range, there are more than `max_subgraphs` subgraphs, weights lie outside
             [0, 1], or the graph has vertices but no relation.
         """
-        check_k(self.k)
-        self._check_x(graph)
+        self._check(graph, progress)
         noising = WeightNoising.fit(graph, rules, self.trials)
-        progress.step("Counting subgraphs")
-        groups = attacked_subgraphs(graph, self.x, self.max_subgraphs)
         noised = noising.originals(rng, progress)
-        build = _Build(noised, self.k, rng)
-        for members in groups:
-            progress.step(f"Classifying subgraphs of {members.shape[1]} vertices", len(members))
-            build.fill(rules, members, progress)
-        progress.note(f"{len(build.buckets):,} classes, {build.copied_subgraphs:,} copies of members")
+        reasoner = InducedReasoner(noised, rules)
         symmetric = is_symmetric(graph)
-        ties = build.join()
-        degrees = build.degrees(both_ways(ties) if symmetric else ties)
-        diversifier = Diversifier(noised, build.buckets, degrees, ties, self.x, rng, symmetric=symmetric)
-        diversifier.run(progress)
-        source = np.concatenate([ties[0], np.array(diversifier.source, dtype=np.int64)])
-        target = np.concatenate([ties[1], np.array(diversifier.target, dtype=np.int64)])
-        copies = reweighed(noised, build.copied, build.copies(), noising, rng)
-        augmented, fixed = assemble(noised, diversifier.n, copies, (source, target), rng, symmetric=symmetric)
-        _check_diversity(augmented, build.buckets)
+        draft = Draft(noised, max(self.sizes), rules.incoming_sums, symmetric=symmetric)
+        covers = self._covers(noised, reasoner, rng, progress)
+        self._connect(draft, rng)
+        pieces = Pieces(noising, noised, reasoner, draft, rng)
+        lacking = natural = 0
+        for turn in range(_ROUNDS):
+            progress.step("Looking for images", sum(cover.count for cover in covers))
+            lacks = [(cover, cover.lack((draft.inner, draft.outer), progress)) for cover in covers]
+            lacking = sum(len(lack.members) for _, lack in lacks)
+            natural = natural if turn else lacking
+            progress.note(
+                f"{lacking:,} subgraphs lack images" if lacking else "every subgraph has its images"
+            )
+            if not lacking:
+                break
+            self._mend(lacks, pieces, reasoner, draft, rng)
+        if lacking or draft.n > self.k * graph.n:
+            progress.note("KLONE adds no more than this would: it is used instead")
+            return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
+        augmented, fixed = assemble(noised, draft.n, draft.edges(), draft.ties, rng, symmetric=symmetric)
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
-            "subgraphs": sum(map(len, groups)),
-            "classes": len(build.buckets),
-            "copied_subgraphs": build.copied_subgraphs,
+            "subgraphs": sum(cover.count for cover in covers),
+            "classes": sum(len(cover.catalogue.forms) for cover in covers),
+            "lacking": natural,
+            "rounds": turn,
             "vertices_added": augmented.n - graph.n,
             "edges_added": augmented.m - graph.m,
             "synthetic_edges": augmented.m - sum(fixed.values()),
-            "new_vertices": diversifier.n - build.n,
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
-        return Augmented(weighed, Guarantee(self.k, self.x), figures, originals=graph.n)
+        return Augmented(weighed, Guarantee(self.k, max(self.sizes)), figures, originals=graph.n)
 
-    def _check_x(self, graph: KnowledgeGraph) -> None:
-        if not 1 <= self.x <= LARGEST:
+    def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
+        check_k(self.k)
+        if self.k - 1 > MOST:
             raise AnonymizationError(
-                f"KGUARD handles x from 1 to {LARGEST}, not {self.x}",
-                hint="choose a smaller x, or KLONE, which protects every x",
+                f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
             )
-        if graph.n and self.x > graph.n:
-            raise AnonymizationError(
-                f"x = {self.x}, but the graph has only {graph.n} vertices", hint=f"choose x <= {graph.n}"
-            )
+        for x in self.sizes:
+            if not 1 <= x <= LARGEST:
+                raise AnonymizationError(
+                    f"KGUARD handles x from 1 to {LARGEST}, not {x}",
+                    hint="choose a smaller x, or KLONE, which protects every x",
+                )
+            if graph.n and x > graph.n:
+                raise AnonymizationError(
+                    f"x = {x}, but the graph has only {graph.n} vertices", hint=f"choose x <= {graph.n}"
+                )
+            progress.step(f"Counting subgraphs of {x} vertices")
+            if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
+                raise too_many(x, self.max_subgraphs)
 
+    def _covers(
+        self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
+    ) -> list[Cover]:
+        """One for each size, and for components that are smaller."""
+        need, covers = self.k - 1, []
+        whole = {rows.shape[1]: rows for rows in small_components(graph, max(self.sizes))}
+        for x in sorted({*self.sizes, *whole}):
+            progress.step(f"Classifying subgraphs of {x} vertices")
+            targets = None if x in self.sizes else whole[x]
+            covers.append(Cover(graph, reasoner, x, targets, need, rng))
+        return [cover for cover in covers if cover.count]
 
-@dataclass(eq=False)
-class _Build:
-    """The chosen subgraphs, with copies where a bucket has too few disjoint members."""
-
-    graph: KnowledgeGraph
-    k: int
-    rng: np.random.Generator
-    buckets: list[Rows] = field(default_factory=list)
-    copied: Copied = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.n = self.graph.n
-        self.copied_subgraphs = 0
-
-    def fill(self, rules: CheckedProgram, members: Rows, progress: Progress) -> None:
-        """Bucket subgraphs of one size and choose k of each bucket."""
-        classes = classify(self.graph, rules, members, progress)
-        degrees = (self.graph.in_degree(), self.graph.out_degree())
-        for found in choose_disjoint(classes, self.k, degrees, self.rng):
-            lacking, size = self.k - len(found), found.shape[1]
-            if lacking:
-                check_vertices(self.n + lacking * size)
-                model = found[self.rng.integers(0, len(found), lacking)]
-                copy = self.n + np.arange(lacking * size, dtype=np.int64).reshape(lacking, size)
-                self.copied.append((model, copy))
-                self.copied_subgraphs += lacking
-                self.n += copy.size
-                found = np.concatenate([found, copy])
-            self.buckets.append(found)
-
-    def copies(self) -> dict[str, Edges]:
-        """The edges of the copies."""
-        return {name: copied_edges(r, self.graph.n, self.copied) for name, r in self.graph.relations.items()}
-
-    def join(self) -> Pairs:
-        """Random edges that tie every other component and every copy to the largest component."""
-        rng, n = self.rng, self.graph.n
-        count, component = self.graph.components()
-        if not count:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        sizes = np.bincount(component, minlength=count)
-        largest = int(sizes.argmax())
-        shuffled = rng.permutation(n)
+    def _connect(self, draft: Draft, rng: np.random.Generator) -> None:
+        """Tie the components of the graph by random edges to the largest."""
+        count, component = draft.graph.components()
+        if count < 2:
+            return
+        largest = int(np.bincount(component).argmax())
+        shuffled = rng.permutation(draft.graph.n)
         _, first = np.unique(component[shuffled], return_index=True)
-        inner = np.delete(shuffled[first], largest)  # a random vertex of every other component
-        for _, copy in self.copied:
-            inner = np.concatenate([inner, rng.permuted(copy, axis=1)[:, 0]])
-        outer = rng.choice(np.flatnonzero(component == largest), len(inner))
-        forth = rng.random(len(inner)) < 0.5
-        return np.where(forth, inner, outer), np.where(forth, outer, inner)
+        inside = np.flatnonzero(component == largest)
+        for inner in np.delete(shuffled[first], largest).tolist():
+            outer = int(rng.choice(inside))
+            draft.tie(*((inner, outer) if rng.random() < 0.5 else (outer, inner)))
 
-    def degrees(self, ties: Pairs) -> tuple[Vertices, Vertices]:
-        """In- and out-degrees of originals and copies, `ties` included."""
-        copied = self.copies().values()
-        found = []
-        for phi, real in ((1, self.graph.in_degree()), (0, self.graph.out_degree())):
-            ends = [ties[phi], *((c.target if phi else c.source) for c in copied)]
-            more = np.bincount(np.concatenate(ends), minlength=self.n)
-            more[: self.graph.n] += real
-            found.append(more.astype(np.int64))
-        return found[0], found[1]
-
-
-def _check_diversity(graph: KnowledgeGraph, buckets: list[Rows]) -> None:
-    """Postcondition: the chosen members of each bucket are disjoint and differ in all degrees."""
-    for degree in (graph.in_degree(), graph.out_degree(), np.arange(graph.n)):
-        for bucket in buckets:
-            ordered = np.sort(degree[bucket], axis=0)
-            if (ordered[1:] == ordered[:-1]).any():
-                raise RuntimeError("KGUARD left two images of a vertex with equal degrees")
+    def _mend(
+        self,
+        lacks: Sequence[tuple[Cover, Lack]],
+        pieces: Pieces,
+        reasoner: InducedReasoner,
+        draft: Draft,
+        rng: np.random.Generator,
+    ) -> None:
+        many = []
+        for cover, lack in lacks:
+            few = len(lack.members) <= _FEW and len(np.unique(lack.classes)) <= _RARE and cover.x > 1
+            left = Completer(cover, reasoner, draft, rng).mend(lack) if few else lack
+            if len(left.members):
+                many.append((cover, left))
+        if many:
+            pieces.make(many, self.k - 1)

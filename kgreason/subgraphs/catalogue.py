@@ -86,7 +86,9 @@ class Catalogue:
             if len(new):
                 cells = _with_derived(self._ground[rows[new, 0] - self.census.first], rows[new, 1:])
                 classes, orders = self.forms.number(cells)
-                for i, kind in zip(new.tolist(), range(len(self.class_of), len(self.class_of) + len(new)), strict=True):
+                for i, kind in zip(
+                    new.tolist(), range(len(self.class_of), len(self.class_of) + len(new)), strict=True
+                ):
                     self._open[keys[i]] = kind
                 self.class_of = np.concatenate([self.class_of, classes.astype(np.int32)])
                 self.orders = np.concatenate([self.orders, orders])
@@ -104,6 +106,20 @@ class Catalogue:
         classes, orders = self.forms.number(cells[first])
         at = inverse.reshape(-1)
         return np.take_along_axis(members, orders[at], axis=1), classes[at]
+
+    def ties(self, members: Ints) -> Ints:
+        """What runs between the vertices of sets: numbers of ties, on the diagonal colours; shape (N, x, x)."""
+        a = self.adjacency
+        rank = np.empty(a.n, dtype=np.int64)
+        rank[a.original] = np.arange(a.n)
+        mine = rank[members]
+        keys = np.repeat(np.arange(a.n), np.diff(a.indptr)) * a.n + a.neighbour
+        wanted = mine[:, :, None] * a.n + mine[:, None, :]
+        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        found = np.where(keys[at] == wanted, a.tie[at], 0) if len(keys) else np.zeros_like(wanted)
+        places = np.arange(members.shape[1])
+        found[:, places, places] = a.colour[mine]
+        return found.astype(np.int64)
 
     def ordered(self, members: Ints, kinds: Ints) -> Ints:
         """Vertices in the canonical order of their class."""

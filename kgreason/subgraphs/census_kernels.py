@@ -275,7 +275,17 @@ def census(
             chosen[depth] = w
             node[depth + 1] = child(node[depth], joint[w], slots, nodes, head)
             end[depth + 1] = _joined(
-                root, w, low + bits * depth, end[depth], indptr, neighbour, tie, colour, joint, extension, place
+                root,
+                w,
+                low + bits * depth,
+                end[depth],
+                indptr,
+                neighbour,
+                tie,
+                colour,
+                joint,
+                extension,
+                place,
             )
             at[depth + 1] = at[depth]
             head[1] = depth + 1

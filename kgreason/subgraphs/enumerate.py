@@ -3,50 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph, Vertices
-
-Members = npt.NDArray[np.int64]
-
-
-def undirected(graph: KnowledgeGraph) -> tuple[Vertices, Vertices]:
-    """Compressed rows of the undirected simple graph that the edges of all relations make, loops left out.
-
-    Returns
-    -------
-    indptr, neighbours
-        int64; the neighbours of v are ``neighbours[indptr[v]:indptr[v + 1]]``, ascending.
-
-    Examples
-    --------
-    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "a"), ("b", "c"), ("c", "c")])
-    >>> [a.tolist() for a in undirected(graph)]
-    [[0, 1, 3, 4], [1, 0, 2, 1]]
-    """
-    return _rows(graph.n, *graph.ends)
-
-
-def _rows(n: int, source: Vertices, target: Vertices) -> tuple[Vertices, Vertices]:
-    proper = source != target
-    low = np.minimum(source, target)[proper]
-    high = np.maximum(source, target)[proper]
-    pairs = np.unique(low * n + high)
-    keys = np.sort(np.concatenate([pairs, pairs % max(n, 1) * n + pairs // max(n, 1)]))
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(keys // max(n, 1), minlength=n), out=indptr[1:])
-    return indptr, keys % max(n, 1)
-
-
-def _hubs_first(graph: KnowledgeGraph) -> tuple[Vertices, Vertices, Vertices]:
-    """Relabel by descending degree: hubs become roots first and then vanish from the search."""
-    indptr, _ = undirected(graph)
-    original = np.argsort(-np.diff(indptr), kind="stable").astype(np.int64)
-    rank = np.empty_like(original)
-    rank[original] = np.arange(graph.n)
-    source, target = graph.ends
-    return (*_rows(graph.n, rank[source], rank[target]), original)
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.subgraphs.adjacency import Adjacency
+from kgreason.subgraphs.census import census
+from kgreason.subgraphs.patterns import Members
+from kgreason.subgraphs.visit import listed
 
 
 def count_connected(graph: KnowledgeGraph, x: int, limit: int | None = None) -> int:
@@ -63,15 +26,7 @@ def count_connected(graph: KnowledgeGraph, x: int, limit: int | None = None) -> 
     >>> [count_connected(path, x) for x in (1, 2, 3, 4, 5)]
     [4, 3, 2, 1, 0]
     """
-    if x < 1:
-        raise ValueError(f"x must be at least 1, not {x}")
-    if x == 1 or graph.n < x:
-        return graph.n if x == 1 else 0
-    from kgreason.subgraphs.kernels import esu
-
-    indptr, neighbours, _ = _hubs_first(graph)
-    none = np.empty((0, x), dtype=np.int64)
-    return int(esu(indptr, neighbours, x, -1 if limit is None else limit, none))
+    return census(Adjacency.plain(graph), x, limit).total
 
 
 def connected_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> Members:
@@ -92,19 +47,11 @@ def connected_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None)
     >>> sorted(sorted(s) for s in connected_subgraphs(path, 3).tolist())
     [[0, 1, 2], [1, 2, 3]]
     """
-    count = count_connected(graph, x, limit)
-    if limit is not None and count > limit:
+    adjacency = Adjacency.plain(graph)
+    found = census(adjacency, x, limit)
+    if limit is not None and found.total > limit:
         raise too_many(x, limit)
-    if x == 1:
-        return np.arange(graph.n, dtype=np.int64).reshape(-1, 1)
-    members = np.empty((count, x), dtype=np.int64)
-    if count:
-        from kgreason.subgraphs.kernels import esu
-
-        indptr, neighbours, original = _hubs_first(graph)
-        esu(indptr, neighbours, x, -1, members)
-        members = original[members]
-    return members
+    return np.arange(graph.n, dtype=np.int64).reshape(-1, 1) if x == 1 else listed(adjacency, found)
 
 
 def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> list[Members]:
@@ -129,12 +76,13 @@ def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) 
     >>> [np.sort(members).tolist() for members in attacked_subgraphs(graph, 3)]
     [[[0]], [[1, 2, 3]]]
     """
-    whole = _small_components(graph, x)
+    whole = small_components(graph, x)
     largest = connected_subgraphs(graph, x, limit)
     return [*whole, largest] if len(largest) else whole
 
 
-def _small_components(graph: KnowledgeGraph, x: int) -> list[Members]:
+def small_components(graph: KnowledgeGraph, x: int) -> list[Members]:
+    """The components with fewer than x vertices; an array for each size, ascending."""
     _, component = graph.components()
     sizes = np.bincount(component, minlength=0)
     size_of = sizes[component]

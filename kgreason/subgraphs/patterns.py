@@ -11,8 +11,8 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
-from kgreason.subgraphs.enumerate import Members
 
+Members = npt.NDArray[np.int64]
 Cells = npt.NDArray[np.int64]
 LARGEST = 6
 _CHUNK = 1 << 18

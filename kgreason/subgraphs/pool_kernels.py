@@ -51,7 +51,14 @@ def fill_sets(first: Ints, pool: Rows, ranks: Shorts, width: int, apart: Ints, t
 
 @kernel
 def choose(
-    members: Rows, bounds: Ints, first_turn: Ints, turns: Rows, ranks: Shorts, first: Ints, used: Flags, pool: Rows
+    members: Rows,
+    bounds: Ints,
+    first_turn: Ints,
+    turns: Rows,
+    ranks: Shorts,
+    first: Ints,
+    used: Flags,
+    pool: Rows,
 ) -> None:
     """Choose ``first[c + 1] - first[c]`` members of each class, in groups that are pairwise apart."""
     x = members.shape[1]

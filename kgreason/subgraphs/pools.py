@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.graph.model import Vertices
 from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints, Shorts
 
@@ -42,12 +42,10 @@ class Pools:
     width: int
 
     @classmethod
-    def empty(cls, classes: int, x: int, graph: KnowledgeGraph) -> Pools:
+    def none(cls, x: int, classes: int = 0, n: int = 0) -> Pools:
         """No members."""
-        none = np.zeros(classes + 1, dtype=np.int64)
-        return cls(
-            np.empty((0, x), np.int64), none, none, np.empty((0, x), np.int64), np.zeros(2 * graph.n, np.int32), 1
-        )
+        first, rows = np.zeros(classes + 1, dtype=np.int64), np.empty((0, x), dtype=np.int64)
+        return cls(rows, first, first, rows, np.zeros(2 * n, dtype=np.int32), 1)
 
     @cached_property
     def sets(self) -> tuple[Ints, Ints]:
@@ -100,7 +98,13 @@ def degree_ranks(degrees: tuple[Vertices, Vertices]) -> tuple[Shorts, int]:
 
 
 def diverse(
-    members: Ints, classes: Ints, count: int, turns: tuple[Ints, Ints], ranks: Shorts, width: int, most: int = MOST
+    members: Ints,
+    classes: Ints,
+    count: int,
+    turns: tuple[Ints, Ints],
+    ranks: Shorts,
+    width: int,
+    most: int = MOST,
 ) -> Pools:
     """Choose pools among members in canonical order, the first of a class first.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.subgraphs.adjacency import Ints
+from kgreason.subgraphs.adjacency import Adjacency, Ints
 from kgreason.subgraphs.catalogue import Catalogue
-from kgreason.subgraphs.census import Walk
+from kgreason.subgraphs.census import Census, Walk
 from kgreason.subgraphs.pools import Pools
 from kgreason.subgraphs.tasks import shared, tasks
 from kgreason.subgraphs.visit_kernels import DRAW, PASS, TAKE, TEST
@@ -24,6 +25,7 @@ def visit_all(
     pools: Pools | None = None,
     need: int = 0,
     threshold: Ints | None = None,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Ints, Ints]:
     """Visit every subgraph and return those that are wanted.
 
@@ -35,6 +37,8 @@ def visit_all(
         For `TEST`: what does not find `need` images in its pool is returned.
     threshold
         For `DRAW`, by class: of 2^31 subgraphs about so many are drawn.
+    advance
+        Is told how many more were visited, by any thread.
 
     Returns
     -------
@@ -42,8 +46,6 @@ def visit_all(
         int64, shape (N, x) and (N,): vertices of the graph as they were visited, in an order that only depends on
         the graph.
     """
-    from kgreason.subgraphs.visit_kernels import visit
-
     c, a, x = catalogue.census, catalogue.adjacency, catalogue.x
     known = catalogue.class_of[: len(c.nodes)].astype(np.int64)
     action = np.full(len(c.nodes), TAKE, dtype=np.uint8)
@@ -52,7 +54,7 @@ def visit_all(
     bound = np.full(len(c.nodes), threshold.max(initial=0) if threshold is not None else 0, dtype=np.int64)
     if threshold is not None:
         bound[known >= 0] = threshold[known[known >= 0]]
-    pools = pools or Pools.empty(len(catalogue.forms), x, catalogue.graph)
+    pools = pools or Pools.none(x, len(catalogue.forms), catalogue.graph.n)
 
     def look(members: Ints, kinds: Ints) -> tuple[Ints, Ints]:
         """Do with subgraphs of ambiguous patterns what is done with others while they are visited."""
@@ -71,33 +73,55 @@ def visit_all(
         members, kinds = look(members, kinds)
         keep = _kept(catalogue, members, kinds, wanted, pools, need, threshold)
         return members[keep], kinds[keep]
-    mine = pools.renumbered(a.original)
-    marks = catalogue.marks[a.original]
-    class_of, orders = catalogue.class_of, catalogue.orders
+    marks, mine = catalogue.marks[a.original], pools.renumbered(a.original)
+    test = (need, mine.ranks, catalogue.class_of, catalogue.orders, *mine.arrays)
+    return _visited(a, c, action, marks, bound, test, look, advance)
+
+
+def listed(adjacency: Adjacency, found: Census) -> Ints:
+    """All connected sets of x >= 2 vertices that a census has counted; shape (N, x), vertices of the graph."""
+    size, x = len(found.nodes), found.x
+    zeros = np.zeros(max(size, adjacency.n), dtype=np.int64)
+    none = Pools.none(x)
+    test = (0, none.ranks, zeros.astype(np.int32), zeros[:, None], *none.arrays)
+    action = np.full(size, TAKE, dtype=np.uint8)
+    return _visited(adjacency, found, action, zeros, zeros, test, lambda m, k: (m, k), lambda _: None)[0]
+
+
+def _visited(
+    a: Adjacency,
+    c: Census,
+    action: npt.NDArray[np.uint8],
+    marks: Ints,
+    bound: Ints,
+    test: tuple[Any, ...],
+    look: Callable[[Ints, Ints], tuple[Ints, Ints]],
+    advance: Callable[[int], None],
+) -> tuple[Ints, Ints]:
+    x, (need, *arrays) = c.x, test
 
     def work() -> Callable[[Ints], tuple[Ints, Ints] | None]:
         from kgreason.subgraphs.visit_kernels import visit
 
         walk = Walk(a, x)
-        mark = np.zeros(x + 1, dtype=np.int64)
-        counts = np.zeros(len(c.nodes), dtype=np.int64)
+        mark, counts = np.zeros(x + 1, dtype=np.int64), np.zeros(len(c.nodes), dtype=np.int64)
         room = [np.zeros(s, dtype=np.int64) for s in (x, max(need, 1))]
         out = np.zeros((_ROWS, x + 1), dtype=np.int64)
 
         def do(task: Ints) -> tuple[Ints, Ints] | None:
             walk.begin(task)
-            found = []
-            more = 1
+            counts[:] = 0
+            found, more = [], 1
             while more:
                 walk.head[3] = 0
                 more = visit(
                     *(task, x, *walk.graph, walk.head, *walk.frames, walk.joint, walk.extension, walk.place),
-                    *(c.slots, c.nodes, action, counts, marks, mark, bound),
-                    *(need, *room, mine.ranks, class_of, orders, *mine.arrays, out),
+                    *(c.slots, c.nodes, action, counts, marks, mark, bound, need, *room, *arrays, out),
                 )
                 rows = out[: walk.head[3]]
                 if len(rows):
                     found.append(look(a.original[rows[:, :x]], rows[:, x].copy()))
+            advance(int(counts.sum()))
             if not found:
                 return None
             return np.concatenate([m for m, _ in found]), np.concatenate([k for _, k in found])

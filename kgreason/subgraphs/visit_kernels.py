@@ -187,7 +187,17 @@ def visit(
             mark[depth + 1] = mark[depth] + marks[w]
             node[depth + 1] = slots[_find(node[depth], joint[w], slots, nodes)]
             end[depth + 1] = _joined(
-                root, w, low + bits * depth, end[depth], indptr, neighbour, tie, colour, joint, extension, place
+                root,
+                w,
+                low + bits * depth,
+                end[depth],
+                indptr,
+                neighbour,
+                tie,
+                colour,
+                joint,
+                extension,
+                place,
             )
             at[depth + 1] = at[depth]
             head[1] = depth + 1
