@@ -77,7 +77,7 @@ class Completer:
 
     def mend(self, lack: Lack) -> Lack:
         """Make members for the subgraphs that lack images; returns those that none could be made for."""
-        left: list[tuple[Ints, int]] = []
+        left: list[Lack] = []
         for number in np.unique(lack.classes).tolist():
             rows = lack.members[lack.classes == number]
             for _ in range(2 * self.cover.need):
@@ -85,14 +85,24 @@ class Completer:
                 if member is None:
                     break
                 self.cover.add(member[None], np.array([number], dtype=np.int64))
-                ranks, _ = degree_ranks((self.draft.inner, self.draft.outer))
-                rows = rows[~self.cover.search(rows, np.full(len(rows), number, dtype=np.int64), ranks)]
+                rows = self._still(rows, number).members
                 if not len(rows):
                     break
-            left.append((rows, number))
-        members = np.concatenate([lack.members[:0], *(rows for rows, _ in left)])
-        classes = np.concatenate([lack.classes[:0], *(np.full(len(rows), c) for rows, c in left)])
-        return Lack(members, classes, lack.wholly)
+            left.append(self._still(rows, number))
+        return Lack(
+            np.concatenate([lack.members[:0], *(some.members for some in left)]),
+            np.concatenate([lack.classes[:0], *(some.classes for some in left)]),
+            np.concatenate([lack.missing[:0], *(some.missing for some in left)]),
+            lack.wholly,
+        )
+
+    def _still(self, rows: Ints, number: int) -> Lack:
+        """Those that lack images yet."""
+        ranks, _ = degree_ranks((self.draft.inner, self.draft.outer))
+        classes = np.full(len(rows), number, dtype=np.int64)
+        missing = self.cover.missing(rows, classes, ranks)
+        open_ = missing > 0
+        return Lack(rows[open_], classes[open_], missing[open_], frozenset())
 
     def complete(self, number: int, lacking: Ints) -> Ints | None:
         """Make one member of a class for subgraphs that lack images; `None` if none would do.
@@ -214,9 +224,10 @@ class Completer:
         if len(inside) < len(member) or any(draft.beside(v) & inside for v in inside if v >= 0):
             return False
         if any(
-            sum(w for r, _, b, w in self._edges(model) if (r, b) == (name, p)) > draft.room(name, int(v))
-            for name in self._rows_of_edges
+            sum(w for r, _, b, w in self._edges(model) if (r, b) == (name, p)) > room[v]
+            for name, room in ((name, draft.room(name)) for name in self._rows_of_edges)
             for p, v in enumerate(member)
+            if v >= 0
         ):
             return False
         if host < 0:

@@ -39,12 +39,15 @@ class Lack:
     ----------
     members, classes
         In canonical order, by class; int64, shape (N, x) and (N,).
+    missing
+        How many images each lacks, shape (N,).
     wholly
         Classes of which these are only a sample.
     """
 
     members: Ints
     classes: Ints
+    missing: Ints
     wholly: frozenset[int]
 
 
@@ -144,13 +147,22 @@ class Cover:
 
     def _still(self, pools: Pools, members: Ints, classes: Ints, wholly: frozenset[int]) -> Lack:
         """Those that find no images among all members at hand."""
-        open_ = ~self.search(members, classes, pools.ranks)
-        members, classes = members[open_], classes[open_]
+        missing = self.missing(members, classes, pools.ranks)
         order = np.argsort(classes, kind="stable")
-        return Lack(members[order], classes[order], wholly)
+        order = order[missing[order] > 0]
+        return Lack(members[order], classes[order], missing[order], wholly)
 
-    def search(self, members: Ints, classes: Ints, ranks: Shorts) -> npt.NDArray[np.bool_]:
-        """Which subgraphs, in canonical order, find images among all members at hand."""
+    def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:
+        """How many images subgraphs lack, in canonical order, that search them among all members at hand."""
+        missing = np.zeros(len(members), dtype=np.int64)
+        rows = np.arange(len(members))
+        for need in range(self.need, 0, -1):
+            rows = rows[~self.search(members[rows], classes[rows], ranks, need)]
+            missing[rows] += 1
+        return missing
+
+    def search(self, members: Ints, classes: Ints, ranks: Shorts, need: int) -> npt.NDArray[np.bool_]:
+        """Which subgraphs, in canonical order, find so many images among all members at hand."""
         from kgreason.subgraphs.pool_kernels import search
 
         others, of = self.candidates()
@@ -159,10 +171,10 @@ class Cover:
 
         def block(rows: Ints) -> None:
             mine = np.zeros(len(rows), dtype=np.bool_)
-            room = [np.zeros(size, dtype=np.int64) for size in (_PLACES, _PLACES, self.need)]
+            room = [np.zeros(size, dtype=np.int64) for size in (_PLACES, _PLACES, need)]
             search(
                 *(np.ascontiguousarray(members[rows]), classes[rows], bounds, others, *self.turns, ranks),
-                *(self.need, _BUDGET, *room, mine),
+                *(need, _BUDGET, *room, mine),
             )
             found[rows] = mine
 

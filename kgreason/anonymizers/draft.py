@@ -19,6 +19,9 @@ Ints = npt.NDArray[np.int64]
 _FULL = 0.97  # part of a bound on incoming weights that edges of images may use up
 
 
+_TRIES = 1_000
+
+
 class Draft:
     """Grows by vertices and edges that change no subgraph of the original graph and no image made before.
 
@@ -33,15 +36,28 @@ class Draft:
         Vertices by now; those from ``graph.n`` on are new.
     inner, outer
         In- and out-degree of each vertex.
+    loops
+        Which original vertices have an edge with themselves.
     symmetric
         Whether each synthetic edge also runs back.
+    apart
+        Whether original vertices keep their degrees from now on.
     bounds
         Of the incoming weights of a vertex, by relation.
     """
 
     def __init__(
-        self, graph: KnowledgeGraph, x: int, bounds: Mapping[str, float], *, symmetric: bool
+        self,
+        graph: KnowledgeGraph,
+        x: int,
+        bounds: Mapping[str, float],
+        rng: np.random.Generator,
+        *,
+        symmetric: bool,
     ) -> None:
+        self.apart = False
+        self._rng = rng
+        self._spares: list[int] = []
         self.graph, self.n, self.symmetric = graph, graph.n, symmetric
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
@@ -50,6 +66,8 @@ class Draft:
         self._beside: dict[int, set[int]] = {}
         self._pieces: dict[int, set[int]] = {}
         self._count = 0
+        self.loops = np.zeros(graph.n, dtype=np.bool_)
+        self.loops[graph.ends[0][graph.ends[0] == graph.ends[1]]] = True
         self._bounds = bounds
         self._incoming = {
             name: np.bincount(r.target, weights=r.weight, minlength=graph.n)
@@ -75,12 +93,11 @@ class Draft:
         self._incoming = {name: np.pad(sums, (0, count)) for name, sums in self._incoming.items()}
         return made
 
-    def room(self, relation: str, target: int) -> float:
-        """What weights into a vertex may sum to; some is left for edges that only raise its degree."""
+    def room(self, relation: str) -> npt.NDArray[np.float64]:
+        """What more weights into each vertex may sum to; some is left for edges that only raise its degree."""
         if relation not in self._incoming:
-            return np.inf
-        used = 0.0 if target < 0 else float(self._incoming[relation][target])
-        return _FULL * self._bounds[relation] - used
+            return np.full(self.n, np.inf)
+        return _FULL * self._bounds[relation] - self._incoming[relation]
 
     def piece(self, vertices: Iterable[int]) -> None:
         """Bar edges among these vertices from now on."""
@@ -152,25 +169,24 @@ class Draft:
         """Vertices with which a vertex has synthetic edges."""
         return self._beside.get(vertex, set())
 
-    def raise_degrees(self, vertices: Ints, lack_in: Ints, lack_out: Ints, rng: np.random.Generator) -> None:
+    def raise_degrees(self, vertices: Ints, lack_in: Ints, lack_out: Ints) -> None:
         """Add edges until vertices have the degrees that they lack.
 
-        They are tied to each other as far as that is safe; the ends that are left go to original vertices, the
-        likelier the higher their degree.
+        They are tied to each other as far as that is safe, the ends that are left to partners.
         """
         if self.symmetric:
-            ends = rng.permutation(np.repeat(vertices, np.maximum(lack_in, 0))).tolist()
+            ends = self._rng.permutation(np.repeat(vertices, np.maximum(lack_in, 0))).tolist()
             half = len(ends) // 2
             for v in itertools.chain(*self._paired(ends[:half], ends[half:])):
-                self.tie(v, self._partner(v, rng))
+                self.tie_to_partner(v, incoming=True)
             return
-        sources = rng.permutation(np.repeat(vertices, np.maximum(lack_out, 0))).tolist()
-        targets = rng.permutation(np.repeat(vertices, np.maximum(lack_in, 0))).tolist()
-        rest = self._paired(sources, targets)
-        for v in rest[0]:
-            self.tie(v, self._partner(v, rng))
-        for v in rest[1]:
-            self.tie(self._partner(v, rng), v)
+        sources = self._rng.permutation(np.repeat(vertices, np.maximum(lack_out, 0))).tolist()
+        targets = self._rng.permutation(np.repeat(vertices, np.maximum(lack_in, 0))).tolist()
+        sources, targets = self._paired(sources, targets)
+        for v in sources:
+            self.tie_to_partner(v, incoming=False)
+        for v in targets:
+            self.tie_to_partner(v, incoming=True)
 
     def _paired(self, sources: list[int], targets: list[int]) -> tuple[list[int], list[int]]:
         """Tie sources to targets where that is safe; returns those without partner."""
@@ -183,12 +199,27 @@ class Draft:
                 self.tie(u, targets.pop(at))
         return left, targets
 
-    def _partner(self, vertex: int, rng: np.random.Generator) -> int:
-        """An original vertex to tie a new one to."""
+    def tie_to_partner(self, vertex: int, *, incoming: bool) -> None:
+        """Tie a vertex to one that serves as no image: original, the likelier the higher its degree, or spare."""
+        partner = self._spare(vertex) if self.apart else self._original(vertex)
+        self.tie(*((partner, vertex) if incoming else (vertex, partner)))
+
+    def _original(self, vertex: int) -> int:
         ends = self.graph.ends
-        for _ in range(1_000):
-            side = ends[int(rng.integers(2))]
-            found = int(side[rng.integers(len(side))]) if len(side) else int(rng.integers(self.graph.n))
+        for _ in range(_TRIES):
+            side = ends[int(self._rng.integers(2))]
+            found = int(side[self._rng.integers(len(side))]) if len(side) else 0
             if self.fits(vertex, found):
                 return found
-        return int(self.new(1)[0])
+        return self._spare(vertex)
+
+    def _spare(self, vertex: int) -> int:
+        """A new vertex in no piece; the first of them is tied to an original one of high degree."""
+        for found in self._spares:
+            if self.fits(vertex, found):
+                return found
+        found = int(self.new(1)[0])
+        hub = int((self.inner + self.outer)[: self.graph.n].argmax())
+        self.tie(found, self._spares[0] if self._spares else hub)
+        self._spares.append(found)
+        return found

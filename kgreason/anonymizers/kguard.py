@@ -33,7 +33,7 @@ from kgreason.subgraphs.enumerate import count_connected, small_components, too_
 from kgreason.subgraphs.patterns import LARGEST
 from kgreason.subgraphs.pools import MOST
 
-_ROUNDS = 12
+_FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
 _FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed
 
 
@@ -74,7 +74,7 @@ class Kguard:
         noised = noising.originals(rng, progress)
         reasoner = InducedReasoner(noised, rules)
         symmetric = is_symmetric(graph)
-        draft = Draft(noised, max(self.sizes), rules.incoming_sums, symmetric=symmetric)
+        draft = Draft(noised, max(self.sizes), rules.incoming_sums, rng, symmetric=symmetric)
         covers = self._covers(noised, reasoner, rng, progress)
         self._connect(draft, rng)
         pieces = Pieces(noising, noised, reasoner, draft, rng)
@@ -89,7 +89,7 @@ class Kguard:
             )
             if not lacking:
                 break
-            self._mend(lacks, pieces, reasoner, draft, rng)
+            self._mend(lacks, pieces, reasoner, draft, rng, apart=turn >= _FREE)
         if lacking or draft.n > self.k * graph.n:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
@@ -160,12 +160,19 @@ class Kguard:
         reasoner: InducedReasoner,
         draft: Draft,
         rng: np.random.Generator,
+        *,
+        apart: bool,
     ) -> None:
         many = []
         for cover, lack in lacks:
-            few = len(lack.members) <= _FEW and len(np.unique(lack.classes)) <= _RARE and cover.x > 1
+            few = (
+                len(lack.members) <= _FEW
+                and len(np.unique(lack.classes)) <= _RARE
+                and cover.x > 1
+                and not apart
+            )
             left = Completer(cover, reasoner, draft, rng).mend(lack) if few else lack
             if len(left.members):
                 many.append((cover, left))
         if many:
-            pieces.make(many, self.k - 1)
+            pieces.make(many, apart=apart)

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 
 from kgreason.anonymizers.copies import copied_edges
 from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
+from kgreason.anonymizers.hosts import Choice, DegreeChooser, Planned
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.anonymizers.template import Example, Template
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints
 
 _ROWS = 512  # lacking subgraphs of a class that are looked at
-_SHARES = (0.0, 0.01, 0.03, 0.1)  # of them that a chosen degree may meet
-_ORDERS = 4  # in which classes come into a template
-_VERTEX_COST = 2.0  # in edges
-_LEFT_COST = 4.0  # how much dearer it is to leave subgraphs for later, at their share of all
+_SHARES = (0.0, 0.01, 0.03, 0.1, 0.2)  # of them that a chosen degree may meet
+_VERTEX_COSTS = (1.0, 2.0, 4.0, 8.0)  # in edges, for templates to choose from
+_EXAMPLES = 8  # members of a class that are looked at for a template
 _ATTEMPTS = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """A template and where the classes lie in it.
-
-    Attributes
-    ----------
-    template
-        The template.
-    graph
-        It as a graph, with the weights of the members that were copied.
-    places
-        By size and class: a member, in canonical order.
-    """
-
-    template: Template
-    graph: KnowledgeGraph
-    places: Mapping[tuple[int, int], Ints]
 
 
 class Pieces:
@@ -56,35 +36,68 @@ class Pieces:
     ) -> None:
         self._noising, self._graph, self._reasoner = noising, graph, reasoner
         self._draft, self._rng = draft, rng
+        self._before: Planned | None = None
 
-    def make(self, lacks: Sequence[tuple[Cover, Lack]], need: int) -> None:
-        """Add copies that hold a member of every lacking class, and tell the covers."""
-        planned = min((self._planned(lacks) for _ in range(_ORDERS)), key=_price)
-        lacking = {
-            (cover.x, int(c)): self._some(lack.members[lack.classes == c])
-            for cover, lack in lacks
-            for c in np.unique(lack.classes)
-        }
-        inner, outer = planned.graph.in_degree(), planned.graph.out_degree()
-        options = [
-            self._degrees(planned, lacking, (inner, outer), need, copies, share)
-            for copies in (need, need + 1, need + 2)
-            for share in _SHARES
-        ]
-        _, chosen = min(options, key=lambda option: option[0])
-        self._build(planned, chosen, lacks)
+    def make(self, lacks: Sequence[tuple[Cover, Lack]], *, apart: bool) -> None:
+        """Add copies that hold a member of every lacking class, and tell the covers.
 
-    def _some(self, rows: Ints) -> Ints:
-        return rows[self._rng.permutation(len(rows))[:_ROWS]]
+        Parameters
+        ----------
+        apart
+            Whether to stand on new vertices only, with degrees that no lacking subgraph has, and to change the
+            degree of no other vertex: nothing breaks by that.
+        """
+        self._draft.apart = apart
+        lacking, made, most = {}, {}, 1
+        total = sum(len(lack.members) for _, lack in lacks)
+        for cover, lack in lacks:
+            for c in np.unique(lack.classes):
+                rows = np.flatnonzero(lack.classes == c)
+                rows = rows[self._rng.permutation(len(rows))[:_ROWS]]
+                lacking[cover.x, int(c)] = lack.members[rows], lack.missing[rows]
+                made[cover.x, int(c)] = cover.made[0][cover.made[1] == c]
+                most = max(most, int(lack.missing[rows].max()))
+        best: tuple[Choice, Planned] | None = None
+        for planned in self._plans(lacks):
+            chooser = DegreeChooser(self._draft, planned, lacking, made, total, self._rng)
+            for copies in [most] if apart else range(1, most + 3):
+                for share in _SHARES[:1] if apart else _SHARES:
+                    choice = chooser.choose(copies, share)
+                    if best is None or choice.cost < best[0].cost:
+                        best = choice, planned
+        assert best is not None
+        self._build(*best, lacks)
 
-    def _planned(self, lacks: Sequence[tuple[Cover, Lack]]) -> Planned:
+    def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
+        """The template of before as far as it is needed, in which classes stand where they stood; else new ones."""
+        keys = {(cover.x, int(c)) for cover, lack in lacks for c in np.unique(lack.classes)}
+        if self._before is not None and keys <= set(self._before.places):
+            yield self._restricted(self._before, keys)
+        else:
+            for cost in _VERTEX_COSTS:
+                yield self._planned(lacks, cost)
+
+    def _restricted(self, planned: Planned, keys: Set[tuple[int, int]]) -> Planned:
+        """Only the vertices and edges that some classes need."""
+        places = {key: place for key, place in planned.places.items() if key in keys}
+        used = np.unique(np.concatenate(list(places.values())))
+        origin = np.full_like(planned.origin, -1)
+        for place in places.values():
+            pairs = place[:, None], place[None, :]
+            origin[pairs] = planned.origin[pairs]
+        origin = origin[used[:, None], used[None, :]]
+        moved = {key: np.searchsorted(used, place) for key, place in places.items()}
+        return Planned(origin, self._copied(origin), moved)
+
+    def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
         """Place a random lacking subgraph of each class, those with many edges first."""
-        template = Template(self._rng, _VERTEX_COST)
+        template = Template(self._rng, vertex_cost)
         todo = []
         for cover, lack in lacks:
             for c in np.unique(lack.classes):
                 rows = lack.members[lack.classes == c]
-                example = self._example(cover, rows[self._rng.integers(len(rows))])
+                some = [self._example(cover, r) for r in self._rng.permutation(rows)[:_EXAMPLES]]
+                example = min(some, key=lambda e: float(e.weights.sum()))  # leaves room for others
                 todo.append((-int(example.edges.sum()) + self._rng.random(), cover.x, int(c), example))
         places: dict[tuple[int, int], Ints] = {}
         for _, x, c, example in sorted(todo, key=lambda t: t[0]):
@@ -93,7 +106,7 @@ class Pieces:
                 place = template.place(example, apart=True)
             template.add(example, place)
             places[x, c] = place
-        return Planned(template, self._as_graph(template), places)
+        return Planned(template.origin, self._copied(template.origin), places)
 
     def _example(self, cover: Cover, member: Ints) -> Example:
         x = len(member)
@@ -120,9 +133,6 @@ class Pieces:
         found = alone.masks(np.arange(len(place), dtype=np.int64)[None])
         return bool((found == self._reasoner.masks(example.member[None])).all())
 
-    def _as_graph(self, template: Template) -> KnowledgeGraph:
-        return self._copied(template.origin)
-
     def _copied(self, origin: Ints) -> KnowledgeGraph:
         """Edges copied for each ordered pair from the pair of its origin, -1 for none."""
         n = self._graph.n
@@ -142,55 +152,12 @@ class Pieces:
             )
         return KnowledgeGraph(np.arange(len(origin)).astype(str).astype(object), relations)
 
-    def _degrees(
-        self,
-        planned: Planned,
-        lacking: Mapping[tuple[int, int], Ints],
-        current: tuple[Ints, Ints],
-        need: int,
-        copies: int,
-        share: float,
-    ) -> tuple[float, Ints]:
-        """Choose in- and out-degrees of copies, shape (2, copies, t); and what that costs.
-
-        A degree is free for a vertex if at no position where it stands more than `share` of the lacking subgraphs
-        have it, and no other copy of the vertex.
-        """
-        t = len(planned.template)
-        chosen = np.zeros((2, copies, t), dtype=np.int64)
-        real = self._draft.inner, self._draft.outer
-        for phi in range(2):
-            for v in range(t):
-                met = [
-                    real[phi][lacking[key][:, p]]
-                    for key, place in planned.places.items()
-                    for p in np.flatnonzero(place == v)
-                ]
-                taken: set[int] = set()
-                for copy in range(copies):
-                    degree = int(current[phi][v])
-                    while degree in taken or any((m == degree).mean() > share for m in met):
-                        degree += 1
-                    taken.add(degree)
-                    chosen[phi, copy, v] = degree
-        chosen = self._rng.permuted(chosen, axis=1) if copies > 1 else chosen
-        missing = [int((chosen[phi] - current[phi]).sum()) for phi in range(2)]
-        cost = max(missing) + copies * (t * _VERTEX_COST + planned.graph.m)
-        left = total = 0
-        for key, place in planned.places.items():
-            rows = lacking[key]
-            clash = np.zeros((len(rows), copies), dtype=np.bool_)
-            for phi in range(2):
-                clash |= (real[phi][rows][:, None] == chosen[phi][None, :, place]).any(axis=2)
-            left += int(((~clash).sum(axis=1) < need).sum())
-            total += len(rows)
-        return cost * (1 + _LEFT_COST * left / max(total, 1)), chosen
-
-    def _build(self, planned: Planned, chosen: Ints, lacks: Sequence[tuple[Cover, Lack]]) -> None:
-        draft, t = self._draft, len(planned.template)
-        vertices = np.stack([draft.new(t) for _ in range(chosen.shape[1])])
+    def _build(self, chosen: Choice, planned: Planned, lacks: Sequence[tuple[Cover, Lack]]) -> None:
+        draft, self._before = self._draft, self._before or planned
+        vertices = chosen.hosts.copy()
+        vertices[vertices < 0] = draft.new(int((vertices < 0).sum()))
         for row in vertices:
-            graph = self._reweighed(planned)
+            graph = self._reweighed(planned, row)
             for name, relation in graph.relations.items():
                 weights = relation.weight if relation.weight is not None else np.zeros(len(relation))
                 for u, v, w in zip(
@@ -198,24 +165,48 @@ class Pieces:
                 ):
                     draft.edge(name, int(row[u]), int(row[v]), w)
             draft.piece(row.tolist())
-        lack_in = chosen[0] - draft.inner[vertices]
-        lack_out = chosen[1] - draft.outer[vertices]
-        draft.raise_degrees(vertices.ravel(), lack_in.ravel(), lack_out.ravel(), self._rng)
+        self._attach(planned, vertices, chosen.degrees)
+        lack_in = chosen.degrees[0] - draft.inner[vertices]
+        lack_out = chosen.degrees[1] - draft.outer[vertices]
+        draft.raise_degrees(vertices.ravel(), lack_in.ravel(), lack_out.ravel())
         for cover, _ in lacks:
             mine = [(c, place) for (x, c), place in planned.places.items() if x == cover.x]
             members = np.concatenate([row[np.stack([p for _, p in mine])] for row in vertices])
             cover.add(members, np.tile(np.array([c for c, _ in mine], dtype=np.int64), len(vertices)))
 
-    def _reweighed(self, planned: Planned) -> KnowledgeGraph:
+    def _attach(self, planned: Planned, vertices: Ints, degrees: Ints) -> None:
+        """Tie what stands on new vertices alone to the rest, by an edge that is needed anyway if there is one."""
+        draft = self._draft
+        count, component = planned.graph.components()
+        for copy, row in enumerate(vertices):
+            for c in range(count):
+                mine = np.flatnonzero(component == c)
+                if (row[mine] < draft.graph.n).any():
+                    continue
+                lack = np.stack([degrees[0, copy] - draft.inner[row], degrees[1, copy] - draft.outer[row]])
+                phi, at = np.unravel_index(int(lack[:, mine].argmax()), (2, len(mine)))
+                draft.tie_to_partner(int(row[mine[at]]), incoming=bool(phi == 0))
+
+    def _reweighed(self, planned: Planned, row: Ints) -> KnowledgeGraph:
         """Weights of their own for a copy, from which the rules derive the same in every member."""
         graph = planned.graph
         if not any(r.weight is not None and len(r) for r in graph.relations.values()):
             return graph
         for _ in range(_ATTEMPTS):
             drawn = self._noising.copies(graph, self._rng)
-            if all(self._same(graph, drawn, places) for places in _by_size(planned)):
+            if self._fits(drawn, row) and all(self._same(graph, drawn, p) for p in _by_size(planned)):
                 return drawn
         return graph
+
+    def _fits(self, graph: KnowledgeGraph, row: Ints) -> bool:
+        """Whether its vertices have room for the weights into them."""
+        return all(
+            r.weight is None
+            or (
+                np.bincount(r.target, weights=r.weight, minlength=graph.n) <= self._draft.room(name)[row]
+            ).all()
+            for name, r in graph.relations.items()
+        )
 
     def _same(self, one: KnowledgeGraph, other: KnowledgeGraph, places: Ints) -> bool:
         if not self._reasoner.predicates:
@@ -228,7 +219,3 @@ class Pieces:
 def _by_size(planned: Planned) -> list[Ints]:
     sizes = {x for x, _ in planned.places}
     return [np.stack([p for (x, _), p in planned.places.items() if x == size]) for size in sorted(sizes)]
-
-
-def _price(planned: Planned) -> float:
-    return len(planned.template) * _VERTEX_COST + planned.graph.m
