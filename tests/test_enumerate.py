@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.subgraphs.adjacency import undirected
 from kgreason.subgraphs.enumerate import (
     attacked_subgraphs,
     connected_subgraphs,
     count_connected,
-    undirected,
 )
 from tests.graphs import build, graphs
 

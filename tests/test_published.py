@@ -13,14 +13,15 @@ from kgreason.anonymizers.assemble import is_symmetric
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.copies import copied_edges, reweighed
 from kgreason.anonymizers.diversify import ball
-from kgreason.anonymizers.kguard import Kguard
+from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.anonymizers.select import choose_disjoint
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_within
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
-from kgreason.subgraphs.enumerate import attacked_subgraphs, connected_subgraphs, undirected
+from kgreason.subgraphs.adjacency import undirected
+from kgreason.subgraphs.enumerate import attacked_subgraphs, connected_subgraphs
 from kgreason.subgraphs.patterns import Classes, classify, ground_cells
 from tests.graphs import build, graphs, mirrored
 
@@ -40,7 +41,7 @@ REACH = load_text(
 
 
 def kguard(graph: KnowledgeGraph, k: int = 2, x: int = 2, seed: int = 0) -> Augmented:
-    return Kguard(k, x, trials=2).augment(graph, RULES, np.random.default_rng(seed), SILENT)
+    return PublishedKguard(k, x, trials=2).augment(graph, RULES, np.random.default_rng(seed), SILENT)
 
 
 @settings(max_examples=60, deadline=None)
@@ -218,7 +219,7 @@ def test_parameters_out_of_range_are_refused(k: int, x: int, message: str) -> No
 def test_too_many_subgraphs_are_refused_before_any_work() -> None:
     graph = build(30, [(0, i, 0.5) for i in range(1, 30)])
     with pytest.raises(AnonymizationError, match="more than 1,000 connected subgraphs with 4 vertices"):
-        Kguard(3, 4, max_subgraphs=1_000).augment(graph, RULES, np.random.default_rng(0), SILENT)
+        PublishedKguard(3, 4, max_subgraphs=1_000).augment(graph, RULES, np.random.default_rng(0), SILENT)
 
 
 def test_empty_graphs() -> None:
@@ -232,6 +233,6 @@ def test_infect_dublin_within_a_minute(real_data: Path) -> None:
     edges = np.loadtxt(real_data / "weighted/infect-dublin.edges", dtype=np.int64, comments="%") - 1
     labels = np.arange(410).astype(str).astype(object)
     graph = KnowledgeGraph(labels, {"own": Relation(edges[:, 0].copy(), edges[:, 1].copy())})
-    augmented = Kguard(3, 4).augment(graph, REACH, np.random.default_rng(0), SILENT)
+    augmented = PublishedKguard(3, 4).augment(graph, REACH, np.random.default_rng(0), SILENT)
     assert augmented.figures["subgraphs"] == 535_413
     assert augmented.figures["vertices_added"] <= 5
