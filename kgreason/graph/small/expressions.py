@@ -150,7 +150,7 @@ class Steps:
         """Register of a variable, or a free one."""
         if name in self.registers:
             return self.registers[name]
-        if self.used == k.MOST:
+        if self.used == k.MOST - 1:  # the last one is the kernel's
             raise Unfit("a rule has too many values")
         self.used += 1
         if name:

@@ -11,12 +11,11 @@ from kgreason.cores import each
 from kgreason.graph.model import Vertices, Weights
 from kgreason.graph.small.compile import Plan
 from kgreason.graph.small.expressions import selected
-from kgreason.graph.small.kernels import CONSTANT, MOST, PLAN, derive
+from kgreason.graph.small.kernels import CONSTANT, derive
 from kgreason.graph.small.pairs import Edges, Pairs
 
 Ints = npt.NDArray[np.int64]
 
-LARGEST = 8  # vertices of a subgraph: a relation between them has at most 64 pairs
 BLOCK = 1 << 15  # subgraphs that one core takes at a time
 
 
@@ -67,8 +66,8 @@ class Interpreter:
         p, plan = self.pairs, self.plan
 
         def block(start: int) -> None:
-            integers = np.concatenate([np.zeros(PLAN, dtype=np.int64), plan.code])
-            doubles = np.concatenate([np.zeros(CONSTANT), plan.constants, np.zeros(MOST * plan.tables)])
+            integers = np.concatenate([plan.code, np.zeros(plan.integers, dtype=np.int64)])
+            doubles = np.concatenate([np.zeros(CONSTANT), plan.constants, np.zeros(plan.doubles)])
             derive(
                 integers,
                 doubles,

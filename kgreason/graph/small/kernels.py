@@ -1,159 +1,239 @@
-"""The interpreter of plans: rules on one small subgraph after another, relations being bits of a word.
+"""The interpreter of plans: rules on many small subgraphs, whose relations are bits of a word.
 
-In a subgraph of x <= 8 vertices, bit ``a * x + b`` of a word says whether a relation holds from vertex a to vertex b;
-of a unary relation, bit a; of one without arguments, bit 0. A rule is matched variable by variable: the vertices that
-a variable can be are a mask of x bits, the conjunction of rows and columns of words at the variables bound before.
+In a subgraph of x <= 8 vertices, bit ``a * x + b`` of a word says whether a relation holds from vertex a to vertex b.
+A relation of one vertex is the same for all b, one without vertices for all a and b. Each operation of a plan is
+carried out on a block of subgraphs before the next one is looked at, so that reading the plan costs little.
 
-Memory is one array of integers, `m`, and one of doubles, `d`: few arguments make quick calls. Scratch comes first, at
-the places below; then comes the plan in `m`, and in `d` its constants and the values that rules compute.
+An operation finds, for all a and b at once, where the conjunction of its terms holds, one value of a third vertex z
+after the other. It is a term that a relation holds
 
-What a plan is made of (`kgreason.graph.small.compile` writes it; numbers are places in `m`):
+- from a to b: its word;
+- from a to z: column z of its word, in place of each column;
+- from z to b: row z of its word, in place of each row.
 
-- ``0 ..``: as the names in capitals say;
-- strata: their number, then for each: whether it is recursive, the number of its rules, their places;
-- a rule: see the names that begin with ``R_``;
-- constraints: their number, then for each: its kind, a word, a variable bound before, -1 where it is negated, else 0;
-- values: their number, then for each: -1 or the slot in which a value was computed, the slot of the weights of the
-  edges, the two variables of the pair (-1 for none), the register that receives it;
-- steps: their number, then for each: operator, register of the result (-1: the step is a condition), two operands.
+For the other directions there are transposed words. So composition, join and projection are shifts, conjunctions and
+multiplications. What needs weights, sums above all, goes through the bits one by one.
+
+Memory is one array of integers, `m`, and one of doubles, `d`. `m` holds the plan from place 0 (the header comes
+first), then the words, the records of pairs, and the terms that were met last, each for the subgraphs of a block.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from kgreason.jit import Doubles, Ints, Rows, Shorts, kernel
 
+BLOCK = 128
+"""Subgraphs that are worked on together."""
+
 MOST = 64
-"""Greatest number of variables, registers of a rule, words, outputs, and bits of a word."""
+"""Bits of a word, and registers."""
 
-WORD, CHANGED, FRESH, RECORD, PRESENT, CHOSEN, OPEN, TURN, PLAN = range(0, 9 * MOST, MOST)
-"""Scratch in `m`. By word: its bits, and the rows that changed in the last round and in this one. By pair: its record,
-and the contributors of the group. By variable: the vertex, and the vertices that are left. Then what counts through
-combinations of values."""
-
-REGISTER, PART, BEST, CONSTANT = 0, MOST, 2 * MOST, 2 * MOST + MOST * MOST
-"""Scratch in `d`: registers, parts of a sum, and the best value of each contributor of each group."""
-
-WORDS, SLOTS, COPIES, STRATA, OUTPUTS, TABLES = range(PLAN, PLAN + 6)
-HEADER = 6
-"""Number of words; slots of weights; places of what derived words begin with, of strata, of outputs; the place in `d` of
-computed values."""
+WORDS, RECORDS, MET, TABLES, SLOTS, EDGES, GIVEN, STRATA, OUTPUTS, HEADER = range(10)
+"""Places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of edges; place
+of the words that derived ones begin with; place of the strata; place of the words that come out."""
 
 ALL, NONE, FIRST = range(3)
-"""Word of all vertices and word of nothing; then come those of derived predicates, then those of edges."""
+"""Word of all vertices and word of nothing; then come those of derived predicates."""
 
-R_LEVELS, R_HEAD, R_ARITY, R_ARGUMENTS = 0, 1, 2, 3
-R_WHEN, R_RECURSIVE, R_LEAF, R_VALUES, R_STEPS, R_TOTAL, R_CONSTRAINTS = 5, 6, 7, 8, 9, 10, 11
-"""Of a rule: number of variables; word, arity and two variables of its head; when it is carried out; the place of its
-recursive predicates; what its last variable is for; places of values, of steps, of its total (-1 without an aggregate),
-and of the constraints on each variable."""
+OP_KIND, OP_AGAIN, OP_WORD, OP_SOURCE = range(4)
+"""Of an operation: what it is; whether it is repeated while facts of its stratum are new; the word it adds to; of a
+transposition the word it reads, else the number of values of z that count: all (-1) or the first (1)."""
 
-ONCE, AGAIN, BY_ROW = range(3)
-"""When: in the first round; whenever a recursive predicate changed; then for the rows that changed alone."""
+OP_TERMS, OP_MET, OP_SHAPE, OP_TOTAL = range(4, 8)
+"""Place of its terms; number of its place among the met terms; of which form its groups are; place of its total."""
 
-EACH, ROW, ANY = range(3)
-"""What the last variable is for: each of its vertices counts; they are a row of the head; one of them will do."""
+COMBINE, TRANSPOSE, TOTAL = range(3)
 
-T_FUNCTION, T_ARGUMENT, T_GROUP, T_CONTRIBUTOR, T_RESULT, T_STEPS, T_TABLE = 0, 1, 2, 4, 6, 7, 8
-"""Of a total: function; register of its argument; two variables of group and contributor each (-1 for none); register
-of the result; place of the steps after it; slot in which the value is kept, or -1."""
+PLAIN, COLUMN, ROW, A_IS_B, A_IS_Z, Z_IS_B = range(6)
+"""Kinds of terms. Terms: their number, then for each: kind, word, -1 where it is negated, else 0."""
 
-SUM, COUNT, LEAST, GREATEST = range(4)
+PAIRS, ONES, NOTHING, DIAGONAL = range(4)
+"""Forms of groups: two vertices, one, none; one, which stands twice in the head."""
 
-UNARY, FORTH, BACK, SAME, TRUE = range(5)
-"""Kinds of constraints: in a unary relation; in a row or column; equal to; a relation without arguments holds."""
+T_FUNCTION, T_ARGUMENT, T_RESULT, T_BOUND, T_AFTER, T_TABLE, T_STEPS, T_DIRECT, T_VALUES = range(9)
+"""Of a total: function; registers of its argument and result; register that the result must exceed, or -1; place of the
+steps after it; slot in which the value is kept, or -1; place of the steps before it; slot of the weights that are all of
+its argument, or -1; number of values, then for each: slot of computed values or -1, slot of weights, the two vertices
+of the pair (0 is a, 1 is b, 2 is z; -1 is none), the register that receives it."""
+
+SUM, COUNT, LEAST, GREATEST, EXISTS = range(5)
 
 ADD, SUBTRACT, TIMES, DIVIDE, BELOW, UP_TO, EQUAL, AND, OR, NOT, MEET = range(11)
-"""Operators of steps; MEET compares two vertices."""
+"""Operators. Steps: their number, then for each: operator, register of the result (-1: it must be true), two operands;
+those of MEET are vertices."""
+
+REGISTER, PART, CHOSEN_, CONSTANT = 0, MOST, 2 * MOST, 2 * MOST + 4
+"""Places in `d`: registers, contributions of a group and parts of their sum, a b and z, then constants."""
 
 
 @kernel
 def _place(bit: int) -> int:
-    """Number of the one bit that is set."""
-    place = 32 if bit & -4294967296 else 0
-    place += 16 if bit & -281470681808896 else 0
-    place += 8 if bit & -71777214294589696 else 0
-    place += 4 if bit & -1085102592571150096 else 0
-    place += 2 if bit & -3689348814741910324 else 0
-    return place + (1 if bit & -6148914691236517206 else 0)
+    """Number of the one bit that is set, of 8."""
+    place = 4 if bit & 0xF0 else 0
+    place += 2 if bit & 0xCC else 0
+    return place + (1 if bit & 0xAA else 0)
 
 
 @kernel
-def _entry(indptr: Ints, neighbour: Shorts, u: int, v: int) -> int:
-    """Place of v among the neighbours of u, which are sorted; -1 if it is none."""
-    low, high = indptr[u], indptr[u + 1]
-    while high - low > 16:
-        middle = (low + high) >> 1
-        if neighbour[middle] <= v:
-            low = middle
-        else:
-            high = middle
-    smaller = 0
-    for i in range(low, high):  # no branch to predict
-        smaller += 1 if neighbour[i] < v else 0
-    low += smaller
-    return low if low < high and neighbour[low] == v else -1
-
-
-@kernel
-def _load(m: Ints, word: int, record: int, held: int, pair: int) -> None:
-    """Note what holds for a pair in the words from `word` on."""
-    m[RECORD + pair] = record
+def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None:
+    """Note in subgraph s what holds for a pair."""
+    m[m[RECORDS] + s * MOST + pair] = record
     while held:
-        m[word] |= (held & 1) << pair
+        m[word + s] |= (held & 1) << pair
         held >>= 1
-        word += 1
+        word += BLOCK
 
 
 @kernel
-def _candidates(m: Ints, at: int, x: int, heads: int, gather: int) -> int:
-    """Vertices that a variable can be; `heads` are the first bits of all rows, times `gather` a column."""
-    found = (1 << x) - 1
-    for c in range(at + 1, at + 1 + 4 * m[at], 4):
-        kind, u = m[c], m[CHOSEN + m[c + 2]]
-        word = m[m[c + 1]]
-        if kind == FORTH:
-            word >>= u * x
-        elif kind == BACK:
-            word = (((word >> u) & heads) * gather) >> ((x - 1) * (x - 1))
-        elif kind == SAME:
-            word = 1 << u
-        elif kind == TRUE:
-            word = -(word & 1)
-        found &= word ^ m[c + 3]
-    return found
+def _gather(
+    m: Ints,
+    members: Rows,
+    first: int,
+    count: int,
+    indptr: Ints,
+    neighbour: Shorts,
+    forth: Shorts,
+    back: Shorts,
+    loop: Shorts,
+    flags: Ints,
+) -> None:
+    """Read the edges within each subgraph of a block: of two vertices the one of lower degree knows their edges."""
+    x = members.shape[1]
+    edges = m[WORDS] + m[EDGES] * BLOCK
+    for s in range(count):
+        seen = 0
+        for a in range(x):
+            seen |= 1 << (members[first + s, a] & 63)
+        for a in range(x):
+            u = members[first + s, a]
+            begin, end = indptr[u], indptr[u + 1]
+            degree = end - begin
+            if loop[u] >= 0:
+                _note(m, edges, loop[u], flags[loop[u]], a * x + a, s)
+            if degree <= 24:
+                for e in range(begin, end):
+                    v = neighbour[e]
+                    if not seen >> (v & 63) & 1:
+                        continue
+                    for b in range(x):
+                        if members[first + s, b] != v:
+                            continue
+                        other = indptr[v + 1] - indptr[v]
+                        if degree < other or (degree == other and a < b):
+                            if forth[e] >= 0:
+                                _note(m, edges, forth[e], flags[forth[e]], a * x + b, s)
+                            if back[e] >= 0:
+                                _note(m, edges, back[e], flags[back[e]], b * x + a, s)
+                continue
+            for b in range(x):
+                v = members[first + s, b]
+                other = indptr[v + 1] - indptr[v]
+                if a == b or other < degree or (degree == other and b < a):
+                    continue
+                low, high = begin, end
+                while low < high:
+                    middle = (low + high) >> 1
+                    if neighbour[middle] < v:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low < end and neighbour[low] == v:
+                    if forth[low] >= 0:
+                        _note(m, edges, forth[low], flags[forth[low]], a * x + b, s)
+                    if back[low] >= 0:
+                        _note(m, edges, back[low], flags[back[low]], b * x + a, s)
+
+
+@kernel
+def _conjunction(m: Ints, op: int, x: int, z: int, heads: int, found: int, count: int) -> None:
+    """Where all terms hold with one z, for a block: written from place `found`."""
+    full = (1 << x) - 1
+    for s in range(count):
+        m[found + s] = -1
+    terms = m[op + OP_TERMS]
+    for t in range(terms + 1, terms + 1 + 3 * m[terms], 3):
+        kind, word, flip = m[t], m[WORDS] + m[t + 1] * BLOCK, m[t + 2]
+        if kind == PLAIN:
+            for s in range(count):
+                m[found + s] &= m[word + s] ^ flip
+        elif kind == COLUMN:
+            for s in range(count):
+                m[found + s] &= (((m[word + s] >> z) & heads) * full) ^ flip
+        elif kind == ROW:
+            for s in range(count):
+                m[found + s] &= (((m[word + s] >> (z * x)) & full) * heads) ^ flip
+        else:
+            constant = heads << z
+            if kind == A_IS_Z:
+                constant = full << (z * x)
+            elif kind == A_IS_B:
+                constant = 0
+                for a in range(x):
+                    constant |= 1 << (a * x + a)
+            for s in range(count):
+                m[found + s] &= constant ^ flip
+
+
+@kernel
+def _combine(m: Ints, op: int, x: int, heads: int, count: int) -> bool:
+    """Add to a word where the terms hold for some z; whether any is new."""
+    target, found = m[WORDS] + m[op + OP_WORD] * BLOCK, m[MET]
+    whole = -1 if x == 8 else (1 << (x * x)) - 1
+    new = 0
+    for z in range(x if m[op + OP_SOURCE] < 0 else 1):
+        _conjunction(m, op, x, z, heads, found, count)
+        for s in range(count):
+            more = m[found + s] & whole & ~m[target + s]
+            new |= more
+            m[target + s] |= more
+    return new != 0
+
+
+@kernel
+def _transpose(m: Ints, op: int, x: int, heads: int, count: int) -> None:
+    target, source = m[WORDS] + m[op + OP_WORD] * BLOCK, m[WORDS] + m[op + OP_SOURCE] * BLOCK
+    full, top = (1 << x) - 1, (x - 1) * (x - 1)
+    gather = 0
+    for a in range(x):
+        gather |= 1 << (top - a * (x - 1))
+    for s in range(count):
+        m[target + s] = 0
+    for z in range(x):
+        for s in range(count):  # a column times `gather` is a row
+            row = ((((m[source + s] >> z) & heads) * gather) >> top) & full
+            m[target + s] |= row << (z * x)
 
 
 @kernel
 def _carry_out(m: Ints, d: Doubles, at: int) -> bool:
     """Carry out steps; whether all conditions among them hold."""
-    for s in range(at + 1, at + 1 + 4 * m[at], 4):
+    for i in range(m[at]):
+        s = at + 1 + 4 * i
         operator, target, a, b = m[s], m[s + 1], m[s + 2], m[s + 3]
         if operator == MEET:
-            value = 1.0 if m[CHOSEN + a] == m[CHOSEN + b] else 0.0
+            a, b = CHOSEN_ + a, CHOSEN_ + b
+        left, right = d[a], d[b]
+        value = 0.0
+        if operator == BELOW:
+            value = 1.0 if left < right else 0.0
+        elif operator == UP_TO:
+            value = 1.0 if left <= right else 0.0
+        elif operator == EQUAL or operator == MEET:
+            value = 1.0 if left == right else 0.0
+        elif operator == TIMES:
+            value = left * right
+        elif operator == ADD:
+            value = left + right
+        elif operator == SUBTRACT:
+            value = left - right
+        elif operator == DIVIDE:
+            value = left / right
+        elif operator == AND:
+            value = left * right
+        elif operator == OR:
+            value = left + right - left * right
         else:
-            left, right = d[a], d[b]
-            if operator == BELOW:
-                value = 1.0 if left < right else 0.0
-            elif operator == UP_TO:
-                value = 1.0 if left <= right else 0.0
-            elif operator == EQUAL:
-                value = 1.0 if left == right else 0.0
-            elif operator == TIMES:
-                value = left * right
-            elif operator == ADD:
-                value = left + right
-            elif operator == SUBTRACT:
-                value = left - right
-            elif operator == DIVIDE:
-                value = left / right
-            elif operator == AND:
-                value = min(left, right)
-            elif operator == OR:
-                value = max(left, right)
-            else:
-                value = 1.0 - left
+            value = 1.0 - left
         if target >= 0:
             d[target] = value
         elif value == 0.0:
@@ -162,13 +242,14 @@ def _carry_out(m: Ints, d: Doubles, at: int) -> bool:
 
 
 @kernel
-def _sum(d: Doubles, base: int, present: int) -> float:
-    """Sum that is rounded once, whatever the order: exact as parts that do not overlap (Shewchuk 1997)."""
+def _sum(d: Doubles, number: int) -> float:
+    """Sum of contributions that is rounded once, whatever their order: exact as parts that do not overlap.
+
+    J. R. Shewchuk: Adaptive precision floating-point arithmetic, Discrete & Computational Geometry 18, 1997, §2.
+    """
     used = 0
-    while present:
-        bit = present & -present
-        present ^= bit
-        carried = d[base + _place(bit)]
+    for k in range(PART, PART + number):
+        carried = d[k]
         kept = 0
         for i in range(PART, PART + used):
             total = carried + d[i]
@@ -181,219 +262,150 @@ def _sum(d: Doubles, base: int, present: int) -> float:
         d[PART + kept] = carried
         used = kept + 1
     high = d[PART + used - 1]
-    i = used - 2
-    while i >= 0:
-        total = high + d[PART + i]
-        low = d[PART + i] - (total - high)
+    for i in range(PART + used - 2, PART - 1, -1):
+        total = high + d[i]
+        low = d[i] - (total - high)
         high = total
-        i -= 1
         if low != 0.0:
             # a half of the last bit was rounded to even, but what is below it may say otherwise
-            if i >= 0 and (low > 0.0) == (d[PART + i] > 0.0) and (high + 2 * low) - high == 2 * low:
+            if i > PART and (low > 0.0) == (d[i - 1] > 0.0) and (high + 2 * low) - high == 2 * low:
                 high += 2 * low
             break
     return high
 
 
 @kernel
-def _total(d: Doubles, function: int, base: int, present: int) -> float:
-    """Value of an aggregate for a group, whose contributors are `present`."""
-    if function == COUNT:
-        count = 0
-        while present:
-            present &= present - 1
-            count += 1
-        return float(count)
-    first = present & -present
-    rest = present ^ first
-    result = d[base + _place(first)]
-    if function == SUM:
-        if rest & (rest - 1):
-            return _sum(d, base, present)
-        return result + d[base + _place(rest)] if rest else result
-    while rest:
-        bit = rest & -rest
-        rest ^= bit
-        value = d[base + _place(bit)]
-        result = min(result, value) if function == LEAST else max(result, value)
-    return result
+def _better(function: int, old: float, new: float) -> float:
+    return min(old, new) if function == LEAST else max(old, new)
 
 
 @kernel
-def _index(m: Ints, at: int, x: int) -> int:
-    """Bit of the two variables at a place of the plan, -1 standing for none."""
-    a, b = m[at], m[at + 1]
-    if a < 0:
-        return 0
-    return m[CHOSEN + a] if b < 0 else m[CHOSEN + a] * x + m[CHOSEN + b]
+def _value(m: Ints, d: Doubles, at: Ints, values: Doubles, op: int, x: int, record: int, s: int) -> bool:
+    """Whether some choice of values meets the conditions; the best argument among those goes to register MOST - 1.
 
-
-@kernel
-def _emit(m: Ints, rule: int, x: int) -> None:
-    """Derive the head."""
-    head = m[rule + R_HEAD]
-    bit = 1 << _index(m, rule + R_ARGUMENTS, x)
-    if not m[head] & bit:
-        m[head] |= bit
-        m[FRESH + head] |= 1 << m[CHOSEN + m[rule + R_ARGUMENTS]] if m[rule + R_ARITY] == 2 else 1
-
-
-@kernel
-def _finish(m: Ints, d: Doubles, rule: int, x: int, groups: int) -> None:
-    """Derive heads from the groups that got contributions."""
-    total = m[rule + R_TOTAL]
-    first, second, table = m[total + T_GROUP], m[total + T_GROUP + 1], m[total + T_TABLE]
-    while groups:
-        bit = groups & -groups
-        groups ^= bit
-        group = _place(bit)
-        value = _total(d, m[total + T_FUNCTION], BEST + group * MOST, m[PRESENT + group])
-        m[PRESENT + group] = 0
-        d[m[total + T_RESULT]] = value
-        if not _carry_out(m, d, m[total + T_STEPS]):
-            continue
-        if second >= 0:
-            m[CHOSEN + first] = group // x
-            m[CHOSEN + second] = group % x
-        elif first >= 0:
-            m[CHOSEN + first] = group
-        if table >= 0:
-            d[m[TABLES] + table * MOST + _index(m, rule + R_ARGUMENTS, x)] = value
-        _emit(m, rule, x)
-
-
-@kernel
-def _contribute(m: Ints, d: Doubles, total: int, group: int, contributor: int) -> None:
-    """Keep the best value of a contributor."""
-    value = d[m[total + T_ARGUMENT]]
-    cell = BEST + group * MOST + contributor
-    present = m[PRESENT + group]
-    if present >> contributor & 1:
-        old = d[cell]
-        value = min(old, value) if m[total + T_FUNCTION] == LEAST else max(old, value)
-    m[PRESENT + group] = present | 1 << contributor
-    d[cell] = value
-
-
-@kernel
-def _values(
-    m: Ints, d: Doubles, at: Ints, values: Doubles, rule: int, x: int, group: int, contributor: int
-) -> bool:
-    """Go through the values of the pairs of a match; contribute them, or tell whether one meets the conditions.
-
-    Parallel edges have several weights. With all variables bound, TURN counts through the combinations.
+    Parallel edges have several weights: all combinations are gone through, in the order of their numbers.
     """
-    place, slots, total = m[rule + R_VALUES], m[SLOTS], m[rule + R_TOTAL]
-    number = m[place]
-    for i in range(TURN, TURN + number):
-        m[i] = 0
+    total = m[op + OP_TOTAL]
     met = False
-    while True:
-        more = -1
-        turn = TURN
-        for v in range(place + 1, place + 1 + 5 * number, 5):
-            pair = _index(m, v + 2, x)
+    combination = 0
+    going = True
+    while going:
+        rest = combination
+        for i in range(m[total + T_VALUES]):
+            v = total + T_VALUES + 1 + 5 * i
+            pair = 0
+            if m[v + 2] >= 0:
+                pair = int(d[CHOSEN_ + m[v + 2]]) * x
+            if m[v + 3] >= 0:
+                pair += int(d[CHOSEN_ + m[v + 3]])
             if m[v] >= 0:
-                d[m[v + 4]] = d[m[TABLES] + m[v] * MOST + pair]
+                d[m[v + 4]] = d[m[TABLES] + (m[v] * BLOCK + s) * MOST + pair]
             else:
-                begin = m[RECORD + pair] * slots + m[v + 1]
-                i = at[begin] + m[turn]
-                d[m[v + 4]] = values[i]
-                if i + 1 < at[begin + 1]:
-                    more = turn  # the last one that can go on; those behind it begin anew
-            turn += 1
-        if _carry_out(m, d, m[rule + R_STEPS]):
+                begin = m[record + pair] * m[SLOTS] + m[v + 1]
+                several = at[begin + 1] - at[begin]
+                d[m[v + 4]] = values[at[begin] + rest % several]
+                rest //= several
+        going = rest == 0
+        if going and _carry_out(m, d, m[total + T_STEPS]):
+            argument = d[m[total + T_ARGUMENT]]
+            d[MOST - 1] = _better(m[total + T_FUNCTION], d[MOST - 1], argument) if met else argument
             met = True
-            if total < 0:
-                return True
-            _contribute(m, d, total, group, contributor)
-        if more < 0:
-            return met
-        m[more] += 1
-        for i in range(more + 1, TURN + number):
-            m[i] = 0
+            going = m[total + T_FUNCTION] != EXISTS
+        combination += 1
+    return met
 
 
 @kernel
-def _match(
-    m: Ints, d: Doubles, at: Ints, values: Doubles, rule: int, x: int, heads: int, gather: int, rows: int
-) -> None:
-    """Carry out a rule, with its first variable in `rows`."""
-    last = m[rule + R_LEVELS] - 1
-    leaf, total, head = m[rule + R_LEAF], m[rule + R_TOTAL], m[rule + R_HEAD]
-    direct = m[m[rule + R_VALUES]] == 0 and m[m[rule + R_STEPS]] == 0 and total < 0
-    groups = 0
-    group = contributor = 0
-    level = 0
-    left = _candidates(m, m[rule + R_CONSTRAINTS], x, heads, gather) & rows
-    while level >= 0:
-        if left == 0:
-            level -= 1
-            left = m[OPEN + level] if level >= 0 else 0
-            continue
-        if level == last and leaf == ROW:
-            u = m[CHOSEN + m[rule + R_ARGUMENTS]]
-            m[head] |= left << (u * x)  # all are new, since what is known is no candidate
-            m[FRESH + head] |= 1 << u
-            left = 0
-            continue
-        bit = left & -left
-        left = 0 if level == last and leaf == ANY else left ^ bit
-        m[CHOSEN + level] = _place(bit)
-        if level < last:
-            m[OPEN + level] = left
-            level += 1
-            left = _candidates(m, m[rule + R_CONSTRAINTS + level], x, heads, gather)
-            continue
-        if total >= 0:
-            group = _index(m, total + T_GROUP, x)
-            contributor = _index(m, total + T_CONTRIBUTOR, x)
-        if direct or _values(m, d, at, values, rule, x, group, contributor):
-            if total < 0:
-                _emit(m, rule, x)
-            else:
-                groups |= 1 << group
-    if groups:
-        _finish(m, d, rule, x, groups)
-
-
-@kernel
-def _rows(m: Ints, rule: int, first: bool) -> int:
-    """Vertices that the first variable of a rule can be in this round; 0 if there is nothing to do."""
-    if first:
-        return -1
-    if m[rule + R_WHEN] == ONCE:
-        return 0
-    place = m[rule + R_RECURSIVE]
-    rows = 0
-    for i in range(place + 1, place + 1 + m[place]):
-        rows |= m[CHANGED + m[i]]
-    return rows if m[rule + R_WHEN] == BY_ROW else -1 if rows else 0
-
-
-@kernel
-def _strata(m: Ints, d: Doubles, at: Ints, values: Doubles, x: int, heads: int, gather: int) -> None:
-    """Carry out all strata, each until nothing changes."""
-    place = m[STRATA] + 1
-    for _ in range(m[m[STRATA]]):
-        recursive, rules = m[place], m[place + 1]
-        first = going = True
-        while going:
-            for i in range(place + 2, place + 2 + rules):
-                rows = _rows(m, m[i], first)
-                if rows:
-                    _match(m, d, at, values, m[i], x, heads, gather, rows)
-            going = False
-            for i in range(place + 2, place + 2 + rules):
-                m[CHANGED + m[m[i] + R_HEAD]] = 0
-            for i in range(place + 2, place + 2 + rules):
-                head = m[m[i] + R_HEAD]
-                m[CHANGED + head] |= m[FRESH + head]
-                going |= m[FRESH + head] != 0
-                m[FRESH + head] = 0
-            first = False
-            going &= recursive != 0
-        place += 2 + rules
+def _groups(
+    m: Ints, d: Doubles, at: Ints, values: Doubles, op: int, x: int, heads: int, count: int, first: bool
+) -> bool:
+    """Derive heads from groups whose total meets the conditions; whether any is new."""
+    target, met = m[WORDS] + m[op + OP_WORD] * BLOCK, m[MET] + m[op + OP_MET] * BLOCK
+    total, shape, third = m[op + OP_TOTAL], m[op + OP_SHAPE], x if m[op + OP_SOURCE] < 0 else 1
+    function, direct, bound = m[total + T_FUNCTION], m[total + T_DIRECT], m[total + T_BOUND]
+    slots, full = m[SLOTS], (1 << x) - 1
+    whole = -1 if x == 8 else (1 << (x * x)) - 1
+    counted = heads if shape == ONES or shape == DIAGONAL else 1 if shape == NOTHING else whole
+    found, changed = m[MET], m[MET] + BLOCK
+    for s in range(count):
+        m[changed + s] = 0
+    for z in range(third):
+        _conjunction(m, op, x, z, heads, found, count)
+        for s in range(count):
+            old = 0 if first else m[met + z * BLOCK + s]
+            m[changed + s] |= m[found + s] & ~old  # a total can only change where somebody new contributes
+            m[met + z * BLOCK + s] = m[found + s]
+    new = False
+    for s in range(count):
+        groups = m[changed + s] & counted & ~m[target + s]
+        record = m[RECORDS] + s * MOST
+        a = 0
+        while groups:
+            row = groups & full
+            while row:
+                bit = row & -row
+                row ^= bit
+                b = _place(bit)
+                pair = a * x + b
+                number = 0
+                for z in range(third):
+                    if not m[met + z * BLOCK + s] >> pair & 1:
+                        continue
+                    if direct >= 0:
+                        source = total + T_VALUES + 3
+                        begin = 0
+                        if m[source] == 2:
+                            begin = z * x
+                        elif m[source] >= 0:
+                            begin = (b if m[source] else a) * x
+                        begin += z if m[source + 1] == 2 else b if m[source + 1] else a
+                        begin = m[record + begin] * slots + direct
+                        best = values[at[begin]]
+                        for i in range(at[begin] + 1, at[begin + 1]):
+                            best = _better(function, best, values[i])
+                        d[PART + number] = best
+                        number += 1
+                    else:
+                        d[CHOSEN_], d[CHOSEN_ + 1], d[CHOSEN_ + 2] = a, b, z
+                        if _value(m, d, at, values, op, x, record, s):
+                            d[PART + number] = d[MOST - 1]
+                            number += 1
+                            if function == EXISTS:
+                                break
+                if number == 0:
+                    continue
+                result = d[PART]
+                if function == COUNT:
+                    result = float(number)
+                elif function == SUM:
+                    if number == 2:
+                        result += d[PART + 1]
+                    elif number > 2:
+                        result = _sum(d, number)
+                else:
+                    for i in range(PART + 1, PART + number):
+                        result = _better(function, result, d[i])
+                if bound >= 0:
+                    if not result > d[bound]:
+                        continue
+                else:
+                    d[m[total + T_RESULT]] = result
+                    if not _carry_out(m, d, m[total + T_AFTER]):
+                        continue
+                if m[total + T_TABLE] >= 0:
+                    d[m[TABLES] + (m[total + T_TABLE] * BLOCK + s) * MOST + pair] = result
+                mark = 1 << pair
+                if shape == ONES:
+                    mark = full << (a * x)
+                elif shape == NOTHING:
+                    mark = whole
+                elif shape == DIAGONAL:
+                    mark = 1 << (a * x + a)
+                m[target + s] |= mark
+                new = True
+            groups = (groups >> x) & (whole >> x if x < 8 else 0xFFFFFFFFFFFFFF)
+            a += 1
+    return new
 
 
 @kernel
@@ -416,7 +428,7 @@ def derive(
     Parameters
     ----------
     m, d
-        See above; what is no plan and no constant is 0.
+        See above.
     members
         Shape (N, x), x <= 8, no vertex twice in a row.
     indptr, neighbour, forth, back, loop, flags, at, values
@@ -425,38 +437,44 @@ def derive(
         Shape (N, outputs): receives the words of the outputs.
     """
     size, x = members.shape
-    heads = gather = 0
+    heads = 0
     for a in range(x):
         heads |= 1 << (a * x)
-        gather |= 1 << ((x - 1 - a) * (x - 1))
-    copies, outputs, words = m[COPIES], m[OUTPUTS], m[WORDS]
-    edges = FIRST + m[copies]
-    for row in range(size):
-        m[ALL] = (1 << x) - 1
-        for i in range(NONE, words):
+    whole = -1 if x == 8 else (1 << (x * x)) - 1
+    start = 0
+    while start < size:
+        count = min(BLOCK, size - start)
+        for i in range(m[WORDS], m[RECORDS]):
             m[i] = 0
-        for a in range(x):
-            u = members[row, a]
-            if loop[u] >= 0:
-                _load(m, edges, loop[u], flags[loop[u]], a * x + a)
-            for b in range(a + 1, x):
-                v = members[row, b]
-                if indptr[u + 1] - indptr[u] <= indptr[v + 1] - indptr[v]:
-                    e = _entry(indptr, neighbour, u, v)
-                    if e < 0:
+        for s in range(count):
+            m[m[WORDS] + ALL * BLOCK + s] = whole
+        _gather(m, members, start, count, indptr, neighbour, forth, back, loop, flags)
+        for i in range(m[m[GIVEN]]):  # each derived predicate begins with what is given
+            given = m[WORDS] + m[m[GIVEN] + 1 + i] * BLOCK
+            for s in range(count):
+                m[m[WORDS] + (FIRST + i) * BLOCK + s] = m[given + s]
+        place = m[STRATA] + 1
+        for _ in range(m[m[STRATA]]):
+            recursive, operations = m[place], m[place + 1]
+            first = going = True
+            while going:
+                going = False
+                for i in range(place + 2, place + 2 + operations):
+                    op = m[i]
+                    if not first and m[op + OP_AGAIN] == 0:
                         continue
-                    f, g = forth[e], back[e]
-                else:
-                    e = _entry(indptr, neighbour, v, u)
-                    if e < 0:
-                        continue
-                    f, g = back[e], forth[e]
-                if f >= 0:
-                    _load(m, edges, f, flags[f], a * x + b)
-                if g >= 0:
-                    _load(m, edges, g, flags[g], b * x + a)
-        for i in range(m[copies]):  # each derived predicate begins with what is given
-            m[FIRST + i] = m[m[copies + 1 + i]]
-        _strata(m, d, at, values, x, heads, gather)
-        for i in range(m[outputs]):
-            out[row, i] = m[m[outputs + 1 + 2 * i]] & ~m[m[outputs + 2 + 2 * i]]
+                    if m[op + OP_KIND] == COMBINE:
+                        going |= _combine(m, op, x, heads, count)
+                    elif m[op + OP_KIND] == TRANSPOSE:
+                        _transpose(m, op, x, heads, count)
+                    else:
+                        going |= _groups(m, d, at, values, op, x, heads, count, first)
+                first = False
+                going &= recursive != 0
+            place += 2 + operations
+        for i in range(m[m[OUTPUTS]]):
+            wanted = m[WORDS] + m[m[OUTPUTS] + 1 + 2 * i] * BLOCK
+            given = m[WORDS] + m[m[OUTPUTS] + 2 + 2 * i] * BLOCK
+            for s in range(count):
+                out[start + s, i] = m[wanted + s] & ~m[given + s]
+        start += count
