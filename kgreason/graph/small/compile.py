@@ -19,7 +19,7 @@ from kgreason.records import dataclass
 LARGEST = 8
 """Vertices of a subgraph: a relation between them has at most 64 pairs."""
 
-MOST_LOADED = 62  # bits of the flags of a pair
+MOST_LOADED = 31  # bits of the flags of a pair
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,18 @@ def compile_small(
         raise Unfit(diagnostic.message)
     if program.facts:
         raise Unfit(f"the rules state the fact {program.facts[0]}")
-    return _Compiler(project(program), weights).plan((*program.derived, *also))
+    program, outputs = project(program), (*program.derived, *also)
+    draft = _Compiler(program, weights, MOST_LOADED)
+    draft.plan(outputs)
+    return _Compiler(program, weights, len(draft.loaded)).plan(outputs)  # now it is known how many are loaded
 
 
 class _Compiler:
     """Writes a plan, stratum after stratum; see `kgreason.graph.small.rules.Book`."""
 
-    def __init__(self, program: CheckedProgram, weights: Mapping[str, Range]) -> None:
+    def __init__(self, program: CheckedProgram, weights: Mapping[str, Range], room: int) -> None:
         self.program = program
+        self.room = room  # for words of edges, which stand side by side
         self.normalizer = Normalizer(program)
         self.weights = weights
         self.derived = list(dict.fromkeys(r.head.predicate for r in program.rules))
@@ -113,7 +117,7 @@ class _Compiler:
             k.STRATA: self.put([len(strata), *(number for s in strata for number in s)]),
             k.OUTPUTS: self.put([len(outputs), *wanted]),
         }
-        words = k.FIRST + len(self.derived) + MOST_LOADED + self.further
+        words = k.FIRST + len(self.derived) + self.room + self.further
         places |= {
             k.WORDS: len(self.code),
             k.RECORDS: len(self.code) + words * k.BLOCK,
@@ -152,7 +156,7 @@ class _Compiler:
     def fresh(self) -> int:
         """Word of its own for what a rule finds on the way."""
         self.further += 1
-        return k.FIRST + len(self.derived) + MOST_LOADED + self.further - 1
+        return k.FIRST + len(self.derived) + self.room + self.further - 1
 
     def transposed(self, word: int) -> int:
         """Word of the transposed relation."""
@@ -186,7 +190,7 @@ class _Compiler:
 
     def _edges(self, predicate: str, conditions: tuple[Expression, ...]) -> int:
         number = self.loaded.setdefault((predicate, conditions), len(self.loaded))
-        if number == MOST_LOADED:
+        if number == self.room:
             raise Unfit(f"weights meet more than {MOST_LOADED} different conditions")
         return k.FIRST + len(self.derived) + number
 

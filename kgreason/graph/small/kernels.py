@@ -28,6 +28,8 @@ BLOCK = 128
 MOST = 64
 """Bits of a word, and registers."""
 
+SHORT = 24  # neighbours that are quicker read than searched
+
 WORDS, RECORDS, MET, TABLES, SLOTS, EDGES, GIVEN, STRATA, OUTPUTS, HEADER = range(10)
 """Places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of edges; place
 of the words that derived ones begin with; place of the strata; place of the words that come out."""
@@ -77,7 +79,7 @@ def _place(bit: int) -> int:
 @kernel
 def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None:
     """Note in subgraph s what holds for a pair."""
-    m[m[RECORDS] + s * MOST + pair] = record
+    m[m[RECORDS] + pair * BLOCK + s] = record
     while held:
         m[word + s] |= (held & 1) << pair
         held >>= 1
@@ -86,82 +88,74 @@ def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None
 
 @kernel
 def _gather(
-    m: Ints,
-    members: Rows,
-    first: int,
-    count: int,
-    indptr: Ints,
-    neighbour: Shorts,
-    forth: Shorts,
-    back: Shorts,
-    loop: Shorts,
-    flags: Ints,
+    m: Ints, members: Rows, first: int, count: int, indptr: Ints, entries: Shorts, loop: Shorts, flags: Shorts
 ) -> None:
-    """Read the edges within each subgraph of a block: of two vertices the one of lower degree knows their edges."""
+    """Read the edges within each subgraph of a block, of each pair of vertices once.
+
+    Short rows are read from end to end, and a bit says which neighbours cannot be meant; in long ones, a vertex looks
+    for those of the others that have longer rows, and these look for it.
+    """
     x = members.shape[1]
     edges = m[WORDS] + m[EDGES] * BLOCK
     for s in range(count):
+        row = first + s
         seen = 0
-        for a in range(x):
-            seen |= 1 << (members[first + s, a] & 63)
-        for a in range(x):
-            u = members[first + s, a]
+        for a in range(x - 1, -1, -1):
+            u = members[row, a]
             begin, end = indptr[u], indptr[u + 1]
-            degree = end - begin
             if loop[u] >= 0:
                 _note(m, edges, loop[u], flags[loop[u]], a * x + a, s)
-            if degree <= 24:
-                for e in range(begin, end):
-                    v = neighbour[e]
-                    if not seen >> (v & 63) & 1:
-                        continue
-                    for b in range(x):
-                        if members[first + s, b] != v:
-                            continue
-                        other = indptr[v + 1] - indptr[v]
-                        if degree < other or (degree == other and a < b):
-                            if forth[e] >= 0:
-                                _note(m, edges, forth[e], flags[forth[e]], a * x + b, s)
-                            if back[e] >= 0:
-                                _note(m, edges, back[e], flags[back[e]], b * x + a, s)
-                continue
-            for b in range(x):
-                v = members[first + s, b]
-                other = indptr[v + 1] - indptr[v]
-                if a == b or other < degree or (degree == other and b < a):
-                    continue
-                low, high = begin, end
-                while low < high:
-                    middle = (low + high) >> 1
-                    if neighbour[middle] < v:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < end and neighbour[low] == v:
-                    if forth[low] >= 0:
-                        _note(m, edges, forth[low], flags[forth[low]], a * x + b, s)
-                    if back[low] >= 0:
-                        _note(m, edges, back[low], flags[back[low]], b * x + a, s)
+            if end - begin <= SHORT:
+                for e in range(3 * begin, 3 * end, 3):
+                    v = entries[e]
+                    if seen >> (v & 63) & 1:
+                        for b in range(a + 1, x):
+                            if members[row, b] == v:
+                                if entries[e + 1] >= 0:
+                                    _note(m, edges, entries[e + 1], flags[entries[e + 1]], a * x + b, s)
+                                if entries[e + 2] >= 0:
+                                    _note(m, edges, entries[e + 2], flags[entries[e + 2]], b * x + a, s)
+            else:
+                for b in range(a + 1, x):
+                    low, high, wanted, forth, back = begin, end, members[row, b], a * x + b, b * x + a
+                    if indptr[wanted + 1] - indptr[wanted] < end - begin:
+                        low, high, wanted, forth, back = indptr[wanted], indptr[wanted + 1], u, back, forth
+                    stop = high
+                    while low < high:
+                        middle = (low + high) >> 1
+                        if entries[3 * middle] < wanted:
+                            low = middle + 1
+                        else:
+                            high = middle
+                    e = 3 * low
+                    if low < stop and entries[e] == wanted:
+                        if entries[e + 1] >= 0:
+                            _note(m, edges, entries[e + 1], flags[entries[e + 1]], forth, s)
+                        if entries[e + 2] >= 0:
+                            _note(m, edges, entries[e + 2], flags[entries[e + 2]], back, s)
+            seen |= 1 << (u & 63)
 
 
 @kernel
-def _conjunction(m: Ints, op: int, x: int, z: int, heads: int, found: int, count: int) -> None:
-    """Where all terms hold with one z, for a block: written from place `found`."""
+def _conjunction(m: Ints, op: int, x: int, z: int, heads: int, count: int) -> None:
+    """Find where all terms hold with one z, for a block: written to the first met terms."""
     full = (1 << x) - 1
+    found = m[m[MET] : m[MET] + count]  # indices into a piece have no sign, so that loops become vector code
     for s in range(count):
-        m[found + s] = -1
+        found[s] = -1
     terms = m[op + OP_TERMS]
     for t in range(terms + 1, terms + 1 + 3 * m[terms], 3):
-        kind, word, flip = m[t], m[WORDS] + m[t + 1] * BLOCK, m[t + 2]
+        kind, flip = m[t], m[t + 2]
+        word = m[m[WORDS] + m[t + 1] * BLOCK : m[WORDS] + m[t + 1] * BLOCK + count]
         if kind == PLAIN:
             for s in range(count):
-                m[found + s] &= m[word + s] ^ flip
+                found[s] &= word[s] ^ flip
         elif kind == COLUMN:
             for s in range(count):
-                m[found + s] &= (((m[word + s] >> z) & heads) * full) ^ flip
+                found[s] &= (((word[s] >> z) & heads) * full) ^ flip
         elif kind == ROW:
             for s in range(count):
-                m[found + s] &= (((m[word + s] >> (z * x)) & full) * heads) ^ flip
+                found[s] &= (((word[s] >> (z * x)) & full) * heads) ^ flip
         else:
             constant = heads << z
             if kind == A_IS_Z:
@@ -171,37 +165,38 @@ def _conjunction(m: Ints, op: int, x: int, z: int, heads: int, found: int, count
                 for a in range(x):
                     constant |= 1 << (a * x + a)
             for s in range(count):
-                m[found + s] &= constant ^ flip
+                found[s] &= constant ^ flip
 
 
 @kernel
 def _combine(m: Ints, op: int, x: int, heads: int, count: int) -> bool:
     """Add to a word where the terms hold for some z; whether any is new."""
-    target, found = m[WORDS] + m[op + OP_WORD] * BLOCK, m[MET]
+    target = m[m[WORDS] + m[op + OP_WORD] * BLOCK : m[WORDS] + m[op + OP_WORD] * BLOCK + count]
+    found = m[m[MET] : m[MET] + count]
     whole = -1 if x == 8 else (1 << (x * x)) - 1
     new = 0
     for z in range(x if m[op + OP_SOURCE] < 0 else 1):
-        _conjunction(m, op, x, z, heads, found, count)
+        _conjunction(m, op, x, z, heads, count)
         for s in range(count):
-            more = m[found + s] & whole & ~m[target + s]
+            more = found[s] & whole & ~target[s]
             new |= more
-            m[target + s] |= more
+            target[s] |= more
     return new != 0
 
 
 @kernel
 def _transpose(m: Ints, op: int, x: int, heads: int, count: int) -> None:
-    target, source = m[WORDS] + m[op + OP_WORD] * BLOCK, m[WORDS] + m[op + OP_SOURCE] * BLOCK
+    target = m[m[WORDS] + m[op + OP_WORD] * BLOCK : m[WORDS] + m[op + OP_WORD] * BLOCK + count]
+    source = m[m[WORDS] + m[op + OP_SOURCE] * BLOCK : m[WORDS] + m[op + OP_SOURCE] * BLOCK + count]
     full, top = (1 << x) - 1, (x - 1) * (x - 1)
     gather = 0
     for a in range(x):
         gather |= 1 << (top - a * (x - 1))
     for s in range(count):
-        m[target + s] = 0
+        target[s] = 0
     for z in range(x):
         for s in range(count):  # a column times `gather` is a row
-            row = ((((m[source + s] >> z) & heads) * gather) >> top) & full
-            m[target + s] |= row << (z * x)
+            target[s] |= (((((source[s] >> z) & heads) * gather) >> top) & full) << (z * x)
 
 
 @kernel
@@ -280,7 +275,7 @@ def _better(function: int, old: float, new: float) -> float:
 
 
 @kernel
-def _value(m: Ints, d: Doubles, at: Ints, values: Doubles, op: int, x: int, record: int, s: int) -> bool:
+def _value(m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, record: int, s: int) -> bool:
     """Whether some choice of values meets the conditions; the best argument among those goes to register MOST - 1.
 
     Parallel edges have several weights: all combinations are gone through, in the order of their numbers.
@@ -301,7 +296,7 @@ def _value(m: Ints, d: Doubles, at: Ints, values: Doubles, op: int, x: int, reco
             if m[v] >= 0:
                 d[m[v + 4]] = d[m[TABLES] + (m[v] * BLOCK + s) * MOST + pair]
             else:
-                begin = m[record + pair] * m[SLOTS] + m[v + 1]
+                begin = m[record + pair * BLOCK] * m[SLOTS] + m[v + 1]
                 several = at[begin + 1] - at[begin]
                 d[m[v + 4]] = values[at[begin] + rest % several]
                 rest //= several
@@ -317,28 +312,32 @@ def _value(m: Ints, d: Doubles, at: Ints, values: Doubles, op: int, x: int, reco
 
 @kernel
 def _groups(
-    m: Ints, d: Doubles, at: Ints, values: Doubles, op: int, x: int, heads: int, count: int, first: bool
+    m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, heads: int, count: int, first: bool
 ) -> bool:
     """Derive heads from groups whose total meets the conditions; whether any is new."""
-    target, met = m[WORDS] + m[op + OP_WORD] * BLOCK, m[MET] + m[op + OP_MET] * BLOCK
+    target = m[m[WORDS] + m[op + OP_WORD] * BLOCK : m[WORDS] + m[op + OP_WORD] * BLOCK + count]
+    found, changed = m[m[MET] : m[MET] + count], m[m[MET] + BLOCK : m[MET] + BLOCK + count]
+    met = m[MET] + m[op + OP_MET] * BLOCK
     total, shape, third = m[op + OP_TOTAL], m[op + OP_SHAPE], x if m[op + OP_SOURCE] < 0 else 1
     function, direct, bound = m[total + T_FUNCTION], m[total + T_DIRECT], m[total + T_BOUND]
     slots, full = m[SLOTS], (1 << x) - 1
     whole = -1 if x == 8 else (1 << (x * x)) - 1
     counted = heads if shape == ONES or shape == DIAGONAL else 1 if shape == NOTHING else whole
-    found, changed = m[MET], m[MET] + BLOCK
     for s in range(count):
-        m[changed + s] = 0
+        changed[s] = 0
     for z in range(third):
-        _conjunction(m, op, x, z, heads, found, count)
+        _conjunction(m, op, x, z, heads, count)
+        old = m[met + z * BLOCK : met + z * BLOCK + count]
+        if first:
+            for s in range(count):
+                old[s] = 0
         for s in range(count):
-            old = 0 if first else m[met + z * BLOCK + s]
-            m[changed + s] |= m[found + s] & ~old  # a total can only change where somebody new contributes
-            m[met + z * BLOCK + s] = m[found + s]
+            changed[s] |= found[s] & ~old[s]  # a total can only change where somebody new contributes
+            old[s] = found[s]
     new = False
     for s in range(count):
-        groups = m[changed + s] & counted & ~m[target + s]
-        record = m[RECORDS] + s * MOST
+        groups = changed[s] & counted & ~target[s]
+        record = m[RECORDS] + s
         a = 0
         while groups:
             row = groups & full
@@ -359,7 +358,7 @@ def _groups(
                         elif m[source] >= 0:
                             begin = (b if m[source] else a) * x
                         begin += z if m[source + 1] == 2 else b if m[source + 1] else a
-                        begin = m[record + begin] * slots + direct
+                        begin = m[record + begin * BLOCK] * slots + direct
                         best = values[at[begin]]
                         for i in range(at[begin] + 1, at[begin + 1]):
                             best = _better(function, best, values[i])
@@ -401,7 +400,7 @@ def _groups(
                     mark = whole
                 elif shape == DIAGONAL:
                     mark = 1 << (a * x + a)
-                m[target + s] |= mark
+                target[s] |= mark
                 new = True
             groups = (groups >> x) & (whole >> x if x < 8 else 0xFFFFFFFFFFFFFF)
             a += 1
@@ -414,12 +413,10 @@ def derive(
     d: Doubles,
     members: Rows,
     indptr: Ints,
-    neighbour: Shorts,
-    forth: Shorts,
-    back: Shorts,
+    entries: Shorts,
     loop: Shorts,
-    flags: Ints,
-    at: Ints,
+    flags: Shorts,
+    at: Shorts,
     values: Doubles,
     out: Rows,
 ) -> None:
@@ -431,7 +428,7 @@ def derive(
         See above.
     members
         Shape (N, x), x <= 8, no vertex twice in a row.
-    indptr, neighbour, forth, back, loop, flags, at, values
+    indptr, entries, loop, flags, at, values
         The graph, as `kgreason.graph.small.pairs.Pairs` describes.
     out
         Shape (N, outputs): receives the words of the outputs.
@@ -444,15 +441,15 @@ def derive(
     start = 0
     while start < size:
         count = min(BLOCK, size - start)
-        for i in range(m[WORDS], m[RECORDS]):
-            m[i] = 0
+        m[m[WORDS] : m[RECORDS]] = 0
         for s in range(count):
             m[m[WORDS] + ALL * BLOCK + s] = whole
-        _gather(m, members, start, count, indptr, neighbour, forth, back, loop, flags)
+        _gather(m, members, start, count, indptr, entries, loop, flags)
         for i in range(m[m[GIVEN]]):  # each derived predicate begins with what is given
-            given = m[WORDS] + m[m[GIVEN] + 1 + i] * BLOCK
-            for s in range(count):
-                m[m[WORDS] + (FIRST + i) * BLOCK + s] = m[given + s]
+            given, word = m[m[GIVEN] + 1 + i], m[WORDS] + (FIRST + i) * BLOCK
+            if given != NONE:
+                for s in range(count):
+                    m[word + s] = m[m[WORDS] + given * BLOCK + s]
         place = m[STRATA] + 1
         for _ in range(m[m[STRATA]]):
             recursive, operations = m[place], m[place + 1]

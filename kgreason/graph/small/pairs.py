@@ -44,25 +44,22 @@ class Pairs:
 
     Attributes
     ----------
-    indptr, neighbour
-        Neighbours of vertex v, ascending: ``neighbour[indptr[v]:indptr[v+1]]``, itself excepted; int64 and int32.
-    forth, back
-        For each of these entries the record of the pair (v, neighbour) and that of (neighbour, v), -1 for none; int32.
+    indptr, entries
+        Neighbours of vertex v, itself excepted, are the entries ``indptr[v] .. indptr[v+1]``, ascending; an entry is
+        the neighbour, the record of the pair (v, neighbour) and that of (neighbour, v), -1 for none; int64, int32.
     loop
         Record of each pair (v, v), -1 for none; int32, shape (n,).
     flags
-        Of each record: the words that hold for the pair, a bit each; int64.
+        Of each record: the words that hold for the pair, a bit each; int32.
     at, ends
         Record r has, in slot s, the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
     """
 
     indptr: Ints
-    neighbour: Shorts
-    forth: Shorts
-    back: Shorts
+    entries: Shorts
     loop: Shorts
-    flags: Ints
-    at: Ints
+    flags: Shorts
+    at: Shorts
     ends: tuple[Weights, ...]
 
     @classmethod
@@ -71,7 +68,7 @@ class Pairs:
         nothing = np.empty(0, dtype=np.int64)
         keys = [e.source * n + e.target for e in edges]
         pairs = np.unique(np.concatenate([nothing, *keys]))
-        flags = np.zeros(len(pairs), dtype=np.int64)
+        flags = np.zeros(len(pairs), dtype=np.int32)
         count = max((len(e.ends) for e in edges), default=1)
         where, weights = [nothing], [np.empty((count, 0))]
         for e, key in zip(edges, keys, strict=True):
@@ -79,17 +76,17 @@ class Pairs:
             for word, belongs in e.words:
                 held = np.zeros(len(pairs), dtype=np.bool_)
                 held[record[belongs]] = True
-                flags |= held.astype(np.int64) << word
+                flags |= held.astype(np.int32) << np.int32(word)
             if e.slot >= 0:
                 where.append(record * slots + e.slot)
                 weights.append(np.stack(e.ends))
         place, values = np.concatenate(where), np.concatenate(weights, axis=1)
         order = np.lexsort((values[0], place))
-        at = np.searchsorted(place[order], np.arange(len(pairs) * slots + 1)).astype(np.int64)
+        at = np.searchsorted(place[order], np.arange(len(pairs) * slots + 1)).astype(np.int32)
         return cls(*_adjacency(n, pairs), flags, at, tuple(end[order] for end in values))
 
 
-def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts, Shorts, Shorts]:
+def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts]:
     source, target = np.divmod(pairs, max(n, 1))
     loops = np.flatnonzero(source == target)
     loop = np.full(n, -1, dtype=np.int32)
@@ -98,12 +95,13 @@ def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts, Shorts, Short
     entries = np.unique(np.concatenate([pairs[proper], (target * n + source)[proper]]))
     u, v = np.divmod(entries, max(n, 1))
     indptr = np.searchsorted(u, np.arange(n + 1)).astype(np.int64)
-    return indptr, v.astype(np.int32), _find(pairs, entries), _find(pairs, v * n + u), loop
+    rows = np.stack([v, _find(pairs, entries), _find(pairs, v * n + u)], axis=1)
+    return indptr, rows.astype(np.int32).ravel(), loop
 
 
-def _find(pairs: Ints, wanted: Ints) -> Shorts:
+def _find(pairs: Ints, wanted: Ints) -> Ints:
     """Place of each wanted pair among the pairs, -1 for none."""
     if not len(pairs):
-        return np.full(len(wanted), -1, dtype=np.int32)
+        return np.full(len(wanted), -1, dtype=np.int64)
     place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-    return np.where(pairs[place] == wanted, place, -1).astype(np.int32)
+    return np.where(pairs[place] == wanted, place, -1)
