@@ -21,7 +21,7 @@ from kgreason.graph import induced
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.graph.situations import Ties
-from kgreason.graph.small.kernels import PART, derive
+from kgreason.graph.small.kernels import PART
 from kgreason.graph.small.kernels import _sum as exact_sum
 from kgreason.graph.small.pairs import Edges, Pairs
 from kgreason.resources import resource
@@ -221,8 +221,8 @@ def test_usual_rules_as_the_engine(name: str, graph: KnowledgeGraph, seed: int) 
     ("rule", "reason"),
     [
         ("p(X,Y) :- own(X,Y,_), X < Y.", "`X < Y` compares vertices by their names"),
-        ("p(X,Y) :- own(X,Y,W), W / W > 0.5.", "`W / W` divides integers, or perhaps by zero"),
-        ("p(X,Y) :- own(X,Y,W), W * 1E300 > 0.5, W * 1E300 * 10.0 > 0.", "`W * 1e+300` may become too large"),
+        ("p(X,Y) :- own(X,Y,W), 1 / (W - 0.5) > 0.5.", "`1 / (W - 0.5)` divides integers, or perhaps by zero"),
+        ("p(X,Y) :- own(X,Y,W), W * 1E301 > 0.5.", "`1e+301` may become too large"),
         ("p(X,Y) :- own(X,Y,W), sqrt(W) > 0.5.", "`sqrt(W)` is more than arithmetic"),
         ("p(X,Y) :- own(X,Y,W), not own(Y,X,W).", "`not own(Y, X, W)` is about a value"),
         ("p(X,Y) :- own(X,Y,W), V = prod(W,<X>), V > 0.5.", "`prod` is none of sum, count, min, max"),
@@ -230,12 +230,12 @@ def test_usual_rules_as_the_engine(name: str, graph: KnowledgeGraph, seed: int) 
         (
             "p(X,Y) :- own(X,Y,A), own(Y,Z,B), own(Z,T,C), A + B < C.",
             "weights of more than three vertices come together: "
-            "p(X, Y) :- own(X, Y, A), own(Y, Z, B), own(Z, T, C), A + B < C.",
+            "p(X, Y) :- own(X, Y, A), own(Y, Z, B), own(Z, T, C), (A + B) < C.",
         ),
         (
-            "p(X,Y) :- own(X,Y,_). p(X,Z) :- p(X,Y), own(Y,Z,W), V = msum(W - 0.5,<Y>), V > 0.5.",
+            "p(X,Y) :- own(X,Y,_). p(X,Z) :- p(X,Y), own(Y,Z,W), V = msum(W - 0.9,<Y>), V > 0.5.",
             "in recursion, a total must rise, and pass bounds from below only: "
-            "p(X, Z) :- p(X, Y), own(Y, Z, W), V = msum(W - 0.5, <Y>), V > 0.5.",
+            "p(X, Z) :- p(X, Y), own(Y, Z, W), V = msum(W - 0.9, <Y>), V > 0.5.",
         ),
         ("p(X,Y) :- own(X,Y,W), limit(L), W > L. limit(0.5).", "the rules state the fact limit(0.5)"),
     ],
@@ -246,7 +246,7 @@ def test_what_is_left_to_the_engine(rule: str, reason: str) -> None:
     reasoner = InducedReasoner(graph, program)
     assert reasoner.outside == reason
     members = np.array([[0, 1, 2], [2, 1, 0]])
-    if "W / W" not in rule and "- 0.5" not in rule:
+    if "- 0.5" not in rule and "- 0.9" not in rule:  # there the engine stops, too
         assert np.array_equal(reasoner.masks(members), alone(graph, program, members))
 
 
@@ -276,7 +276,7 @@ def test_masks_have_room_for_eight_vertices() -> None:
     eight = np.arange(8)[None, ::-1].copy()
     assert np.array_equal(reasoner.masks(eight), alone(graph, program, eight))
     assert reasoner.masks(eight)[0, 0] < 0
-    assert np.array_equal(reasoner.derived(eight)[0, 0], np.tri(8, dtype=bool)[::-1, ::-1].T[::-1, ::-1])
+    assert np.array_equal(reasoner.derived(eight)[0, 0], np.tri(8, dtype=bool))
     with pytest.raises(ValueError, match="a mask has room for 8 vertices, not for 9: use derived"):
         reasoner.masks(np.arange(9)[None])
     assert np.array_equal(reasoner.derived(np.arange(9)[None])[0, 0], np.triu(np.ones((9, 9), dtype=bool)))
@@ -305,7 +305,7 @@ def test_sums_at_the_bound(parts: tuple[float, ...], shift: int) -> None:
 
 
 @given(st.lists(st.floats(-1e9, 1e9) | st.sampled_from([2.0**-54, 2.0**-107, 0.5, 1.0]), min_size=1, max_size=8))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_sums_are_rounded_once(values: list[float]) -> None:
     d = np.zeros(PART + 64)
     d[PART : PART + len(values)] = values
@@ -353,7 +353,3 @@ def test_long_and_short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     program = usual("reachability")
     assert np.array_equal(InducedReasoner(graph, program).masks(members), alone(graph, program, members))
-
-
-def test_one_kernel() -> None:
-    assert derive.function.__name__ == "derive"

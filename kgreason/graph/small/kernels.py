@@ -47,7 +47,8 @@ OP_TERMS, OP_MET, OP_SHAPE, OP_TOTAL = range(4, 8)
 COMBINE, TRANSPOSE, TOTAL = range(3)
 
 PLAIN, COLUMN, ROW, A_IS_B, A_IS_Z, Z_IS_B = range(6)
-"""Kinds of terms. Terms: their number, then for each: kind, word, -1 where it is negated, else 0."""
+"""Kinds of terms; equalities have the word ALL. Terms: their number, then for each: kind, word, -1 where it is negated,
+else 0."""
 
 PAIRS, ONES, NOTHING, DIAGONAL = range(4)
 """Forms of groups: two vertices, one, none; one, which stands twice in the head."""
@@ -137,51 +138,46 @@ def _gather(
 
 
 @kernel
-def _conjunction(m: Ints, op: int, x: int, z: int, heads: int, count: int) -> None:
-    """Find where all terms hold with one z, for a block: written to the first met terms."""
+def _meet(m: Ints, op: int, x: int, heads: int, whole: int, count: int) -> None:
+    """Find where all terms of an operation hold, for a block.
+
+    They are added to its word, with a total to its met terms for each z; what is new is written beside.
+    """
     full = (1 << x) - 1
     found = m[m[MET] : m[MET] + count]  # indices into a piece have no sign, so that loops become vector code
-    for s in range(count):
-        found[s] = -1
+    new = m[m[MET] + BLOCK : m[MET] + BLOCK + count]
+    target = m[WORDS] + m[op + OP_WORD] * BLOCK
     terms = m[op + OP_TERMS]
-    for t in range(terms + 1, terms + 1 + 3 * m[terms], 3):
-        kind, flip = m[t], m[t + 2]
-        word = m[m[WORDS] + m[t + 1] * BLOCK : m[WORDS] + m[t + 1] * BLOCK + count]
-        if kind == PLAIN:
-            for s in range(count):
-                found[s] &= word[s] ^ flip
-        elif kind == COLUMN:
-            for s in range(count):
-                found[s] &= (((word[s] >> z) & heads) * full) ^ flip
-        elif kind == ROW:
-            for s in range(count):
-                found[s] &= (((word[s] >> (z * x)) & full) * heads) ^ flip
-        else:
-            constant = heads << z
-            if kind == A_IS_Z:
-                constant = full << (z * x)
-            elif kind == A_IS_B:
-                constant = 0
-                for a in range(x):
-                    constant |= 1 << (a * x + a)
-            for s in range(count):
-                found[s] &= constant ^ flip
-
-
-@kernel
-def _combine(m: Ints, op: int, x: int, heads: int, count: int) -> bool:
-    """Add to a word where the terms hold for some z; whether any is new."""
-    target = m[m[WORDS] + m[op + OP_WORD] * BLOCK : m[WORDS] + m[op + OP_WORD] * BLOCK + count]
-    found = m[m[MET] : m[MET] + count]
-    whole = -1 if x == 8 else (1 << (x * x)) - 1
-    new = 0
+    for s in range(count):
+        new[s] = 0
     for z in range(x if m[op + OP_SOURCE] < 0 else 1):
-        _conjunction(m, op, x, z, heads, count)
         for s in range(count):
-            more = found[s] & whole & ~target[s]
-            new |= more
-            target[s] |= more
-    return new != 0
+            found[s] = whole
+        for t in range(terms + 1, terms + 1 + 3 * m[terms], 3):
+            kind, flip = m[t], m[t + 2]
+            shift, kept, times = 0, whole, 1
+            if kind == COLUMN:
+                shift, kept, times = z, heads, full
+            elif kind == ROW:
+                shift, kept, times = z * x, full, heads
+            elif kind == Z_IS_B:
+                kept = heads << z
+            elif kind == A_IS_Z:
+                kept = full << (z * x)
+            elif kind == A_IS_B:
+                kept = 0
+                for a in range(x):
+                    kept |= 1 << (a * x + a)
+            word = m[m[WORDS] + m[t + 1] * BLOCK : m[WORDS] + m[t + 1] * BLOCK + count]
+            for s in range(count):
+                found[s] &= (((word[s] >> shift) & kept) * times) ^ flip
+        if m[op + OP_KIND] == TOTAL:
+            target = m[MET] + (m[op + OP_MET] + z) * BLOCK
+        known = m[target : target + count]
+        for s in range(count):
+            more = found[s] & ~known[s]
+            new[s] |= more
+            known[s] |= more
 
 
 @kernel
@@ -312,28 +308,19 @@ def _value(m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, re
 
 @kernel
 def _groups(
-    m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, heads: int, count: int, first: bool
+    m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, heads: int, whole: int, count: int
 ) -> bool:
-    """Derive heads from groups whose total meets the conditions; whether any is new."""
+    """Derive heads from groups whose total meets the conditions; whether there are any.
+
+    A total can only change where somebody new contributes, and matters only where the head is not known.
+    """
     target = m[m[WORDS] + m[op + OP_WORD] * BLOCK : m[WORDS] + m[op + OP_WORD] * BLOCK + count]
-    found, changed = m[m[MET] : m[MET] + count], m[m[MET] + BLOCK : m[MET] + BLOCK + count]
+    changed = m[m[MET] + BLOCK : m[MET] + BLOCK + count]
     met = m[MET] + m[op + OP_MET] * BLOCK
     total, shape, third = m[op + OP_TOTAL], m[op + OP_SHAPE], x if m[op + OP_SOURCE] < 0 else 1
     function, direct, bound = m[total + T_FUNCTION], m[total + T_DIRECT], m[total + T_BOUND]
     slots, full = m[SLOTS], (1 << x) - 1
-    whole = -1 if x == 8 else (1 << (x * x)) - 1
     counted = heads if shape == ONES or shape == DIAGONAL else 1 if shape == NOTHING else whole
-    for s in range(count):
-        changed[s] = 0
-    for z in range(third):
-        _conjunction(m, op, x, z, heads, count)
-        old = m[met + z * BLOCK : met + z * BLOCK + count]
-        if first:
-            for s in range(count):
-                old[s] = 0
-        for s in range(count):
-            changed[s] |= found[s] & ~old[s]  # a total can only change where somebody new contributes
-            old[s] = found[s]
     new = False
     for s in range(count):
         groups = changed[s] & counted & ~target[s]
@@ -442,6 +429,7 @@ def derive(
     while start < size:
         count = min(BLOCK, size - start)
         m[m[WORDS] : m[RECORDS]] = 0
+        m[m[MET] :] = 0
         for s in range(count):
             m[m[WORDS] + ALL * BLOCK + s] = whole
         _gather(m, members, start, count, indptr, entries, loop, flags)
@@ -460,12 +448,15 @@ def derive(
                     op = m[i]
                     if not first and m[op + OP_AGAIN] == 0:
                         continue
-                    if m[op + OP_KIND] == COMBINE:
-                        going |= _combine(m, op, x, heads, count)
-                    elif m[op + OP_KIND] == TRANSPOSE:
+                    if m[op + OP_KIND] == TRANSPOSE:
                         _transpose(m, op, x, heads, count)
+                        continue
+                    _meet(m, op, x, heads, whole, count)
+                    if m[op + OP_KIND] == TOTAL:
+                        going |= _groups(m, d, at, values, op, x, heads, whole, count)
                     else:
-                        going |= _groups(m, d, at, values, op, x, heads, count, first)
+                        for s in range(m[MET] + BLOCK, m[MET] + BLOCK + count):
+                            going |= m[s] != 0
                 first = False
                 going &= recursive != 0
             place += 2 + operations

@@ -162,7 +162,7 @@ class RulePlan:
         if term.word is None:
             if ends[0] == ends[1]:
                 return k.PLAIN, k.ALL, flip
-            return EQUALITIES.get(ends, EQUALITIES.get(ends[::-1], 0)), k.NONE, flip
+            return EQUALITIES.get(ends, EQUALITIES.get(ends[::-1], 0)), k.ALL, flip
         if len(ends) == 0 or ends == (0,):
             return k.PLAIN, term.word, flip
         if ends == (2,):
