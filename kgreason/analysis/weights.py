@@ -220,7 +220,7 @@ def _grows(rule: CheckedRule, added: frozenset[str], moved: set[str]) -> bool:
         and _raises(aggregation, _added_variables(rule, added))
         and all(t != Variable(aggregation.variable) for t in rule.head.terms)
         and all(
-            isinstance(step, Filter) and _bounds_below(step.expression, aggregation.variable)
+            isinstance(step, Filter) and bounds_below(step.expression, aggregation.variable)
             for step in rule.after
             if aggregation.variable in names(step.expression)
         )
@@ -252,13 +252,13 @@ def _rises(expression: Expression, weights: set[str]) -> bool:
     return False
 
 
-def _bounds_below(expression: Expression, name: str) -> bool:
+def bounds_below(expression: Expression, name: str) -> bool:
     """Whether a condition, once true, stays so when the variable rises."""
     if not isinstance(expression, Binary):
         return False
     left, right = expression.left, expression.right
     if expression.operator in {"&&", "||"}:
-        return all(_bounds_below(e, name) or name not in names(e) for e in (left, right))
+        return all(bounds_below(e, name) or name not in names(e) for e in (left, right))
     if expression.operator in MIRRORED:
         left, right = right, left
     elif expression.operator not in MIRRORED.values():

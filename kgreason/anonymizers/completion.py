@@ -60,8 +60,14 @@ class Completer:
     """
 
     def __init__(
-        self, cover: Cover, reasoner: InducedReasoner, draft: Draft, rng: np.random.Generator
+        self,
+        cover: Cover,
+        program: CheckedProgram,
+        reasoner: InducedReasoner,
+        draft: Draft,
+        rng: np.random.Generator,
     ) -> None:
+        self._program = program
         self.cover, self.draft, self.rng = cover, draft, rng
         self._reasoner = reasoner
         self._graph = cover.catalogue.graph
@@ -262,7 +268,7 @@ class Completer:
             entries += [(a, b, w) for r, a, b, w in self._edges(model) if r == name]
             relations[name] = _relation(relation, entries)
         labels = np.arange(x).astype(str).astype(object)
-        alone = InducedReasoner(KnowledgeGraph(labels, relations), self._reasoner.program)
+        alone = InducedReasoner(KnowledgeGraph(labels, relations), self._program)
         wanted = self._reasoner.masks(model.member[None])
         return bool((alone.masks(np.arange(x, dtype=np.int64)[None]) == wanted).all())
 

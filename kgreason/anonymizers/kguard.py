@@ -89,7 +89,7 @@ class Kguard:
             )
             if not lacking:
                 break
-            self._mend(lacks, pieces, reasoner, draft, rng, apart=turn >= _FREE)
+            self._mend(lacks, pieces, rules, reasoner, draft, rng, apart=turn >= _FREE)
         if lacking or draft.n > self.k * graph.n:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
@@ -157,6 +157,7 @@ class Kguard:
         self,
         lacks: Sequence[tuple[Cover, Lack]],
         pieces: Pieces,
+        rules: CheckedProgram,
         reasoner: InducedReasoner,
         draft: Draft,
         rng: np.random.Generator,
@@ -171,7 +172,7 @@ class Kguard:
                 and cover.x > 1
                 and not apart
             )
-            left = Completer(cover, reasoner, draft, rng).mend(lack) if few else lack
+            left = Completer(cover, rules, reasoner, draft, rng).mend(lack) if few else lack
             if len(left.members):
                 many.append((cover, left))
         if many:

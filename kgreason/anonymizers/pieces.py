@@ -129,7 +129,7 @@ class Pieces:
             for b, v in enumerate(place):
                 known = u < len(template) and v < len(template) and template.kinds[u, v] >= 0
                 origin[a, b] = template.origin[u, v] if known else (example.member[a], example.member[b])
-        alone = InducedReasoner(self._copied(origin), self._reasoner.program)
+        alone = InducedReasoner(self._copied(origin), self._noising.program)
         found = alone.masks(np.arange(len(place), dtype=np.int64)[None])
         return bool((found == self._reasoner.masks(example.member[None])).all())
 
@@ -211,8 +211,7 @@ class Pieces:
     def _same(self, one: KnowledgeGraph, other: KnowledgeGraph, places: Ints) -> bool:
         if not self._reasoner.predicates:
             return True
-        program = self._reasoner.program
-        found = [InducedReasoner(g, program).masks(places) for g in (one, other)]
+        found = [InducedReasoner(g, self._noising.program).masks(places) for g in (one, other)]
         return bool((found[0] == found[1]).all())
 
 

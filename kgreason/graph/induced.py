@@ -1,13 +1,13 @@
 """What the rules derive on induced subgraphs, each on its own: Σ(G[X]) for many X at once.
 
-Evaluating millions of subgraphs one by one is slow and mostly repetition. Subgraphs that the rules cannot
-tell apart share one evaluation, and the distinct ones are evaluated together, as disjoint parts of one
-database.
+Rules of the usual kinds become a plan that a kernel carries out on millions of subgraphs a second
+(`kgreason.graph.small`); any others are evaluated by the engine, many subgraphs at once (`kgreason.graph.lifted`).
 
-What is shared is exact, for three reasons:
+Whoever meets the same patterns again and again asks once for each of them. What may be shared is exact, for three
+reasons:
 
 - Rules that use vertices only by equality commute with renaming, so vertex X[a] may be called a
-  (`kgreason.analysis.vertices`). Rules that do more with vertices get them as they are and share nothing.
+  (`kgreason.analysis.generic`). Rules that do more with vertices get them as they are and share nothing.
 - Weights may be moved inside the cells that the rules tell apart (`kgreason.analysis.weights`).
 - Weights that are added up are seen in full. But where the outcome is the same with all of them at the lower
   and at the upper end of their cells, it is the same in between (`monotone_outcome`). Subgraphs for which the
@@ -23,83 +23,184 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.generic import holds_edges, is_generic, vertex_positions
+from kgreason.analysis.generic import is_generic
 from kgreason.analysis.weights import Use, WeightUse, monotone_outcome, weight_uses
-from kgreason.engine.table import Facts, Kind, Table, doubles
-from kgreason.errors import EvaluationError
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.situations import Cells, Ints, Situations, Ties
+from kgreason.graph.lifted import Derived, Lifted
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.graph.sight import Sight, weights
+from kgreason.graph.situations import Ints, Ties
+from kgreason.graph.small.compile import LARGEST, Plan, compile_small
+from kgreason.graph.small.expressions import Range, Unfit
+from kgreason.graph.small.interpreter import Interpreter
 
-Derived = npt.NDArray[np.bool_]
+Known = npt.NDArray[np.bool_]
 
-PART = "part_"
-CUTS = (0.5, 1.0)  # where cells of added weights end, in parts of the bound of the sum
-CHUNK = 1 << 18  # subgraphs looked up, and at most evaluated, at once
-REMEMBERED = 1 << 20  # situations kept before all are forgotten
+CHUNK = 1 << 18  # subgraphs whose masks are taken apart at once
+MOST_TIES = 4096  # with more of them, hardly any pattern comes again
 
 
 class InducedReasoner:
-    """Derives edges on induced subgraphs and remembers every situation it has met.
+    """Derives edges on induced subgraphs.
 
     Attributes
     ----------
-    evaluated
-        Parts handed to the engine so far.
-    ambiguous
-        Subgraphs so far that had to be looked at with their exact weights.
+    predicates
+        The derived predicates, in the order of the masks.
+    outside
+        Why the rules are left to the engine; `None` if they are carried out as a plan.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> rules = load_text('''@edge("own"). @derived("reach").
+    ... reach(X,Y) :- own(X,Y,_). reach(X,Z) :- reach(X,Y), own(Y,Z,_).''')
+    >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
+    >>> reasoner = InducedReasoner(graph, rules)
+    >>> reasoner.predicates, reasoner.outside
+    (('reach',), None)
+    >>> [f"{mask:b}" for mask in reasoner.masks(np.array([[0, 1, 2]]))[0]]
+    ['100110']
     """
 
     def __init__(self, graph: KnowledgeGraph, program: CheckedProgram) -> None:
-        program = program.restricted(program.derived)
-        self.program = program
-        uses = weight_uses(program)
-        outcome = monotone_outcome(program, uses) if _not_negative(graph, uses) else None
-        exact = {p: WeightUse(Use.READ) if u.use is Use.ADDED else u for p, u in uses.items()}
-        self._predicates = program.derived
-        self._coarse = _View(graph, program, uses, outcome) if outcome else None
-        self._exact = _View(graph, program, exact, frozenset())
-        self.ambiguous = 0
-
-    @property
-    def evaluated(self) -> int:
-        """Parts handed to the engine so far."""
-        return self._exact.evaluated + (self._coarse.evaluated if self._coarse else 0)
-
-    def derived(self, members: Vertices) -> Derived:
-        """Derived edges of Σ(G[X]) for each row X of `members`; see `derived_within`."""
-        count, x = members.shape
-        found = np.zeros((count, len(self._predicates), x, x), dtype=bool)
-        for begin in range(0, count, CHUNK):
-            self._chunk(members[begin : begin + CHUNK], found[begin : begin + CHUNK])
-        return found
-
-    @property
-    def predicates(self) -> tuple[str, ...]:
-        return tuple(self._predicates)
+        self._program = program = program.restricted(program.derived)
+        self.predicates = program.derived
+        self._graph = graph
+        self._uses = weight_uses(program)
+        outcome = monotone_outcome(program, self._uses) if _not_negative(graph, self._uses) else None
+        self._outcome = tuple(sorted(outcome or ()))
+        self._shares = outcome is not None and is_generic(program)
+        self._plan: Plan | None = None
+        self.outside: str | None = None
+        try:
+            self._plan = compile_small(program, self._ranges)
+        except Unfit as reason:
+            self.outside = str(reason)
 
     @property
     def ties(self) -> Ties | None:
-        view = self._coarse or self._exact
-        if not view._generic or view._ties.bits > 12:
-            return None
-        return view._ties
+        """What decides `settled`: tuples whose ties and loops agree, position by position, get the same answer.
 
-    def settled(self, members: Vertices) -> tuple[npt.NDArray[np.bool_], Ints]:
-        known, derived = (self._coarse or self._exact).resolve(members)
-        return known, _masks(derived)
+        `None` where nothing can be shared, or hardly anything comes again.
+        """
+        if not self._shares or len(self._coarse.ties.mirror) - 1 > MOST_TIES:
+            return None
+        return self._coarse.ties
+
+    def settled(self, members: Vertices) -> tuple[Known, Ints]:
+        """Tell what follows from the cells of the weights alone.
+
+        Parameters
+        ----------
+        members
+            int64, shape (N, x), x <= 8: the vertices of each subgraph, none twice.
+
+        Returns
+        -------
+        tuple
+            Of each subgraph whether this is all there is to know, bool, shape (N,), and its masks, as `masks` gives
+            them, int64, shape (N, P); where it is not known, `masks` tells.
+        """
+        count = len(members)
+        if not self._shares:
+            return np.zeros(count, dtype=np.bool_), np.zeros((count, len(self.predicates)), dtype=np.int64)
+        if self._plan is None:
+            known, derived = self._lifted_coarse.resolve(members)
+            return known, _packed(derived)
+        low = self._ends.words(members)
+        known = np.ones(count, dtype=np.bool_)
+        if self._outcome:
+            known = (low == self._ends.words(members, 1)).all(axis=1)
+        return known, low[:, : len(self.predicates)]
 
     def masks(self, members: Vertices) -> Ints:
-        return _masks(self.derived(members))
+        """Derived edges of Σ(G[X]) for each row X of `members`.
 
-    def _chunk(self, members: Vertices, found: Derived) -> None:
-        if self._coarse is None:
-            found[:] = self._exact.resolve(members)[1]
-            return
-        known, found[:] = self._coarse.resolve(members)
+        Parameters
+        ----------
+        members
+            int64, shape (N, x), x <= 8: the vertices of each subgraph, none twice.
+
+        Returns
+        -------
+        ndarray
+            int64, shape (N, P): bit ``a * x + b`` is set if Σ(G[X]) has the edge ``X[a] -> X[b]`` of the predicate.
+
+        Raises
+        ------
+        EvaluationError
+            If the rules cannot be carried out on one of the subgraphs.
+        ValueError
+            If there are more than 8 vertices.
+        """
+        if members.shape[1] > LARGEST:
+            raise ValueError(
+                f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived"
+            )
+        return self._interpreter.words(members) if self._plan else _packed(self._lifted(members))
+
+    def derived(self, members: Vertices) -> Derived:
+        """Derived edges of Σ(G[X]) for each row X of `members`, of any length; see `derived_within`."""
+        count, x = members.shape
+        if self._plan is None or x > LARGEST:
+            return self._lifted(members)
+        found = np.empty((count, len(self.predicates), x, x), dtype=np.bool_)
+        for begin in range(0, count, CHUNK):
+            rows = slice(begin, begin + CHUNK)
+            found[rows] = _unpacked(self.masks(members[rows]), x)
+        return found
+
+    def _lifted(self, members: Vertices) -> Derived:
+        """Let the engine derive; with the exact weights only where the cells do not tell."""
+        if not self._shares:
+            return self._lifted_exact.resolve(members)[1]
+        known, found = self._lifted_coarse.resolve(members)
         open_ = np.flatnonzero(~known)
-        self.ambiguous += len(open_)
         if len(open_):
-            found[open_] = self._exact.resolve(members[open_])[1]
+            found[open_] = self._lifted_exact.resolve(members[open_])[1]
+        return found
+
+    @property
+    def _ranges(self) -> dict[str, Range]:
+        """Least and greatest weight by edge predicate."""
+        program, found = self._program, {}
+        for predicate in program.edges:
+            if program.arities.get(predicate) == 3:
+                values = (
+                    weights(self._graph.relations[predicate])
+                    if predicate in self._graph.relations
+                    else np.empty(0)
+                )
+                found[predicate] = Range(float(values.min(initial=1)), float(values.max(initial=0)))
+        return found
+
+    @cached_property
+    def _coarse(self) -> Sight:
+        return Sight(self._graph, self._program, self._uses)
+
+    @cached_property
+    def _exact(self) -> Sight:
+        exact = {p: WeightUse(Use.READ) if u.use is Use.ADDED else u for p, u in self._uses.items()}
+        return Sight(self._graph, self._program, exact)
+
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        assert self._plan is not None
+        return Interpreter(self._plan, self._graph.n, self._exact.edges())
+
+    @cached_property
+    def _ends(self) -> Interpreter:
+        """The plan with the weights at both ends of their cells, and with all predicates of the outcome."""
+        plan = compile_small(self._program, self._ranges, self._outcome)
+        return Interpreter(plan, self._graph.n, self._coarse.ends())
+
+    @cached_property
+    def _lifted_coarse(self) -> Lifted:
+        return Lifted(self._coarse, self._program, frozenset(self._outcome))
+
+    @cached_property
+    def _lifted_exact(self) -> Lifted:
+        return Lifted(self._exact, self._program, frozenset())
 
 
 def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vertices) -> Derived:
@@ -139,144 +240,19 @@ def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vert
     return InducedReasoner(graph, program).derived(members)
 
 
-class _View:
-    """A graph seen through cells: the distinct situations in it, and what the rules derive in them.
-
-    With an `outcome`, each situation is evaluated at both ends of its cells, and known if they agree on it.
-    """
-
-    def __init__(
-        self,
-        graph: KnowledgeGraph,
-        program: CheckedProgram,
-        uses: Mapping[str, WeightUse],
-        outcome: frozenset[str],
-    ) -> None:
-        from kgreason.analysis.lift import lift
-
-        positions = vertex_positions(program)
-        self._program = program
-        self._lifted = lift(program, PART)
-        self._generic = is_generic(program)
-        self._holds_edges = [holds_edges(p, positions) for p in program.derived]
-        self._outcome = outcome
-        seen = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}
-        self._relations = {p: graph.relations[p] for p in program.edges if p in graph.relations and p in seen}
-        self._uses = uses
-        self._graph = graph
-        self._forget()
-        self.evaluated = 0
-
-    @cached_property
-    def _cells(self) -> dict[str, Cells]:
-        unread = WeightUse(Use.UNREAD)
-        return {p: _cells(relation, self._uses.get(p, unread)) for p, relation in self._relations.items()}
-
-    @cached_property
-    def _ties(self) -> Ties:
-        return Ties.of(self._graph, self._cells)
-
-    def _forget(self) -> None:
-        self._situations: dict[int, Situations] = {}
-        self._known: dict[int, npt.NDArray[np.bool_]] = {}
-        self._derived: dict[int, Derived] = {}
-
-    def resolve(self, members: Vertices) -> tuple[npt.NDArray[np.bool_], Derived]:
-        """Tell for each tuple whether its derived edges are known, and which they are."""
-        x = members.shape[1]
-        if not self._generic:
-            situations = Situations(self._ties, x)
-            return self._evaluate(situations, situations.intern(members), members)
-        if sum(map(len, self._situations.values())) > REMEMBERED:
-            self._forget()
-        situations = self._situations.setdefault(x, Situations(self._ties, x))
-        before = len(situations)
-        ids = situations.intern(members)
-        new = np.arange(before, len(situations))
-        if len(new) or x not in self._known:
-            known, derived = self._evaluate(situations, new, np.tile(np.arange(x), (len(new), 1)))
-            if before:
-                known = np.concatenate([self._known[x], known])
-                derived = np.concatenate([self._derived[x], derived])
-            self._known[x], self._derived[x] = known, derived
-        return self._known[x][ids], self._derived[x][ids]
-
-    def _evaluate(
-        self, situations: Situations, numbers: Ints, names: Vertices
-    ) -> tuple[npt.NDArray[np.bool_], Derived]:
-        """Reason on situations; ``names[i, a]`` is what vertex a of the i-th is called in the facts."""
-        from kgreason.engine.seminaive import evaluate
-
-        count = len(numbers)
-        ends = 2 if self._outcome else 1
-        facts = self._facts(situations.edges(numbers), names, ends)
-        goals = dict.fromkeys((*self._program.derived, *sorted(self._outcome)))
-        self.evaluated += ends * count
-        try:
-            result = evaluate(self._lifted, facts, goals=tuple(goals)).facts
-        except EvaluationError:
-            if not self._outcome:
-                raise
-            # That the ends of cells fail proves nothing about the weights between.
-            return np.zeros(count, dtype=bool), np.zeros(
-                (count, len(self._holds_edges), *[names.shape[1]] * 2), bool
-            )
-        known = np.ones(count, dtype=bool)
-        for predicate in self._outcome:
-            table = result.tables.get(predicate)
-            if table is not None:  # the lower end has a subset of the facts of the upper one
-                sizes = np.bincount(table.columns[0], minlength=2 * count)
-                known &= sizes[:count] == sizes[count:]
-        return known, self._edges(result, facts, names)
-
-    def _facts(self, edges: tuple[Ints, Ints, Ints, Ints], names: Vertices, ends: int) -> Facts:
-        """Lifted facts of situations; with two ends, part i + count holds part i at its upper end."""
-        part, source, target, cell = edges
-        count, x = names.shape
-        tables = {PART: _table(np.arange(ends * count))}
-        for predicate in self._program.nodes:
-            tables[predicate] = _table(np.repeat(np.arange(ends * count), x), np.tile(names.ravel(), ends))
-        offset = 0
-        for predicate, cells in self._cells.items():
-            mine = np.flatnonzero((offset <= cell) & (cell < offset + len(cells.low)))
-            row = part[mine]
-            columns = [np.concatenate([row + end * count for end in range(ends)])]
-            columns += [np.tile(names[row, place[mine]], ends) for place in (source, target)]
-            weight = None
-            if self._program.arities.get(predicate) == 3:
-                weight = np.concatenate([w[cell[mine] - offset] for w in (cells.low, cells.high)[:ends]])
-            tables[predicate] = _table(*columns, weight=weight)
-            offset += len(cells.low)
-        return Facts(tables)
-
-    def _edges(self, result: Facts, facts: Facts, names: Vertices) -> Derived:
-        count, x = names.shape
-        derived = np.zeros((count, len(self._holds_edges), x, x), dtype=bool)
-        for p, predicate in enumerate(self._program.derived):
-            table = result.tables.get(predicate)
-            if table is None or not self._holds_edges[p]:
-                continue
-            derived[:, p][_places(table, names)] = True
-            if predicate in facts.tables:  # what was given is not derived
-                derived[:, p][_places(facts.tables[predicate], names)] = False
-        return derived
+def _packed(derived: Derived) -> Ints:
+    """Masks of derived edges, shape (N, P)."""
+    count, predicates, x, _ = derived.shape
+    bits = np.zeros((count, predicates, 64), dtype=np.bool_)
+    bits[:, :, : x * x] = derived.reshape(count, predicates, x * x)
+    return np.packbits(bits, axis=2, bitorder="little").view("<i8")[:, :, 0].astype(np.int64)
 
 
-def _places(table: Table, names: Vertices) -> tuple[Ints, Ints, Ints]:
-    """Part and the positions of source and target, for the rows of the first end."""
-    rows = np.flatnonzero(table.columns[0] < len(names))
-    part = table.columns[0][rows]
-    source, target = (names[part] == c[rows, None] for c in table.columns[1:3])
-    inside = np.flatnonzero(source.any(axis=1) & target.any(axis=1))
-    return part[inside], source.argmax(axis=1)[inside], target.argmax(axis=1)[inside]
-
-
-def _cells(relation: Relation, use: WeightUse) -> Cells:
-    weight = relation.weight if relation.weight is not None else np.ones(len(relation))
-    if use.use is Use.READ:
-        return Cells.exact(weight)
-    # Most sums are decided by whether one weight exceeds the bound or two are below half of it.
-    return Cells.between(weight, np.union1d(use.constants, np.outer(use.bounds, CUTS)))
+def _unpacked(masks: Ints, x: int) -> Derived:
+    """Derived edges of masks, shape (N, P, x, x)."""
+    bits = np.ascontiguousarray(masks, dtype="<i8")[:, :, None].view(np.uint8)
+    edges = np.unpackbits(bits, axis=2, bitorder="little", count=x * x)
+    return edges.view(np.bool_).reshape(*masks.shape, x, x)
 
 
 def _not_negative(graph: KnowledgeGraph, uses: Mapping[str, WeightUse]) -> bool:
@@ -284,15 +260,3 @@ def _not_negative(graph: KnowledgeGraph, uses: Mapping[str, WeightUse]) -> bool:
         graph.relations[p].weight for p, u in uses.items() if u.use is Use.ADDED and p in graph.relations
     ]
     return all(w is None or bool((w >= 0).all()) for w in added)
-
-
-def _table(*columns: Ints, weight: npt.NDArray[np.float64] | None = None) -> Table:
-    kinds = (Kind.INT,) * len(columns)
-    if weight is not None:
-        kinds, columns = (*kinds, Kind.DOUBLE), (*columns, doubles(weight))
-    return Table(kinds, tuple(np.ascontiguousarray(c, dtype=np.int64) for c in columns), len(columns[0]))
-
-
-def _masks(derived: Derived) -> Ints:
-    count, p, x, _ = derived.shape
-    return (derived.reshape(count, p, x * x) * (1 << np.arange(x * x, dtype=np.int64))).sum(axis=2)

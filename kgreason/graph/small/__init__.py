@@ -1,0 +1,1 @@
+"""Rules on subgraphs of at most eight vertices, whose relations are bits of a word."""
