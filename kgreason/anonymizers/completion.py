@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
 from kgreason.graph.facts import InducedReasoner
@@ -238,17 +239,13 @@ class Completer:
             return False
         if host < 0:
             return True
-        loops = self._loops(int(model.member[model.hole]))
-        if loops != (self._loops(host) if host < n else (0,) * len(loops)):
+        if any(a == b for _, a, b, _ in self._edges(model)) or (host < n and draft.loops[host]):
             return False
         return all(
             draft.fits(host, int(v)) if tied[p] else host >= n or not draft.adjacent(host, int(v))
             for p, v in enumerate(member)
             if p != model.hole
         )
-
-    def _loops(self, vertex: int) -> tuple[int, ...]:
-        return tuple(len(look.rows(vertex, vertex)) for look in self._rows_of_edges.values())
 
     def _derives(self, member: Ints, model: Model) -> bool:
         """Whether the rules derive on a completion what they derive on the class."""

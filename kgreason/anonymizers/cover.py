@@ -84,13 +84,13 @@ class Cover:
 
     def _draw(self) -> None:
         """Keep some random members of each class at hand."""
-        counts = np.maximum(self.catalogue.class_counts(), 1)
-        threshold = np.minimum(2.0**31, 2.0**31 * SAMPLE / counts).astype(np.int64)
+        counts = self.catalogue.class_counts()
+        threshold = np.minimum(2.0**31, 2.0**31 * SAMPLE / np.maximum(counts, 1)).astype(np.int64)
         draw = np.full(len(counts), DRAW, dtype=np.uint8)
         members, kinds = visit_all(self.catalogue, draw, threshold=threshold)
         classes = self.catalogue.class_of[kinds].astype(np.int64)
         self._counts = np.bincount(classes, minlength=len(self.catalogue.forms))
-        self._counts[: len(counts)] = self.catalogue.class_counts()
+        self._counts[: len(counts)] = counts
         order = np.lexsort((self._rng.random(len(classes)), classes))
         first = np.searchsorted(classes[order], classes[order])
         order = order[np.arange(len(order)) - first < 2 * SAMPLE]

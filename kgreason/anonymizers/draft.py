@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +64,7 @@ class Draft:
         self._indptr, self._neighbours = undirected(graph)
         self._balls: dict[int, set[int]] = {}
         self._beside: dict[int, set[int]] = {}
-        self._pieces: dict[int, set[int]] = {}
-        self._count = 0
+        self._mates: dict[int, set[int]] = {}
         self.loops = np.zeros(graph.n, dtype=np.bool_)
         self.loops[graph.ends[0][graph.ends[0] == graph.ends[1]]] = True
         self._bounds = bounds
@@ -99,11 +98,14 @@ class Draft:
             return np.full(self.n, np.inf)
         return _FULL * self._bounds[relation] - self._incoming[relation]
 
-    def piece(self, vertices: Iterable[int]) -> None:
+    def piece(self, vertices: Sequence[int]) -> None:
         """Bar edges among these vertices from now on."""
         for v in vertices:
-            self._pieces.setdefault(v, set()).add(self._count)
-        self._count += 1
+            self._mates.setdefault(v, set()).update(vertices)
+
+    def mates(self, vertex: int) -> set[int]:
+        """Vertices with which a vertex shares a piece."""
+        return self._mates.get(vertex, set())
 
     def ball(self, vertex: int) -> set[int]:
         """Original vertices nearer than x to an original one, itself included."""
@@ -122,7 +124,7 @@ class Draft:
         """Whether an edge between two vertices is safe, and the first between them."""
         if source == target or target in self._beside.get(source, ()):
             return False
-        if self._pieces.get(source, set()) & self._pieces.get(target, set()):
+        if target in self.mates(source):
             return False
         n = self.graph.n
         return source >= n or target >= n or target not in self.ball(source)

@@ -127,7 +127,7 @@ class DegreeChooser:
                 host, found = self._host(v, share, taken, near | used)
                 hosts[copy, v] = host
                 if host >= 0:
-                    near |= self._draft.ball(host)
+                    near |= self._draft.ball(host) | self._draft.mates(host) | self._draft.beside(host)
                     used.add(host)
                 for phi in range(2):
                     degrees[phi, copy, v] = found[phi]

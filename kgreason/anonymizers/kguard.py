@@ -94,6 +94,7 @@ class Kguard:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
         augmented, fixed = assemble(noised, draft.n, draft.edges(), draft.ties, rng, symmetric=symmetric)
+        _check_degrees(augmented, draft)
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
@@ -177,3 +178,9 @@ class Kguard:
                 many.append((cover, left))
         if many:
             pieces.make(many, apart=apart)
+
+
+def _check_degrees(graph: KnowledgeGraph, draft: Draft) -> None:
+    """Postcondition: degrees are those for which the images were found."""
+    if (graph.in_degree() != draft.inner).any() or (graph.out_degree() != draft.outer).any():
+        raise RuntimeError("KGUARD lost count of degrees")
