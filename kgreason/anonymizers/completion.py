@@ -100,7 +100,6 @@ class Completer:
             np.concatenate([lack.members[:0], *(some.members for some in left)]),
             np.concatenate([lack.classes[:0], *(some.classes for some in left)]),
             np.concatenate([lack.missing[:0], *(some.missing for some in left)]),
-            lack.wholly,
         )
 
     def _still(self, rows: Ints, number: int) -> Lack:
@@ -109,7 +108,7 @@ class Completer:
         classes = np.full(len(rows), number, dtype=np.int64)
         missing = self.cover.missing(rows, classes, ranks)
         open_ = missing > 0
-        return Lack(rows[open_], classes[open_], missing[open_], frozenset())
+        return Lack(rows[open_], classes[open_], missing[open_])
 
     def complete(self, number: int, lacking: Ints) -> Ints | None:
         """Make one member of a class for subgraphs that lack images; `None` if none would do.

@@ -25,15 +25,15 @@ Ints = npt.NDArray[np.int64]
 
 SAMPLE = 2_048  # members of a class that are kept at hand
 _WHOLLY = 0.2  # share of a sample without images from which on the class is mended before all are visited
-_LARGE = 20_000  # members of a class that are visited even if most of them lack images
+_MANY = 512  # subgraphs of a class that are looked at closely
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
-_PLACES = 4_096
+_PLACES = (64, 4_096)  # members that one subgraph may have for images, at first and then
 _BLOCK = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
 class Lack:
-    """Subgraphs without images.
+    """Subgraphs without images, of each class some at least if there are such.
 
     Attributes
     ----------
@@ -41,14 +41,11 @@ class Lack:
         In canonical order, by class; int64, shape (N, x) and (N,).
     missing
         How many images each lacks, shape (N,).
-    wholly
-        Classes of which these are only a sample.
     """
 
     members: Ints
     classes: Ints
     missing: Ints
-    wholly: frozenset[int]
 
 
 class Cover:
@@ -74,7 +71,7 @@ class Cover:
         self.x, self.need, self._rng = x, need, rng
         self.catalogue = Catalogue(graph, reasoner, x, rng)
         self._targets = targets
-        self.made = np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self.forget()
         self._draw()
 
     @property
@@ -101,6 +98,10 @@ class Cover:
             self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
         self.turns = self.catalogue.forms.turns()
 
+    def forget(self) -> None:
+        """Let go of all members that were made."""
+        self.made = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
+
     def add(self, members: Ints, classes: Ints) -> None:
         """Take in members that were made, in canonical order."""
         self.made = np.concatenate([members, self.made[0]]), np.concatenate([classes, self.made[1]])
@@ -119,11 +120,11 @@ class Cover:
         members, classes = self.candidates()
         pools = diverse(members, classes, count, self.turns, ranks, width)
         if self._targets is not None:
-            return self._still(pools, *self._attacked, frozenset())
+            return self._still(pools, *self._attacked)
         poor = ~pools.finds(self.members, self.classes, self.need)
         size = np.maximum(np.bincount(self.classes, minlength=count), 1)
         share = np.bincount(self.classes[poor], minlength=count) / size
-        wholly = (share > _WHOLLY) & (self._counts > _LARGE)
+        wholly = (share > _WHOLLY) & (self._counts > _MANY)
         wanted = np.where(wholly, PASS, TEST).astype(np.uint8)
         members, kinds = visit_all(catalogue, wanted, pools, self.need, advance=progress.advance)
         classes = catalogue.class_of[kinds].astype(np.int64)
@@ -132,12 +133,9 @@ class Cover:
             self._learn(members[classes >= count], classes[classes >= count])
             return self.lack(degrees, progress)
         rest = poor & wholly[self.classes]
-        return self._still(
-            pools,
-            np.concatenate([members, self.members[rest]]),
-            np.concatenate([classes, self.classes[rest]]),
-            frozenset(np.flatnonzero(wholly).tolist()),
-        )
+        members = np.concatenate([members, self.members[rest]])
+        classes = np.concatenate([classes, self.classes[rest]])
+        return self._still(pools, members, classes)
 
     def _learn(self, members: Ints, classes: Ints) -> None:
         self.members = np.concatenate([self.members, members])
@@ -145,12 +143,14 @@ class Cover:
         self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
         self.turns = self.catalogue.forms.turns()
 
-    def _still(self, pools: Pools, members: Ints, classes: Ints, wholly: frozenset[int]) -> Lack:
-        """Those that find no images among all members at hand."""
+    def _still(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
+        """Those that find no images among all members at hand; of classes with many only some are looked at."""
+        order = np.lexsort((self._rng.random(len(classes)), classes))
+        order = order[np.arange(len(order)) - np.searchsorted(classes[order], classes[order]) < _MANY]
+        members, classes = members[order], classes[order]
         missing = self.missing(members, classes, pools.ranks)
-        order = np.argsort(classes, kind="stable")
-        order = order[missing[order] > 0]
-        return Lack(members[order], classes[order], missing[order], wholly)
+        open_ = missing > 0
+        return Lack(members[open_], classes[open_], missing[open_])
 
     def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:
         """How many images subgraphs lack, in canonical order, that search them among all members at hand."""
@@ -170,13 +170,15 @@ class Cover:
         found = np.zeros(len(members), dtype=np.bool_)
 
         def block(rows: Ints) -> None:
-            mine = np.zeros(len(rows), dtype=np.bool_)
-            room = [np.zeros(size, dtype=np.int64) for size in (_PLACES, _PLACES, need)]
-            search(
-                *(np.ascontiguousarray(members[rows]), classes[rows], bounds, others, *self.turns, ranks),
-                *(need, _BUDGET, *room, mine),
-            )
-            found[rows] = mine
+            for places in _PLACES:
+                mine = np.zeros(len(rows), dtype=np.bool_)
+                room = [np.zeros(size, dtype=np.int64) for size in (places, places, need)]
+                search(
+                    *(np.ascontiguousarray(members[rows]), classes[rows], bounds, others, *self.turns, ranks),
+                    *(need, _BUDGET, *room, mine),
+                )
+                found[rows[mine]] = True
+                rows = rows[~mine]
 
         each(block, np.array_split(np.arange(len(members)), len(members) // _BLOCK + 1))
         return found

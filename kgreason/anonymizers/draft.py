@@ -82,6 +82,12 @@ class Draft:
         """Synthetic edges that stand in no copy, in one direction only if the graph is symmetric."""
         return np.array(self._source, dtype=np.int64), np.array(self._target, dtype=np.int64)
 
+    @property
+    def added(self) -> int:
+        """Synthetic vertices and edges."""
+        ways = 2 if self.symmetric else 1
+        return self.n - self.graph.n + ways * len(self._source) + sum(map(len, self._edges.values()))
+
     def new(self, count: int) -> Vertices:
         """Add vertices."""
         check_vertices(self.n + count)

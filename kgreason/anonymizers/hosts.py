@@ -15,8 +15,7 @@ from kgreason.subgraphs.adjacency import Ints
 VERTEX_COST = 2.0  # of a new vertex, in edges
 _LEFT = 3.0  # what it costs to serve a subgraph that is left for later, in edges, but at most as much
 _AGAIN = 0.7, 2.0  # as this part of the cost, and this one for the share of all that is left
-_HOSTS = 20_000  # original vertices that are looked at
-_TRIED = 200  # of them that may turn out to be too near
+_HOSTS = 4_000  # original vertices that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +146,9 @@ class DegreeChooser:
         now = [self._real[phi][self._candidates] + inside[phi] for phi in range(2)]
         then = [after[phi][np.minimum(now[phi], self._top - 1)] for phi in range(2)]
         raised = then[0] - now[0] + then[1] - now[1]
-        raised = np.where(self._fitting(v), raised, self._top)
-        for i in np.argsort(raised, kind="stable")[:_TRIED].tolist():
-            if raised[i] >= least:
-                break
+        raised[~self._fitting(v)] = self._top
+        cheap = np.flatnonzero(raised < least)
+        for i in cheap[np.argsort(raised[cheap], kind="stable")].tolist():
             host = int(self._candidates[i])
             if host not in barred:
                 return host, (int(then[0][i]), int(then[1][i]))

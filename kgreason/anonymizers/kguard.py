@@ -33,6 +33,7 @@ from kgreason.subgraphs.enumerate import count_connected, small_components, too_
 from kgreason.subgraphs.patterns import LARGEST
 from kgreason.subgraphs.pools import MOST
 
+_ATTEMPTS, _EFFORT = 6, 20_000_000  # at adding little: so often, but no more subgraphs than this in all
 _FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
 _FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed
 
@@ -73,41 +74,62 @@ class Kguard:
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)
         reasoner = InducedReasoner(noised, rules)
-        symmetric = is_symmetric(graph)
-        draft = Draft(noised, max(self.sizes), rules.incoming_sums, rng, symmetric=symmetric)
         covers = self._covers(noised, reasoner, rng, progress)
-        self._connect(draft, rng)
-        pieces = Pieces(noising, noised, reasoner, draft, rng)
-        lacking = natural = 0
-        for turn in range(_ROUNDS):
-            progress.step("Looking for images", sum(cover.count for cover in covers))
-            lacks = [(cover, cover.lack((draft.inner, draft.outer), progress)) for cover in covers]
-            lacking = sum(len(lack.members) for _, lack in lacks)
-            natural = natural if turn else lacking
-            progress.note(
-                f"{lacking:,} subgraphs lack images" if lacking else "every subgraph has its images"
-            )
-            if not lacking:
-                break
-            self._mend(lacks, pieces, rules, reasoner, draft, rng, apart=turn >= _FREE)
-        if lacking or draft.n > self.k * graph.n:
+        total = sum(cover.count for cover in covers)
+        draft: Draft | None = None
+        for _ in range(max(1, min(_ATTEMPTS, _EFFORT // max(total, 1)))):
+            found = self._mended(noised, noising, covers, reasoner, rng, progress, draft)
+            draft = found or draft
+        if draft is None:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
-        augmented, fixed = assemble(noised, draft.n, draft.edges(), draft.ties, rng, symmetric=symmetric)
+        augmented, fixed = assemble(
+            noised, draft.n, draft.edges(), draft.ties, rng, symmetric=draft.symmetric
+        )
         _check_degrees(augmented, draft)
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
-            "subgraphs": sum(cover.count for cover in covers),
+            "subgraphs": total,
             "classes": sum(len(cover.catalogue.forms) for cover in covers),
-            "lacking": natural,
-            "rounds": turn,
             "vertices_added": augmented.n - graph.n,
             "edges_added": augmented.m - graph.m,
             "synthetic_edges": augmented.m - sum(fixed.values()),
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
         return Augmented(weighed, Guarantee(self.k, max(self.sizes)), figures, originals=graph.n)
+
+    def _mended(
+        self,
+        graph: KnowledgeGraph,
+        noising: WeightNoising,
+        covers: Sequence[Cover],
+        reasoner: InducedReasoner,
+        rng: np.random.Generator,
+        progress: Progress,
+        best: Draft | None,
+    ) -> Draft | None:
+        """Additions after which nothing lacks; `None` if they are more than the best so far, or than KLONE's."""
+        rules = noising.program
+        bounds, symmetric = rules.incoming_sums, is_symmetric(graph)
+        draft = Draft(graph, max(self.sizes), bounds, rng, symmetric=symmetric)
+        self._connect(draft, rng)
+        pieces = Pieces(noising, graph, reasoner, draft, rng)
+        most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
+        for cover in covers:
+            cover.forget()
+        for turn in range(_ROUNDS):
+            progress.step("Looking for images", sum(cover.count for cover in covers))
+            lacks = [(cover, cover.lack((draft.inner, draft.outer), progress)) for cover in covers]
+            classes = sum(len(np.unique(lack.classes)) for _, lack in lacks)
+            if not classes:
+                progress.note(f"every subgraph has its images, {draft.added:,} vertices and edges added")
+                return draft
+            progress.note(f"some subgraphs of {classes:,} classes lack images")
+            self._mend(lacks, pieces, rules, reasoner, draft, rng, apart=turn >= _FREE)
+            if draft.added >= most:
+                return None
+        return None
 
     def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
         check_k(self.k)

@@ -17,8 +17,8 @@ from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.subgraphs.adjacency import Ints
 
 _ROWS = 512  # lacking subgraphs of a class that are looked at
-_SHARES = (0.0, 0.01, 0.03, 0.1, 0.2)  # of them that a chosen degree may meet
-_VERTEX_COSTS = (1.0, 2.0, 4.0, 8.0)  # in edges, for templates to choose from
+_SHARES = (0.0, 0.02, 0.06, 0.2)  # of them that a chosen degree may meet
+_VERTEX_COSTS = (1.0, 2.0, 6.0)  # in edges, for templates to choose from
 _EXAMPLES = 8  # members of a class that are looked at for a template
 _ATTEMPTS = 12
 
@@ -60,7 +60,7 @@ class Pieces:
         best: tuple[Choice, Planned] | None = None
         for planned in self._plans(lacks):
             chooser = DegreeChooser(self._draft, planned, lacking, made, total, self._rng)
-            for copies in [most] if apart else range(1, most + 3):
+            for copies in [most] if apart else range(1, most + 2):
                 for share in _SHARES[:1] if apart else _SHARES:
                     choice = chooser.choose(copies, share)
                     if best is None or choice.cost < best[0].cost:
