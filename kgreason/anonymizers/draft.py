@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +39,8 @@ class Draft:
         Which original vertices have an edge with themselves.
     symmetric
         Whether each synthetic edge also runs back.
+    open
+        Vertices that were promised an edge in, and those that were promised one out; each as often.
     apart
         Whether original vertices keep their degrees from now on.
     bounds
@@ -58,6 +59,7 @@ class Draft:
         self.apart = False
         self._rng = rng
         self._spares: list[int] = []
+        self.open: tuple[list[int], list[int]] = [], []
         self.graph, self.n, self.symmetric = graph, graph.n, symmetric
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
@@ -86,7 +88,8 @@ class Draft:
     def added(self) -> int:
         """Synthetic vertices and edges."""
         ways = 2 if self.symmetric else 1
-        return self.n - self.graph.n + ways * len(self._source) + sum(map(len, self._edges.values()))
+        ties = ways * len(self._source) + max(map(len, self.open))
+        return self.n - self.graph.n + ties + sum(map(len, self._edges.values()))
 
     def new(self, count: int) -> Vertices:
         """Add vertices."""
@@ -137,18 +140,28 @@ class Draft:
 
     def tie(self, source: int, target: int) -> None:
         """Add an edge, and its reverse if the graph is symmetric."""
+        self._put(source, target)
+        for u, v in ((source, target), (target, source))[: 2 if self.symmetric else 1]:
+            self.outer[u] += 1
+            self.inner[v] += 1
+
+    def _put(self, source: int, target: int) -> None:
         self._source.append(source)
         self._target.append(target)
-        self.settled([source], [target])
-        if self.symmetric:
-            self.settled([target], [source])
+        self._meet(source, target)
+
+    def _meet(self, u: int, v: int) -> None:
+        self._beside.setdefault(u, set()).add(v)
+        self._beside.setdefault(v, set()).add(u)
 
     def edge(self, relation: str, source: int, target: int, weight: float) -> None:
         """Add an edge of a relation with the weight that its place in a class needs."""
         self._edges[relation].append((source, target, weight))
         if relation in self._incoming:
             self._incoming[relation][target] += weight
-        self.settled([source], [target])
+        self.outer[source] += 1
+        self.inner[target] += 1
+        self._meet(source, target)
 
     def edges(self) -> dict[str, Edges]:
         """Edges with weights, by relation."""
@@ -165,36 +178,31 @@ class Draft:
         at = int(np.searchsorted(row, v))
         return at < len(row) and int(row[at]) == v
 
-    def settled(self, sources: Iterable[int], targets: Iterable[int]) -> None:
-        """Count edges in."""
-        for u, v in zip(sources, targets, strict=True):
-            self.outer[u] += 1
-            self.inner[v] += 1
-            self._beside.setdefault(u, set()).add(v)
-            self._beside.setdefault(v, set()).add(u)
-
     def beside(self, vertex: int) -> set[int]:
         """Vertices with which a vertex has synthetic edges."""
         return self._beside.get(vertex, set())
 
-    def raise_degrees(self, vertices: Ints, lack_in: Ints, lack_out: Ints) -> None:
-        """Add edges until vertices have the degrees that they lack.
+    def promise(self, vertices: Ints, lack_in: Ints, lack_out: Ints) -> None:
+        """Count in edges that vertices will get; `settle` adds them."""
+        for ends, degree, lack in ((self.open[0], self.inner, lack_in), (self.open[1], self.outer, lack_out)):
+            degree[vertices] += lack
+            ends += np.repeat(vertices, np.maximum(lack, 0)).tolist()
 
-        They are tied to each other as far as that is safe, the ends that are left to partners.
+    def settle(self) -> None:
+        """Add the edges that were promised.
+
+        Vertices that lack edges are tied to each other as far as that is safe, the ends that are left to partners.
         """
-        if self.symmetric:
-            ends = self._rng.permutation(np.repeat(vertices, np.maximum(lack_in, 0))).tolist()
-            half = len(ends) // 2
-            for v in itertools.chain(*self._paired(ends[:half], ends[half:])):
-                self.tie_to_partner(v, incoming=True)
-            return
-        sources = self._rng.permutation(np.repeat(vertices, np.maximum(lack_out, 0))).tolist()
-        targets = self._rng.permutation(np.repeat(vertices, np.maximum(lack_in, 0))).tolist()
+        targets, sources = (self._rng.permutation(np.array(e, dtype=np.int64)).tolist() for e in self.open)
+        self.open = [], []
+        if self.symmetric:  # an end stands for both
+            half = len(sources) // 2
+            sources, targets = sources[:half], sources[half:]
         sources, targets = self._paired(sources, targets)
         for v in sources:
-            self.tie_to_partner(v, incoming=False)
+            self.tie_to_partner(v, incoming=False, promised=True)
         for v in targets:
-            self.tie_to_partner(v, incoming=True)
+            self.tie_to_partner(v, incoming=True, promised=True)
 
     def _paired(self, sources: list[int], targets: list[int]) -> tuple[list[int], list[int]]:
         """Tie sources to targets where that is safe; returns those without partner."""
@@ -204,13 +212,16 @@ class Draft:
             if at is None:
                 left.append(u)
             else:
-                self.tie(u, targets.pop(at))
+                self._put(u, targets.pop(at))
         return left, targets
 
-    def tie_to_partner(self, vertex: int, *, incoming: bool) -> None:
+    def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
         """Tie a vertex to one that serves as no image: original, the likelier the higher its degree, or spare."""
         partner = self._spare(vertex) if self.apart else self._original(vertex)
         self.tie(*((partner, vertex) if incoming else (vertex, partner)))
+        if promised:
+            self.inner[vertex] -= incoming or self.symmetric
+            self.outer[vertex] -= self.symmetric or not incoming
 
     def _original(self, vertex: int) -> int:
         ends = self.graph.ends

@@ -13,8 +13,6 @@ from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints
 
 VERTEX_COST = 2.0  # of a new vertex, in edges
-_LEFT = 3.0  # what it costs to serve a subgraph that is left for later, in edges, but at most as much
-_AGAIN = 0.7, 2.0  # as this part of the cost, and this one for the share of all that is left
 _HOSTS = 4_000  # original vertices that are looked at
 
 
@@ -45,7 +43,9 @@ class Choice:
     Attributes
     ----------
     cost
-        In edges, vertices counted in; what they leave for later makes it higher.
+        In edges, vertices counted in.
+    left
+        Part of the lacking images that will still lack.
     hosts
         Original vertex in which each vertex of each copy stands, -1 for a new one; shape (copies, t).
     degrees
@@ -53,6 +53,7 @@ class Choice:
     """
 
     cost: float
+    left: float
     hosts: Ints
     degrees: Ints
 
@@ -66,8 +67,6 @@ class DegreeChooser:
         By size and class: subgraphs that lack images, in canonical order, and how many images each lacks.
     made
         By size and class: the members that were made before.
-    total
-        Number of all subgraphs that lack images.
     """
 
     def __init__(
@@ -76,11 +75,10 @@ class DegreeChooser:
         planned: Planned,
         lacking: Mapping[tuple[int, int], tuple[Ints, Ints]],
         made: Mapping[tuple[int, int], Ints],
-        total: int,
         rng: np.random.Generator,
     ) -> None:
         self._draft, self._planned, self._lacking = draft, planned, lacking
-        self._total, self._rng = total, rng
+        self._rng = rng
         graph = planned.graph
         self._real = draft.inner, draft.outer
         self._inside = graph.in_degree(), graph.out_degree()
@@ -113,8 +111,8 @@ class DegreeChooser:
                 found = np.maximum(found, counts / len(rows))
         return found
 
-    def choose(self, copies: int, share: float) -> Choice:
-        """Choose so many copies, whose degrees no more than a share of the lacking subgraphs have at any position."""
+    def choose(self, copies: int, share: tuple[float, float]) -> Choice:
+        """Choose copies whose in- and out-degrees at most such shares of the lacking subgraphs have anywhere."""
         t = self._planned.graph.n
         hosts = np.full((copies, t), -1, dtype=np.int64)
         degrees = np.zeros((2, copies, t), dtype=np.int64)
@@ -131,13 +129,13 @@ class DegreeChooser:
                 for phi in range(2):
                     degrees[phi, copy, v] = found[phi]
                     taken[phi][v].add(found[phi])
-        return Choice(self._cost(hosts, degrees), hosts, degrees)
+        return self._valued(hosts, degrees)
 
     def _host(
-        self, v: int, share: float, taken: list[list[set[int]]], barred: set[int]
+        self, v: int, share: tuple[float, float], taken: list[list[set[int]]], barred: set[int]
     ) -> tuple[int, tuple[int, int]]:
         """Original vertex that is cheapest to give a free degree, or -1; and these degrees."""
-        after = [self._next_free(phi, v, share, taken[phi][v]) for phi in range(2)]
+        after = [self._next_free(phi, v, share[phi], taken[phi][v]) for phi in range(2)]
         inside = [int(self._inside[phi][v]) for phi in range(2)]
         fresh = int(after[0][inside[0]]), int(after[1][inside[1]])
         least = VERTEX_COST + sum(f - i for f, i in zip(fresh, inside, strict=True))
@@ -175,13 +173,16 @@ class DegreeChooser:
         relations = self._planned.graph.relations.values()
         return any(((r.source == v) & (r.target == v)).any() for r in relations)
 
-    def _cost(self, hosts: Ints, degrees: Ints) -> float:
+    def _valued(self, hosts: Ints, degrees: Ints) -> Choice:
         copies = len(hosts)
-        missing = []
+        before = [len(ends) for ends in self._draft.open]
+        after = []
         for phi in range(2):
             now = np.where(hosts >= 0, self._real[phi][hosts], 0) + self._inside[phi]
-            missing.append(int((degrees[phi] - now).sum()))
-        cost = max(missing) + copies * self._planned.graph.m + VERTEX_COST * int((hosts < 0).sum())
+            after.append(before[phi] + int((degrees[phi] - now).sum()))
+        cost = (
+            max(after) - max(before) + copies * self._planned.graph.m + VERTEX_COST * int((hosts < 0).sum())
+        )
         left = seen = 0
         for key, place in self._planned.places.items():
             rows, lacks = self._lacking[key]
@@ -189,7 +190,6 @@ class DegreeChooser:
             for phi in range(2):
                 met = self._real[phi][rows][:, None] == degrees[phi][None, :, place]
                 clash |= met.any(axis=2)
-            left += int(((~clash).sum(axis=1) < lacks).sum())
-            seen += len(rows)
-        share = left / max(seen, 1)
-        return cost + min(_LEFT * share * self._total, cost * (_AGAIN[0] + _AGAIN[1] * share))
+            left += int(np.maximum(lacks - (~clash).sum(axis=1), 0).sum())
+            seen += int(lacks.sum())
+        return Choice(cost, left / max(seen, 1), hosts, degrees)

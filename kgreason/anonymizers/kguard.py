@@ -34,6 +34,7 @@ from kgreason.subgraphs.patterns import LARGEST
 from kgreason.subgraphs.pools import MOST
 
 _ATTEMPTS, _EFFORT = 6, 20_000_000  # at adding little: so often, but no more subgraphs than this in all
+_LITTLE = 24  # vertices and edges that are not worth another attempt
 _FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
 _FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed
 
@@ -80,6 +81,8 @@ class Kguard:
         for _ in range(max(1, min(_ATTEMPTS, _EFFORT // max(total, 1)))):
             found = self._mended(noised, noising, covers, reasoner, rng, progress, draft)
             draft = found or draft
+            if draft is not None and draft.added <= _LITTLE:
+                break
         if draft is None:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
@@ -122,10 +125,13 @@ class Kguard:
             progress.step("Looking for images", sum(cover.count for cover in covers))
             lacks = [(cover, cover.lack((draft.inner, draft.outer), progress)) for cover in covers]
             classes = sum(len(np.unique(lack.classes)) for _, lack in lacks)
-            if not classes:
+            if not classes and not any(draft.open):
                 progress.note(f"every subgraph has its images, {draft.added:,} vertices and edges added")
                 return draft
             progress.note(f"some subgraphs of {classes:,} classes lack images")
+            if not classes:
+                draft.settle()
+                continue
             self._mend(lacks, pieces, rules, reasoner, draft, rng, apart=turn >= _FREE)
             if draft.added >= most:
                 return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from itertools import product
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.subgraphs.adjacency import Ints
 
 _ROWS = 512  # lacking subgraphs of a class that are looked at
-_SHARES = (0.0, 0.02, 0.06, 0.2)  # of them that a chosen degree may meet
+_SHARES = (0.0, 0.03, 0.12)  # of them that a chosen degree may meet
+_LATER = 3.0  # what it costs to make an image later, in edges
+_AGAIN = 0.35  # what it costs at most to begin again, as a part of making all images at once
 _VERTEX_COSTS = (1.0, 2.0, 6.0)  # in edges, for templates to choose from
 _EXAMPLES = 8  # members of a class that are looked at for a template
 _ATTEMPTS = 12
@@ -57,16 +60,20 @@ class Pieces:
                 lacking[cover.x, int(c)] = lack.members[rows], lack.missing[rows]
                 made[cover.x, int(c)] = cover.made[0][cover.made[1] == c]
                 most = max(most, int(lack.missing[rows].max()))
-        best: tuple[Choice, Planned] | None = None
+        best: tuple[float, Choice, Planned] | None = None
         for planned in self._plans(lacks):
-            chooser = DegreeChooser(self._draft, planned, lacking, made, total, self._rng)
-            for copies in [most] if apart else range(1, most + 2):
-                for share in _SHARES[:1] if apart else _SHARES:
-                    choice = chooser.choose(copies, share)
-                    if best is None or choice.cost < best[0].cost:
-                        best = choice, planned
+            chooser = DegreeChooser(self._draft, planned, lacking, made, self._rng)
+            whole = chooser.choose(most, (0.0, 0.0))
+            options = [] if apart else product(range(1, most + 1), product(_SHARES, _SHARES))
+            some = [chooser.choose(*option) for option in options]
+            for choice in (whole, *some):
+                later = min(
+                    _LATER * total * choice.left, whole.cost * (_AGAIN * (choice.left > 0) + choice.left)
+                )
+                if best is None or choice.cost + later < best[0]:
+                    best = choice.cost + later, choice, planned
         assert best is not None
-        self._build(*best, lacks)
+        self._build(*best[1:], lacks)
 
     def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
         """The template of before as far as it is needed, in which classes stand where they stood; else new ones."""
@@ -168,7 +175,7 @@ class Pieces:
         self._attach(planned, vertices, chosen.degrees)
         lack_in = chosen.degrees[0] - draft.inner[vertices]
         lack_out = chosen.degrees[1] - draft.outer[vertices]
-        draft.raise_degrees(vertices.ravel(), lack_in.ravel(), lack_out.ravel())
+        draft.promise(vertices.ravel(), lack_in.ravel(), lack_out.ravel())
         for cover, _ in lacks:
             mine = [(c, place) for (x, c), place in planned.places.items() if x == cover.x]
             members = np.concatenate([row[np.stack([p for _, p in mine])] for row in vertices])
