@@ -185,8 +185,9 @@ class Draft:
     def promise(self, vertices: Ints, lack_in: Ints, lack_out: Ints) -> None:
         """Count in edges that vertices will get; `settle` adds them."""
         for ends, degree, lack in ((self.open[0], self.inner, lack_in), (self.open[1], self.outer, lack_out)):
-            degree[vertices] += lack
-            ends += np.repeat(vertices, np.maximum(lack, 0)).tolist()
+            more = np.maximum(lack, 0)
+            degree[vertices] += more
+            ends += np.repeat(vertices, more).tolist()
 
     def settle(self) -> None:
         """Add the edges that were promised.
