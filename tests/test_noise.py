@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.anonymizers.density import GRID, WeightDensity
+from kgreason.anonymizers.fresh import Drawing
 from kgreason.anonymizers.loss import query_answers, symmetric_loss
-from kgreason.anonymizers.noise import WeightNoising, _told_apart
+from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.sight import BLIND
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
@@ -76,7 +78,7 @@ def test_the_head_room_of_a_full_vertex_has_no_threshold() -> None:
     graph = build(4, [(0, 3, 0.5), (1, 3, 0.3), (2, 3, 0.2)])
     sums = [noised(graph, BOUND, seed).relations["own"].weight.sum() for seed in range(100)]
     assert max(sums) < 1
-    assert 0.01 < np.mean(np.array(sums) > 0.95) < 0.3
+    assert 0.01 < np.mean(np.array(sums) > 0.9) < 0.3
     assert 0.7 < np.mean(sums) < 0.9
 
 
@@ -198,20 +200,10 @@ def test_loss_of_queries() -> None:
     assert symmetric_loss(pairs, {"p": np.array([[1, 7]]), "q": empty}) == 0.25
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=8, unique=True),
-    st.integers(0, 99),
-)
-def test_colliding_draws_are_drawn_again(rows: list[tuple[int, int]], seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    pair, old = np.array(rows).T
-    units = _told_apart(old.copy(), pair, old, lambda clash, _: rng.integers(0, 30, int(clash.sum())), "own")
-    new = set(zip(pair.tolist(), units.tolist(), strict=True))
-    assert len(new) == len(rows)
-    assert not new & set(rows)
-
-
 def test_hopeless_collisions_are_named() -> None:
-    old, pair = np.array([0, 1]), np.zeros(2, dtype=np.int64)
+    """Three parallel edges, and one level that is not an old weight."""
+    graph = build(2, [(0, 1, 0.1), (0, 1, 0.2), (0, 1, 0.3)])
+    density = WeightDensity(np.array([0.1]), 0.1, np.array([100_000, 500_000]), np.array([], dtype=np.int64))
+    drawing = Drawing("own", graph.relations["own"], density, None, BLIND, np.random.default_rng(0))
     with pytest.raises(AnonymizationError, match="no weights of relation 'own' were found"):
-        _told_apart(old.copy(), pair, old, lambda clash, _: np.ones(int(clash.sum()), dtype=np.int64), "own")
+        drawing.run()
