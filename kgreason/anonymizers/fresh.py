@@ -15,7 +15,8 @@ Flags = npt.NDArray[np.bool_]
 
 _ROUNDS = 200
 _FREE = 20  # draws after which weights come nearer to the old ones, ...
-_NEAR = 50  # ... as near as they can, ...
+NEAR = 50
+"""Draws after which they are as near as they can be, ..."""
 _FORCED = 60  # ... and after which they only have to differ
 _PATIENCE = 5  # draws before weights that repeat are moved by force
 
@@ -100,7 +101,7 @@ class Drawing:
 
     def _drawn(self, rows: Vertices, attempt: int) -> Units:
         """Draw weights on the sides of the old ones, the nearer to them the more attempts there were."""
-        near = min(max(attempt - _FREE, 0) / (_NEAR - _FREE), 1.0)
+        near = min(max(attempt - _FREE, 0) / (NEAR - _FREE), 1.0)
         units = np.empty(len(rows), dtype=np.int64)
         for side, levels in enumerate(self.levels):
             here = self.side[rows] == side

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.generic import vertex_positions
+from kgreason.analysis.weights import Use, weight_uses
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.hashing.distinct import first_rows
 from kgreason.records import dataclass
@@ -77,15 +78,20 @@ class Judge:
     graph: KnowledgeGraph
     program: CheckedProgram
 
-    @property
+    @cached_property
     def queries(self) -> tuple[str, ...]:
-        """Predicates by whose answers it judges."""
-        return self.program.queries
+        """Predicates by whose answers it judges: those that depend on weights."""
+        judged = self.program.queries or self.program.derived
+        return tuple(query for query in judged if self._weighed(query))
+
+    def _weighed(self, query: str) -> bool:
+        uses = weight_uses(self.program.restricted([query]))
+        return any(use.use > Use.UNREAD for use in uses.values())
 
     @cached_property
     def needed(self) -> CheckedProgram:
-        """The rules that the queries need."""
-        return self.program.restricted(self.program.queries)
+        """The rules that they need."""
+        return self.program.restricted(self.queries)
 
     @cached_property
     def reference(self) -> Answers:

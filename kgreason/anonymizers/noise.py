@@ -15,7 +15,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.weights import Use
 from kgreason.anonymizers.density import GRID, Units, WeightDensity, decimal_levels
-from kgreason.anonymizers.fresh import Drawing, constant_beside, pair_numbers
+from kgreason.anonymizers.fresh import NEAR, Drawing, constant_beside, pair_numbers
 from kgreason.anonymizers.loss import Judge
 from kgreason.anonymizers.repair import Repair, Rows
 from kgreason.anonymizers.sight import BLIND, Sight, only_grows, sights
@@ -78,7 +78,7 @@ class WeightNoising:
         def redrawn(current: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
             return current.with_weights(
                 {
-                    n: d.run(_units(current.relations[n]), rows[n], _NEARER * (attempt + 1)) / GRID
+                    n: d.run(_units(current.relations[n]), rows[n], min(_NEARER * (attempt + 1), NEAR)) / GRID
                     for n, d in drawings.items()
                 }
             )

@@ -17,7 +17,7 @@ Rows = Mapping[str, npt.NDArray[np.bool_]]
 Redraw = Callable[[KnowledgeGraph, Rows, int], KnowledgeGraph]
 
 _PATIENCE = 3  # redraws in vain after which the search ends
-_FAR = 3  # edges that a weight may be away from the vertices of an answer it changed
+_FAR = 4  # edges that a weight may be away from the vertices of an answer it changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,19 +72,17 @@ class Repair:
         Judged
             Never worse than `best`.
         """
-        refused, far = 0, 1
+        refused = 0
         for attempt in range(self.trials):
             marked = self.judge.differing(best.answers, wanted, best.graph.n)
             if refused == _PATIENCE or not marked.any():
                 break
             if not attempt:
                 self.progress.step("Redrawing weights that changed answers")
-            rows = self._near(best.graph, marked, far)
+            rows = self._near(best.graph, marked, min(attempt + 1, _FAR))
             candidate = self.judge.judged(redraw(best.graph, rows, attempt))
-            if candidate.loss < best.loss:
-                best, refused = candidate, 0
-            else:
-                refused, far = refused + 1, min(far + 1, _FAR)
+            refused = 0 if candidate.loss < best.loss else refused + 1
+            best = min(best, candidate, key=lambda judged: judged.loss)
         return best
 
     def _near(self, graph: KnowledgeGraph, marked: npt.NDArray[np.bool_], far: int) -> Rows:
