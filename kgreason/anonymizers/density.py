@@ -13,7 +13,7 @@ GRID = 1_000_000
 """Released weights are multiples of 1/GRID, so that what was reasoned on is what stands in the file."""
 
 Units = npt.NDArray[np.int64]
-_ROUNDS = 200
+_ROUNDS = 100
 _MANY = 20_000  # edges from which on weights have a third significant digit
 _SPARSE = 20  # levels in a decade for each of the edges that run in parallel
 
@@ -102,7 +102,7 @@ class WeightDensity:
     def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
         """Draw weights in grid units, from `levels` (by default the own ones); draws outside are drawn again.
 
-        Where hardly any draw lies between the least and the greatest of the levels, they are equally likely.
+        Where hardly any draw lies between the least and the greatest of the levels, it is the nearer of the two.
 
         Examples
         --------
@@ -123,5 +123,4 @@ class WeightDensity:
             centre = self.values[rng.integers(0, len(self.values), len(missing))]
             drawn[missing] = rng.normal(centre, self.bandwidth) * GRID
             missing = missing[(drawn[missing] < low) | (drawn[missing] > high)]
-        drawn[missing] = rng.choice(levels, len(missing))
         return nearest(levels, drawn)

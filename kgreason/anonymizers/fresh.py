@@ -78,7 +78,7 @@ class Drawing:
         group = self.target if self.summed else self.pair
         for number in range(attempt, attempt + _ROUNDS):
             clash = self._clashing(open_, units)
-            moved = self._moved_side(open_, units) if number < _FORCED else np.zeros_like(clash)
+            moved = self._strayed(open_, units) if number - attempt < _FORCED else np.zeros_like(clash)
             wrong = clash | moved
             if not wrong.any():
                 break
@@ -89,7 +89,7 @@ class Drawing:
                 again = again | clash
             units[open_[again]] = self._drawn(open_[again], number + 1)
             shifted = open_[clash & ~again]
-            units[shifted] = self._shifted(units[shifted], number - attempt)
+            units[shifted] = self._shifted(shifted, units, number - attempt)
         else:
             raise AnonymizationError(
                 f"no weights of relation {self.name!r} were found that differ from the real ones in {_ROUNDS} attempts",
@@ -123,23 +123,33 @@ class Drawing:
         clash[self.taken[at] == key] = True
         return clash
 
-    def _moved_side(self, rows: Vertices, units: Units) -> Flags:
+    def _strayed(self, rows: Vertices, units: Units) -> Flags:
         """Mark weights on another side than the old ones, and those of sums on another side."""
         moved: Flags = self.sight.single.side(units[rows] / GRID) != self.side[rows]
         if len(self.sight.added):
             moved |= ~sides_kept(self.target[rows], self.old[rows], units[rows], self.sight.added)
         return moved
 
-    def _shifted(self, units: Units, attempt: int) -> Units:
-        """Move weights by some levels, the farther the more attempts there were; the least ones anywhere low."""
-        levels, rng = self.density.levels, self.rng
+    def _shifted(self, rows: Vertices, units: Units, attempt: int) -> Units:
+        """Move weights by some levels of their side, the farther the more attempts; in the end by any levels."""
+        if attempt >= _FORCED:
+            return self._moved(units[rows], self.density.levels, attempt - _FORCED)
+        moved = np.empty(len(rows), dtype=np.int64)
+        for side, levels in enumerate(self.levels):
+            here = self.side[rows] == side
+            moved[here] = self._moved(units[rows[here]], levels, attempt)
+        return moved
+
+    def _moved(self, units: Units, levels: Units, attempt: int) -> Units:
+        """Move weights by some levels; the least ones to any low level."""
+        rng = self.rng
         at = np.searchsorted(levels, units)
         up = (rng.random(len(units)) < 0.5) & (self.bound is None)
         step = rng.integers(1, attempt + 2, len(units)) * np.where(up, 1, -1)
         low = rng.integers(0, min(self.spread, len(levels)), len(units))
-        at = np.where(at < self.spread, low, at + step)
-        shifted: Units = levels[np.clip(at, 0, len(levels) - 1)]
-        return shifted
+        at = np.where((at < self.spread) & (levels[0] == self.density.levels[0]), low, at + step)
+        moved: Units = levels[np.clip(at, 0, len(levels) - 1)]
+        return moved
 
 
 def _by_side(levels: Units, sight: Sight) -> list[Units]:

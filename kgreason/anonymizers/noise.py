@@ -220,8 +220,9 @@ class WeightNoising:
             levels = _down_to_least(units[:start])
             side = sight.single.side(levels / GRID)
             lowest = levels[side == side.min()]
-            high = start + np.flatnonzero(units[start:] > lowest[-1])
-            units[high] = self.densities[name].draw(rng, len(high), lowest)
+            usual = np.intersect1d(lowest, units[:start])
+            high = start + np.flatnonzero(sight.single.side(units[start:] / GRID) > side.min())
+            units[high] = self.densities[name].draw(rng, len(high), usual if len(usual) else lowest)
             room = room_below(target[:start], units[:start], int(target.max(initial=-1)) + 1, sight.added)
             units[start:] = fitted_room(units[start:], target[start:], room, levels, rng)
             weights[name] = np.concatenate([_weights(relation)[:start], units[start:] / GRID])

@@ -88,4 +88,5 @@ def _weight_distance(before: Weights, after: Weights) -> float:
         return 0.0
     from scipy.stats import wasserstein_distance
 
-    return float(wasserstein_distance(before, after))
+    (u, times), (v, others) = (np.unique(w, return_counts=True) for w in (before, after))
+    return float(wasserstein_distance(u, v, times, others))
