@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.weights import Use
+from kgreason.analysis.weights import Use, only_grows
 from kgreason.anonymizers.density import GRID, Units, WeightDensity, decimal_levels
 from kgreason.anonymizers.fresh import NEAR, Drawing, constant_beside, pair_numbers
 from kgreason.anonymizers.loss import Judge
 from kgreason.anonymizers.repair import Repair, Rows
-from kgreason.anonymizers.sight import BLIND, Sight, only_grows, sights
+from kgreason.anonymizers.sight import BLIND, Sight, sights
 from kgreason.anonymizers.sums import check_sums, fitted_room, room_below
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation, Weights

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram, Filter
 from kgreason.analysis.expressions import COMPARISONS, walk
-from kgreason.analysis.weights import Use, WeightUse, monotone_outcome, weight_uses
+from kgreason.analysis.weights import Use, weight_uses
 from kgreason.graph.model import Weights
 from kgreason.lang.ast import Binary, Constant
 from kgreason.records import dataclass
@@ -126,31 +126,3 @@ def _comparisons(program: CheckedProgram) -> Iterable[tuple[str, float]]:
                     yield node.operator, float(node.right.value)
                 elif isinstance(node.left, Constant) and isinstance(node.left.value, int | float):
                     yield _MIRRORED.get(node.operator, node.operator), float(node.left.value)
-
-
-def only_grows(program: CheckedProgram) -> bool:
-    """Whether the facts of the outputs can only become more when weights rise.
-
-    Examples
-    --------
-    >>> from kgreason.analysis.check import load_text
-    >>> start = '@edge("own"). @output("p"). '
-    >>> for rule in ("W > 0.5", "W < 0.5", "V = msum(W, <X>), V > 0.5"):
-    ...     program = load_text(f"{start} p(Y) :- own(X,Y,W), {rule}.")
-    ...     only_grows(program)
-    True
-    False
-    True
-    """
-    uses = weight_uses(program)
-    if any(use.use is Use.READ for use in uses.values()):
-        return False
-    # comparisons count as additions: they too must ask for more alone, and nothing that depends on them be negated
-    weighed = {
-        name: use if use.use is Use.UNREAD else WeightUse(Use.ADDED, use.constants, use.bounds)
-        for name, use in uses.items()
-    }
-    outcome = monotone_outcome(program, weighed)
-    numbers = {value for use in uses.values() for value in use.constants}
-    upwards = all(operator in (">", ">=") for operator, value in _comparisons(program) if value in numbers)
-    return upwards and outcome is not None and outcome <= set(program.outputs)
