@@ -13,11 +13,12 @@ from kgreason.graph.model import Relation, Vertices
 
 Flags = npt.NDArray[np.bool_]
 
-_ROUNDS = 200
+_ROUNDS = 240
 _FREE = 20  # draws after which weights come nearer to the old ones, ...
-NEAR = 50
+NEAR = 100
 """Draws after which they are as near as they can be, ..."""
-_FORCED = 60  # ... and after which they only have to differ
+_BESIDE = 0.04  # share of an old weight that the new one is away from it then
+_FORCED = 160  # ... and after which they only have to differ
 _PATIENCE = 5  # draws before weights that repeat are moved by force
 
 
@@ -108,7 +109,8 @@ class Drawing:
             units[here] = self.density.draw(self.rng, int(here.sum()), levels)
         if near:
             old = self.old[rows] * GRID
-            units = nearest(self.density.levels, old + (units - old) * (1 - near))
+            beside = old * self.rng.uniform(1 - _BESIDE, 1 + _BESIDE, len(rows))
+            units = nearest(self.density.levels, beside + (units - beside) * (1 - near))
         if self.bound is not None:
             target = self.target[rows]
             units = fitted_sums(units, target, self.bound, self.density.levels, self.rng, 1 - near)

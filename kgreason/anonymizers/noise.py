@@ -25,7 +25,7 @@ from kgreason.graph.model import KnowledgeGraph, Relation, Weights
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 
-_NEARER = 20  # draws in vain that a redraw counts for
+_NEARER = 30  # draws in vain that a redraw counts for
 
 
 @dataclass(frozen=True, eq=False)

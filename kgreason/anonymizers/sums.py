@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.density import GRID, Units, floored
+from kgreason.anonymizers.density import GRID, Units, floored, nearest
 from kgreason.anonymizers.sight import Cuts
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices, Weights
@@ -17,7 +17,7 @@ _AT_ONCE = 1 << 20
 _TIE = 1e-9
 _HEADROOM = (1.2, 1.5)  # Beta law of what original edges leave of a bound at least, as a share of the most
 _MOST = 0.4
-_LEAST = 0.02  # share of a bound that is left where there is less head room than usual
+_LEAST = 0.002  # share of a bound that is left where there is less head room than usual
 _FILLED = (0.4, 0.9)  # share of what is left that synthetic edges use up at most
 
 Flags = npt.NDArray[np.bool_]
@@ -131,7 +131,13 @@ def fitted_sums(
     total = np.bincount(number, weights=units, minlength=len(vertex))
     head = np.maximum(_MOST * share * rng.beta(*_HEADROOM, len(vertex)), _LEAST * (share < 1))
     scale = np.minimum(1.0, bound * (1 - head) / np.maximum(total, 1.0))
-    return floored(levels, units * scale[number])
+    scaled = units * scale[number]
+    fitted = floored(levels, scaled)
+    if share < 1:
+        rounded = nearest(levels, scaled)
+        fits = np.bincount(number, weights=rounded, minlength=len(vertex)) <= bound
+        fitted = np.where(fits[number], rounded, fitted)
+    return fitted
 
 
 def fitted_room(
