@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_text
 from kgreason.assess import closure_kernels
 from kgreason.assess.closure import Closure, closure, closure_rules
+from kgreason.assess.fidelity import fidelity
 from kgreason.assess.reach import compare
 from kgreason.assess.utility import QueryUtility, Utility, utility
 from kgreason.engine import naive
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.results import Score
+from kgreason.terminal import score_rows
 
 RULES = load_text("""
 @node("company"). @edge("own"). @query("reach"). @query("big"). @query("some").
@@ -154,6 +157,10 @@ def test_an_estimate_says_so() -> None:
     assert scored.margin == 0.01
     assert scored.as_dict()["queries"]["r"]["margin"] == 0.02
     assert "margin" not in scored.as_dict()["queries"]["q"]
+    edge = make(2, [(0, 1, 0.25)])
+    rows = dict(score_rows(Score(scored, fidelity(edge, edge))))
+    assert rows["  estimate: r"] == "U 0.050, U△ 0.240 ± 0.020 (95 %), from 64 random targets"
+    assert "  estimate: q" not in rows
 
 
 @given(

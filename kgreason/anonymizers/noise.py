@@ -83,10 +83,11 @@ class WeightNoising:
                 }
             )
 
+        progress.step("Drawing weights")
         first = drawn()
         if not self.judge.queries or self._unseen(first):
             return first
-        repair = Repair(self.judge, self.trials, progress, "Drawing weights")
+        repair = Repair(self.judge, self.trials, progress, "Judging weights")
         best = repair.best(first, drawn)
         return repair.repaired(best, self.judge.reference, redrawn).graph
 
@@ -115,10 +116,11 @@ class WeightNoising:
                 {n: self._synthetic_weights(n, augmented.relations[n], fixed[n], rng) for n in self.densities}
             )
 
+        progress.step("Drawing weights of synthetic edges")
         loud = drawn()
         if not self.judge.queries or not self._seen:
             return loud
-        repair = Repair(self.judge, self.trials, progress, "Drawing weights of synthetic edges", fixed)
+        repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
         if not self._grows:
             best = repair.best(loud, drawn)
             return repair.repaired(
