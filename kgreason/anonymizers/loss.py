@@ -80,9 +80,8 @@ class Judge:
 
     @cached_property
     def queries(self) -> tuple[str, ...]:
-        """Predicates by whose answers it judges: those that depend on weights."""
-        judged = self.program.queries or self.program.derived
-        return tuple(query for query in judged if self._weighed(query))
+        """Queries by whose answers it judges: those that depend on weights."""
+        return tuple(query for query in self.program.queries if self._weighed(query))
 
     def _weighed(self, query: str) -> bool:
         uses = weight_uses(self.program.restricted([query]))
