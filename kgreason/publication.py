@@ -174,7 +174,7 @@ def write_release(folder: Path, release: Release, program: CheckedProgram) -> No
     """Write ``<edge predicate>.csv``, ``nodes.csv`` and ``rules.vada`` into an existing folder."""
     graph = release.graph
     node = program.nodes[0] if program.nodes else "node"
-    write_csv(folder / "nodes.csv", (node,), (np.sort(graph.labels),))
+    write_csv(folder / "nodes.csv", (node,), (np.sort(graph.labels.astype(str)),))
     for name, relation in graph.relations.items():
         write_csv(folder / f"{name}.csv", relation.columns, _columns(graph, relation))
     (folder / "rules.vada").write_text(public_rules(program), encoding="utf-8")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
+    from kgreason.assess.utility import Utility
     from kgreason.assess.verify import Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
@@ -286,12 +287,21 @@ def score_rows(score: Score) -> list[Row]:
     return [
         ("U (0 is best)", f"{utility.u:.3f}" if utility.per_query else "nothing asked"),
         ("U△ (0 is best)", f"{utility.u_symmetric:.3f}" if utility.per_query else "nothing asked"),
+        *_estimates(utility),
         (
             "fidelity",
             f"vertices {fidelity.vertices_added_percent:+.1f} %, edges {fidelity.edges_added_percent:+.1f} %",
         ),
         ("  Wasserstein-1", ", ".join([f"degree {fidelity.degree:.3f}", *weights])),
     ]
+
+
+def _estimates(utility: Utility) -> Iterator[Row]:
+    """Rows on queries whose answers are too many to count."""
+    for name, query in utility.per_query.items():
+        if query.sampled:
+            what = f"U {query.u:.3f}, U△ {query.u_symmetric:.3f} ± {query.margin:.3f} (95 %)"
+            yield f"  estimate: {name}", f"{what}, from {query.sampled:,} random targets"
 
 
 def table(rows: list[Row]) -> None:

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.anonymizers.density import GRID, WeightDensity
-from kgreason.anonymizers.loss import query_answers, symmetric_loss
-from kgreason.anonymizers.noise import WeightNoising, _told_apart
+from kgreason.anonymizers.fresh import Drawing
+from kgreason.anonymizers.loss import Judge, query_answers, symmetric_loss
+from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.sight import BLIND
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
@@ -76,7 +78,7 @@ def test_the_head_room_of_a_full_vertex_has_no_threshold() -> None:
     graph = build(4, [(0, 3, 0.5), (1, 3, 0.3), (2, 3, 0.2)])
     sums = [noised(graph, BOUND, seed).relations["own"].weight.sum() for seed in range(100)]
     assert max(sums) < 1
-    assert 0.01 < np.mean(np.array(sums) > 0.95) < 0.3
+    assert 0.01 < np.mean(np.array(sums) > 0.9) < 0.3
     assert 0.7 < np.mean(sums) < 0.9
 
 
@@ -161,19 +163,38 @@ def test_more_edges_than_grid_units_are_refused() -> None:
         noised(build(7, [(i, 6, 0.1) for i in range(6)]), tight)
 
 
-def test_the_best_of_the_trials_is_kept() -> None:
-    rng = np.random.default_rng(1)
-    graph = build(
-        40,
-        [
-            (int(u), int(v), float(w))
-            for u, v, w in zip(*rng.integers(0, 40, (2, 60)), rng.random(60), strict=True)
-        ],
-    )
-    reference = query_answers(graph, BOUND)
-    losses = [symmetric_loss(reference, query_answers(noised(graph, BOUND, 5, m), BOUND)) for m in (1, 5, 25)]
-    assert losses[0] >= losses[1] >= losses[2]
-    assert losses[0] > losses[2]
+FREE_SUMS = """
+@edge("own"). @query("q"). @query("r").
+q(X,Z) :- own(X,Y,W), own(Y,Z,V), W * V > 0.2.
+r(Y,S) :- own(X,Y,W), S = msum(W, <X>).
+"""
+
+
+@pytest.mark.parametrize("program", [BOUND, load_text(FREE_SUMS)], ids=["compared", "read"])
+@pytest.mark.parametrize("trials", [1, 2, 6])
+def test_the_search_begins_with_the_best_of_the_trials_and_ends_no_worse(
+    program: object, trials: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Incoming sums are far above their bound, so that answers are lost."""
+    judged: list[float] = []
+    judge = Judge.judged
+
+    def recorded(self: Judge, graph: KnowledgeGraph) -> object:
+        found = judge(self, graph)
+        judged.append(found.loss)
+        return found
+
+    monkeypatch.setattr(Judge, "judged", recorded)
+    for seed in range(3):
+        judged.clear()
+        rng = np.random.default_rng(1)
+        ends, weights = rng.integers(0, 40, (2, 60)), rng.random(60)
+        graph = build(40, [(int(u), int(v), float(w)) for u, v, w in zip(*ends, weights, strict=True)])
+        noising = WeightNoising.fit(graph, program, trials)
+        new = noising.originals(np.random.default_rng(seed), SILENT)
+        loss = symmetric_loss(noising.judge.reference, query_answers(new, noising.judge.needed))
+        assert len(judged) <= 2 * trials
+        assert loss == min(judged) > 0
 
 
 def test_at_least_one_trial() -> None:
@@ -198,20 +219,10 @@ def test_loss_of_queries() -> None:
     assert symmetric_loss(pairs, {"p": np.array([[1, 7]]), "q": empty}) == 0.25
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=8, unique=True),
-    st.integers(0, 99),
-)
-def test_colliding_draws_are_drawn_again(rows: list[tuple[int, int]], seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    pair, old = np.array(rows).T
-    units = _told_apart(old.copy(), pair, old, lambda clash, _: rng.integers(0, 30, int(clash.sum())), "own")
-    new = set(zip(pair.tolist(), units.tolist(), strict=True))
-    assert len(new) == len(rows)
-    assert not new & set(rows)
-
-
 def test_hopeless_collisions_are_named() -> None:
-    old, pair = np.array([0, 1]), np.zeros(2, dtype=np.int64)
+    """Three parallel edges, and one level that is not an old weight."""
+    graph = build(2, [(0, 1, 0.1), (0, 1, 0.2), (0, 1, 0.3)])
+    density = WeightDensity(np.array([0.1]), 0.1, np.array([100_000, 500_000]), np.array([], dtype=np.int64))
+    drawing = Drawing("own", graph.relations["own"], density, None, BLIND, np.random.default_rng(0))
     with pytest.raises(AnonymizationError, match="no weights of relation 'own' were found"):
-        _told_apart(old.copy(), pair, old, lambda clash, _: np.ones(int(clash.sum()), dtype=np.int64), "own")
+        drawing.run()

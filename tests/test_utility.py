@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.assess.utility import QueryUtility, utility
+from kgreason.assess import closure_kernels
+from kgreason.assess.closure import Closure, closure, closure_rules
+from kgreason.assess.fidelity import fidelity
+from kgreason.assess.reach import compare
+from kgreason.assess.utility import QueryUtility, Utility, utility
 from kgreason.engine import naive
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.results import Score
+from kgreason.terminal import score_rows
 
 RULES = load_text("""
 @node("company"). @edge("own"). @query("reach"). @query("big"). @query("some").
@@ -68,3 +75,126 @@ def test_lost_and_gained() -> None:
 def test_no_answers_count_as_nothing_lost() -> None:
     found = utility(make(2, []), make(2, []), np.arange(2), RULES)
     assert (found.u, found.u_symmetric) == (0.0, 0.0)
+
+
+CLOSURES = {
+    "left": "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,_).",
+    "right": "r(X,Y) :- own(X,Y,_). r(X,Y) :- own(X,Z,_), r(Z,Y).",
+    "doubling": "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), r(Z,Y).",
+    "apart": "r(X,Y) :- own(X,Y,W), X != Y, W > 0.5. r(X,Y) :- r(X,Z), own(Z,Y,W), X != Y, Z != Y, W > 0.5.",
+    "no circles": "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,_), X != Y, X != Z.",
+    "own circles": "r(X,Y) :- own(X,Y,_), X != Y. r(X,Y) :- r(X,Z), own(Z,Y,_).",
+    "reflexive": "r(X,X) :- company(X). r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,_).",
+    "both ends": "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,_). r(X,Y) :- own(X,Z,_), r(Z,Y).",
+    "two steps": "r(X,Y) :- own(X,Z,_), own(Z,Y,_). r(X,Y) :- r(X,V), own(V,Z,_), own(Z,Y,_).",
+    "other steps": "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,W), W > 0.5.",
+}
+
+
+@pytest.mark.parametrize("name", CLOSURES)
+@settings(max_examples=60, deadline=None)
+@given(before=edges(5), after=edges(8), number=st.permutations(range(8)), keep=st.booleans())
+def test_closures_are_counted(name: str, before: list, after: list, number: list[int], keep: bool) -> None:
+    rules = load_text(f'@node("company"). @edge("own"). @query("r"). {CLOSURES[name]}')
+    assert closure_rules(rules, "r") is not None
+    after = [*after, *((number[u], number[v], w) for u, v, w in before if keep)]
+    found = utility(make(5, before), make(8, after), np.array(number[:5]), rules).per_query["r"]
+    q_g = naive.evaluate(rules, {"own": before, "company": [(v,) for v in range(5)]})
+    q_a = naive.evaluate(rules, {"own": after, "company": [(v,) for v in range(8)]})
+    g, a = {(number[x], number[y]) for x, y in q_g.get("r", ())}, set(q_a.get("r", ()))
+    assert found == QueryUtility(len(g), len(a), len(g - a), len(a - g))
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,_), own(X,Y,_).",
+        "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(Z,X), own(Z,Y,_).",
+        "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,_), not own(Y,Z,_).",
+        "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,_). r(X,Y) :- r(Y,X), own(X,Y,_).",
+        "r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,W), V = msum(W, <Z>), V > 0.5.",
+        "r(X,Y) :- own(X,Y,_).",
+        "r(X,Y) :- own(X,Y,_). r(X,Y) :- s(X,Z), own(Z,Y,_). s(X,Y) :- r(X,Y).",
+    ],
+)
+def test_what_is_no_closure_is_listed(rules: str) -> None:
+    assert closure_rules(load_text(f'@edge("own"). @query("r"). {rules}'), "r") is None
+
+
+def test_other_steps_than_those_of_the_base_are_listed() -> None:
+    rules = load_text(f'@edge("own"). @query("r"). {CLOSURES["other steps"]}')
+    graph = make(3, [(0, 1, 0.75), (1, 2, 0.25)])
+    closing = closure_rules(rules, "r")
+    assert closing is not None
+    assert closure(graph, closing) is None
+    assert utility(graph, graph, np.arange(3), rules).per_query["r"] == QueryUtility(2, 2, 0, 0)
+
+
+def test_large_closures_are_estimated_with_their_error() -> None:
+    rng = np.random.default_rng(0)
+    n = 6_000
+    source, target = np.arange(n - 1), np.arange(1, n)
+    loops = np.zeros(n, dtype=np.bool_)
+    before = Closure(n, source, target, loops, cycles=True)
+    cut = rng.random(n - 1) < 0.999
+    after = Closure(n, source[cut], target[cut], loops, cycles=True)
+    exact = compare(before, after, np.arange(n))
+    assert exact.before == n * (n - 1) // 2
+    assert (exact.common, exact.sampled, exact.margin) == (exact.after, 0, 0.0)
+    rough = compare(before, after, np.arange(n), effort=1_000_000)
+    assert 0 < rough.sampled < n
+    truth, found = (1 - p.common / (p.before + p.after - p.common) for p in (exact, rough))
+    assert 0 < rough.margin < 0.1
+    assert abs(found - truth) < 2 * rough.margin
+    assert abs(rough.before / exact.before - 1) < 0.2
+    twice = compare(before, after, np.arange(n), effort=1_000_000)
+    assert twice == rough
+
+
+def test_an_estimate_says_so() -> None:
+    query = QueryUtility(100, 120, 5, 25, sampled=64, margin=0.02)
+    scored = Utility(0.05, 0.24, {"r": query, "q": QueryUtility(1, 1, 0, 0)})
+    assert scored.margin == 0.01
+    assert scored.as_dict()["queries"]["r"]["margin"] == 0.02
+    assert "margin" not in scored.as_dict()["queries"]["q"]
+    edge = make(2, [(0, 1, 0.25)])
+    rows = dict(score_rows(Score(scored, fidelity(edge, edge))))
+    assert rows["  estimate: r"] == "U 0.050, U△ 0.240 ± 0.020 (95 %), from 64 random targets"
+    assert "  estimate: q" not in rows
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda e: e[0] > e[1]), max_size=15),
+    st.integers(1, 2),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 127)), max_size=9),
+)
+def test_kernels_against_sets(arcs: list[tuple[int, int]], width: int, marked: list[tuple[int, int]]) -> None:
+    """Bits spread along edges to lower numbers; common ones are counted."""
+    arcs = sorted(set(arcs))
+    marked = [(row, column % (64 * width)) for row, column in marked]
+    ptr = np.searchsorted([a for a, _ in arcs], np.arange(8)).astype(np.int64)
+    to = np.array([b for _, b in arcs], dtype=np.int64)
+    marks = np.zeros((7, width), dtype=np.int64)
+    rows, columns = (
+        np.array(part, dtype=np.int64) for part in ([r for r, _ in marked], [c for _, c in marked])
+    )
+    closure_kernels.mark(rows, columns, marks)
+    reached = [{c for row, c in marked if row == v} for v in range(7)]
+    for v in range(7):
+        for a, b in arcs:
+            if a == v:
+                reached[v] |= reached[b]
+    closure_kernels.spread(ptr, to, marks)
+    assert [{c for c in range(64 * width) if marks[v, c >> 6] >> (c & 63) & 1} for v in range(7)] == reached
+    a, b = np.array([0, 3, 5]), np.array([6, 3, 1])
+    sizes = np.array([1, 2, 3])
+    common = sum(int(s) * len(reached[i] & reached[j]) for s, i, j in zip(sizes, a, b, strict=True))
+    assert closure_kernels.common_bits(sizes, a, marks, b, marks) == common
+    order = np.empty(7, dtype=np.int64)
+    out = np.bincount([a for a, _ in arcs], minlength=7).astype(np.int64)
+    back = sorted(arcs, key=lambda e: e[1])
+    into = np.searchsorted([b for _, b in back], np.arange(8)).astype(np.int64)
+    before = np.array([a for a, _ in back], dtype=np.int64)
+    assert closure_kernels.sinks_first(into, before, out, order) == 7
+    place = {v: i for i, v in enumerate(order.tolist())}
+    assert all(place[b] < place[a] for a, b in arcs)

@@ -190,6 +190,45 @@ def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> 
     return frozenset(outcome | (set(program.outputs) & growing))
 
 
+def only_grows(program: CheckedProgram) -> bool:
+    """Whether facts of a program can only become more when weights rise.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> for condition in ("W > 0.5", "W < 0.5", "V = msum(W, <X>), V > 0.5"):
+    ...     only_grows(load_text(f'@edge("own"). p(Y) :- own(X,Y,W), {condition}.'))
+    True
+    False
+    True
+    """
+    uses = weight_uses(program)
+    if any(use.use is Use.READ for use in uses.values()):
+        return False
+    weighed = frozenset(p for p, use in uses.items() if use.use > Use.UNREAD)
+    moved, size = set(weighed), -1
+    while size < len(moved):
+        size = len(moved)
+        moved |= {
+            r.head.predicate
+            for r in program.rules
+            if any(a.predicate in moved for a in (*r.positives, *r.negatives))
+        }
+    return not any(p in program.keyed for p in moved) and all(
+        _grows(rule, weighed, moved) and _asks_for_more(rule, weighed) for rule in program.rules
+    )
+
+
+def _asks_for_more(rule: CheckedRule, weighed: frozenset[str]) -> bool:
+    """Whether the conditions on weights, once true, stay so when these rise."""
+    weights = [a.terms[2] for a in (*rule.positives, *rule.negatives) if a.predicate in weighed]
+    conditions = [step.expression for step in (*rule.before, *rule.after)]
+    return all(
+        isinstance(w, Variable) and all(_bounds_below(e, w.name) for e in conditions if w.name in names(e))
+        for w in weights
+    )
+
+
 def _adds(rule: CheckedRule, added: frozenset[str]) -> bool:
     return bool(_added_variables(rule, added))
 

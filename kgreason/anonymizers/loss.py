@@ -1,15 +1,19 @@
-"""What the noise trials minimize: the loss U△ of the query answers."""
+"""What noise loses: answers to the queries that are gone or new."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.subgraphs.patterns import distinct_rows
+from kgreason.analysis.generic import vertex_positions
+from kgreason.analysis.weights import Use, weight_uses
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.hashing.distinct import first_rows
+from kgreason.records import dataclass
 
 Answers = Mapping[str, npt.NDArray[np.int64]]
 
@@ -38,10 +42,78 @@ def symmetric_loss(original: Answers, changed: Answers) -> float:
 
 
 def _jaccard_distance(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> float:
-    rows = np.concatenate([a, b])
-    if not len(rows):
-        return 0.0
-    if rows.size and rows.min() < 0:
-        rows = np.stack([np.unique(c, return_inverse=True)[1] for c in rows.T], axis=1)
-    union = len(distinct_rows(rows)[0])
-    return (2 * union - len(a) - len(b)) / union
+    union = len(a) + len(_missing(a, b))
+    return (2 * union - len(a) - len(b)) / union if union else 0.0
+
+
+def _missing(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Rows of b that a lacks; those of each are distinct."""
+    if not a.shape[1]:
+        return b[len(a) :]
+    both = np.concatenate([a, b])
+    return b[first_rows(list(np.ascontiguousarray(both.T)))[len(a) :]]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A graph, its answers, and their U△."""
+
+    graph: KnowledgeGraph
+    answers: Answers
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Compares the answers of graphs with those of the original one.
+
+    Attributes
+    ----------
+    graph
+        The original graph.
+    program
+        Its rules.
+    """
+
+    graph: KnowledgeGraph
+    program: CheckedProgram
+
+    @cached_property
+    def queries(self) -> tuple[str, ...]:
+        """Queries by whose answers it judges: those that depend on weights."""
+        return tuple(query for query in self.program.queries if self._weighed(query))
+
+    def _weighed(self, query: str) -> bool:
+        uses = weight_uses(self.program.restricted([query]))
+        return any(use.use > Use.UNREAD for use in uses.values())
+
+    @cached_property
+    def needed(self) -> CheckedProgram:
+        """The rules that they need."""
+        return self.program.restricted(self.queries)
+
+    @cached_property
+    def reference(self) -> Answers:
+        """Answers of the original graph."""
+        return query_answers(self.graph, self.needed)
+
+    def judged(self, graph: KnowledgeGraph) -> Judged:
+        """Judge a graph that has the original vertices, and perhaps more."""
+        found = query_answers(graph, self.needed)
+        return Judged(graph, found, symmetric_loss(self.reference, found))
+
+    @cached_property
+    def _positions(self) -> frozenset[tuple[str, int]]:
+        return vertex_positions(self.program)
+
+    def differing(self, a: Answers, b: Answers, n: int) -> npt.NDArray[np.bool_]:
+        """Mark the vertices of answers that only one of the two holds, shape (n,); all for answers without any."""
+        marked = np.zeros(n, dtype=np.bool_)
+        for query in a:
+            rows: Vertices = np.concatenate([_missing(a[query], b[query]), _missing(b[query], a[query])])
+            places = [i for i in range(rows.shape[1]) if (query, i) in self._positions]
+            if len(rows) and not places:
+                marked[:] = True
+            for i in places:
+                marked[rows[:, i]] = True
+        return marked

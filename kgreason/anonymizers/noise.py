@@ -7,24 +7,25 @@ KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.density import GRID, Units, WeightDensity, decimal_levels, floored
-from kgreason.anonymizers.loss import query_answers, symmetric_loss
+from kgreason.analysis.weights import Use, only_grows
+from kgreason.anonymizers.density import GRID, Units, WeightDensity, decimal_levels
+from kgreason.anonymizers.fresh import NEAR, Drawing, constant_beside, pair_numbers
+from kgreason.anonymizers.loss import Judge
+from kgreason.anonymizers.repair import Repair, Rows
+from kgreason.anonymizers.sight import BLIND, Sight, sights
+from kgreason.anonymizers.sums import check_sums, fitted_room, room_below
 from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.graph.model import KnowledgeGraph, Relation, Weights
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 
-_ROUNDS = 200
-_PATIENCE = 5  # draws before weights are moved by force
-_HEADROOM = (1.2, 1.5)  # Beta law of what original edges leave of a bound at least, as a share of the most
-_MOST = 0.4
-_FILLED = (0.4, 0.9)  # share of what is left that synthetic edges use up at most
+_NEARER = 30  # draws in vain that a redraw counts for
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +37,11 @@ class WeightNoising:
     graph
         The original graph G with its real weights.
     program
-        Its rules; the trials are judged by its ``@query`` predicates.
+        Its rules; draws are judged by its ``@query`` predicates.
     densities
         p_w of each weighted relation.
     trials
-        Number M of draws, the best of which is kept.
+        Number M of draws, the best of which is kept and then repaired.
     """
 
     graph: KnowledgeGraph
@@ -63,27 +64,37 @@ class WeightNoising:
         return cls(graph, program, densities, trials)
 
     def originals(self, rng: np.random.Generator, progress: Progress) -> KnowledgeGraph:
-        """Give every original edge a new weight.
+        """Give every original edge a new weight, if possible one that the rules cannot tell from the old one.
 
         No edge keeps its weight, and where edges run in parallel no new weight of a pair equals any old
         one of it, so that not even a permutation of them does.
         """
+        drawings = {n: self._drawing(n, self.graph.relations[n], rng) for n in self._names(self.graph)}
 
         def drawn() -> KnowledgeGraph:
-            return self.graph.with_weights(
-                {n: self._original_weights(n, rng) for n in self.densities if len(self.graph.relations[n])}
+            constant = {n: self._constant_weights(n, rng) for n in self.densities if n not in drawings}
+            return self.graph.with_weights(constant | {n: d.run() / GRID for n, d in drawings.items()})
+
+        def redrawn(current: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
+            return current.with_weights(
+                {
+                    n: d.run(_units(current.relations[n]), rows[n], min(_NEARER * (attempt + 1), NEAR)) / GRID
+                    for n, d in drawings.items()
+                }
             )
 
-        return self._best(drawn, "Drawing weights", progress)
+        progress.step("Drawing weights")
+        first = drawn()
+        if not self.judge.queries or self._unseen(first):
+            return first
+        repair = Repair(self.judge, self.trials, progress, "Judging weights")
+        best = repair.best(first, drawn)
+        return repair.repaired(best, self.judge.reference, redrawn).graph
 
     def copies(self, graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
-        """Give copied edges weights of their own, once; `graph` holds them alone."""
-        weights = {
-            name: self._fresh(name, r, np.rint(r.weight * GRID).astype(np.int64), rng) / GRID
-            for name, r in graph.relations.items()
-            if r.weight is not None and len(r) and not self._constant(name)
-        }
-        return graph.with_weights(weights)
+        """Give copied edges weights of their own, once, as for originals; `graph` holds them alone."""
+        names = self._names(graph)
+        return graph.with_weights({n: self._drawing(n, graph.relations[n], rng).run() / GRID for n in names})
 
     def synthetic(
         self,
@@ -92,7 +103,7 @@ class WeightNoising:
         rng: np.random.Generator,
         progress: Progress,
     ) -> KnowledgeGraph:
-        """Give the synthetic edges weights.
+        """Give the synthetic edges weights, if possible such that the rules derive no more answers from them.
 
         Parameters
         ----------
@@ -105,162 +116,147 @@ class WeightNoising:
                 {n: self._synthetic_weights(n, augmented.relations[n], fixed[n], rng) for n in self.densities}
             )
 
-        return self._best(drawn, "Drawing weights of synthetic edges", progress)
+        progress.step("Drawing weights of synthetic edges")
+        loud = drawn()
+        if not self.judge.queries or not self._seen:
+            return loud
+        repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
+        if not self._grows:
+            best = repair.best(loud, drawn)
+            return repair.repaired(
+                best, self.judge.reference, lambda now, rows, _: _exchanged(now, drawn(), rows)
+            ).graph
+        quiet = self._quiet(loud, fixed, rng)
+        if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in self._seen):
+            return loud
+        least = self.judge.judged(quiet)  # where answers only grow with weights, no draw has fewer of them
+        found = repair.repaired(
+            self.judge.judged(loud), least.answers, lambda now, rows, _: _exchanged(now, quiet, rows)
+        )
+        return (found if found.loss <= least.loss else least).graph
 
-    def _best(self, drawn: Callable[[], KnowledgeGraph], title: str, progress: Progress) -> KnowledgeGraph:
-        if not (self.densities and self.program.queries):
-            return drawn()  # no trial could be better than another
-        needed = self.program.restricted(self.program.queries)
-        progress.step(title, self.trials)
-        reference = query_answers(self.graph, needed)
-        best, least = drawn(), np.inf
-        for trial in range(self.trials):
-            candidate = drawn() if trial else best
-            loss = symmetric_loss(reference, query_answers(candidate, needed))
-            if loss < least:
-                best, least = candidate, loss
-            if least == 0:  # no draw can lose less
-                progress.advance(self.trials - trial)
-                break
-            progress.advance()
-        return best
+    @cached_property
+    def judge(self) -> Judge:
+        """Compares answers with those of the original graph."""
+        return Judge(self.graph, self.program)
+
+    @cached_property
+    def _sights(self) -> Mapping[str, Sight]:
+        """What rules see of weights, those of the derived predicates too."""
+        return sights(self.program.restricted((*self.program.queries, *self.program.derived)))
+
+    @cached_property
+    def _seen(self) -> Mapping[str, Sight]:
+        """What rules that the queries need see of weights that are drawn, if they see anything."""
+        found = sights(self.judge.needed)
+        return {n: found[n] for n in self.densities if n in found and found[n].use > Use.UNREAD}
+
+    @cached_property
+    def _grows(self) -> bool:
+        return only_grows(self.judge.needed)
+
+    def _unseen(self, drawn: KnowledgeGraph) -> bool:
+        """Whether queries have the same answers as in the original graph, since they see no other weights."""
+        return all(
+            sight.use is Use.COMPARED
+            and np.array_equal(
+                sight.single.side(_weights(drawn.relations[n])),
+                sight.single.side(_weights(self.graph.relations[n])),
+            )
+            for n, sight in self._seen.items()
+        )
 
     def _bound(self, relation: str) -> int | None:
         bound = self.program.incoming_sums.get(relation)
         # one unit is kept back: a sum of rounded doubles may exceed the sum of the decimals by an ulp
         return None if bound is None else int(np.floor(bound * GRID + 1e-6)) - 1
 
-    def _original_weights(self, name: str, rng: np.random.Generator) -> Weights:
-        relation = self.graph.relations[name]
-        assert relation.weight is not None
-        if self._constant(name):
-            return np.full(len(relation), rng.choice(self.densities[name].constants) / GRID)
-        return self._fresh(name, relation, np.rint(relation.weight * GRID).astype(np.int64), rng) / GRID
+    def _names(self, graph: KnowledgeGraph) -> list[str]:
+        """Relations of a graph whose edges get weights of their own."""
+        return [
+            n for n, r in graph.relations.items() if n in self.densities and len(r) and not self._constant(n)
+        ]
 
     def _constant(self, name: str) -> bool:
         """Whether all edges get the same weight; sums that are bounded leave no room for that."""
         return self._bound(name) is None and len(self.densities[name].constants) > 0
 
-    def _fresh(self, name: str, relation: Relation, old: Units, rng: np.random.Generator) -> Units:
-        """Draw weights for edges that stand alone, none of them an old one of its pair of vertices."""
-        density, bound, n = self.densities[name], self._bound(name), int(relation.target.max(initial=0)) + 1
-        units = density.draw(rng, len(relation))
-        if bound is not None:
-            units = _fitted_sums(units, relation.target, n, bound, density.levels, rng)
-        pair = _pair_numbers(relation)
-        spread = 2 * int(np.bincount(pair).max()) + 2
+    def _constant_weights(self, name: str, rng: np.random.Generator) -> Weights:
+        old = _weights(self.graph.relations[name])
+        if not len(old):
+            return old
+        density, sight = self.densities[name], self._sights.get(name, BLIND)
+        return np.full(len(old), constant_beside(float(old[0]), density, sight, rng))
 
-        def redraw(rows: npt.NDArray[np.bool_], attempt: int) -> Units:
-            if bound is None and attempt < _PATIENCE:
-                return density.draw(rng, int(rows.sum()))
-            return _moved(units[rows], density.levels, attempt, spread, rng, up=bound is None)
-
-        units = _told_apart(units, pair, old, redraw, name)
-        if bound is not None:
-            _check_sums(units, relation.target, n, bound, name)
-        return units
+    def _drawing(self, name: str, relation: Relation, rng: np.random.Generator) -> Drawing:
+        sight = self._sights.get(name, BLIND)
+        return Drawing(name, relation, self.densities[name], self._bound(name), sight, rng)
 
     def _synthetic_weights(
         self, name: str, relation: Relation, fixed: int, rng: np.random.Generator
     ) -> Weights:
-        assert relation.weight is not None
+        weight, units = _weights(relation), _units(relation)
         density, bound = self.densities[name], self._bound(name)
         if fixed and self._constant(name):
-            return np.full(len(relation), relation.weight[0])
+            return np.full(len(relation), weight[0])
         # only weights that occur already, lest a rare one tell its edge
-        present = np.unique(np.rint(relation.weight[:fixed] * GRID).astype(np.int64))
-        units = density.draw(rng, len(relation) - fixed, present if fixed else None)
+        units[fixed:] = density.draw(rng, len(relation) - fixed, np.unique(units[:fixed]) if fixed else None)
         if bound is not None:
-            coarse = decimal_levels(1)
-            levels = np.concatenate([coarse[coarse < present.min(initial=GRID + 1)], present])
-            units = _fitted_room(units, relation, fixed, bound, levels, rng)
-        weights = np.concatenate([relation.weight[:fixed], units / GRID])
-        if bound is not None:
-            n = int(relation.target.max(initial=0)) + 1
-            _check_sums(np.rint(weights * GRID).astype(np.int64), relation.target, n, bound, name)
-        return weights
+            target = relation.target
+            used = np.bincount(target[:fixed], weights=units[:fixed], minlength=target.max(initial=-1) + 1)
+            room, levels = bound - used.astype(np.float64), _down_to_least(units[:fixed])
+            units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, levels, rng)
+            check_sums(units, target, bound, name)
+        return np.concatenate([weight[:fixed], units[fixed:] / GRID])
+
+    def _quiet(
+        self, loud: KnowledgeGraph, fixed: Mapping[str, int], rng: np.random.Generator
+    ) -> KnowledgeGraph:
+        """Lower synthetic weights to where rules see as little of them as they can."""
+        weights = {}
+        for name, sight in self._seen.items():
+            relation, start = loud.relations[name], fixed[name]
+            if start and self._constant(name):
+                continue
+            units, target = _units(relation), relation.target
+            levels = _down_to_least(units[:start])
+            side = sight.single.side(levels / GRID)
+            lowest = levels[side == side.min()]
+            usual = np.intersect1d(lowest, units[:start])
+            high = start + np.flatnonzero(sight.single.side(units[start:] / GRID) > side.min())
+            units[high] = self.densities[name].draw(rng, len(high), usual if len(usual) else lowest)
+            room = room_below(target[:start], units[:start], int(target.max(initial=-1)) + 1, sight.added)
+            units[start:] = fitted_room(units[start:], target[start:], room, levels, rng)
+            weights[name] = np.concatenate([_weights(relation)[:start], units[start:] / GRID])
+        return loud.with_weights(weights)
 
 
-def _pair_numbers(relation: Relation) -> npt.NDArray[np.int64]:
-    n = int(max(relation.source.max(initial=0), relation.target.max(initial=0))) + 1
-    keys: Vertices = relation.source * n + relation.target
-    pair: npt.NDArray[np.int64] = np.unique(keys, return_inverse=True)[1].astype(np.int64)
-    return pair
+def _down_to_least(present: Units) -> Units:
+    """Levels that are present, and below them all of one digit."""
+    coarse = decimal_levels(1)
+    return np.concatenate([coarse[coarse < present.min(initial=GRID + 1)], np.unique(present)])
+
+
+def _weights(relation: Relation) -> Weights:
+    assert relation.weight is not None
+    return relation.weight
+
+
+def _units(relation: Relation) -> Units:
+    units: Units = np.rint(_weights(relation) * GRID).astype(np.int64)
+    return units
+
+
+def _exchanged(graph: KnowledgeGraph, other: KnowledgeGraph, rows: Rows) -> KnowledgeGraph:
+    """The graph with the weights of another one in the marked rows."""
+    return graph.with_weights(
+        {
+            n: np.where(rows[n], _weights(other.relations[n]), _weights(r))
+            for n, r in graph.relations.items()
+            if r.weight is not None
+        }
+    )
 
 
 def _most_parallel(relation: Relation) -> int:
-    return int(np.bincount(_pair_numbers(relation)).max(initial=1))
-
-
-def _moved(
-    units: Units, levels: Units, attempt: int, spread: int, rng: np.random.Generator, *, up: bool
-) -> Units:
-    """Move weights by some levels, the farther the more attempts there were; the least ones anywhere low."""
-    at = np.searchsorted(levels, units)
-    step = rng.integers(1, attempt + 2, len(units)) * np.where(up & (rng.random(len(units)) < 0.5), 1, -1)
-    low = rng.integers(0, min(spread, len(levels)), len(units))
-    at = np.where(at < spread, low, at + step)
-    moved: Units = levels[np.clip(at, 0, len(levels) - 1)]
-    return moved
-
-
-def _fitted_sums(
-    units: Units, target: Vertices, n: int, bound: int, levels: Units, rng: np.random.Generator
-) -> Units:
-    """Scale weights down where the incoming ones of a vertex would leave no head room under the bound.
-
-    How much is left is random without a limit, or any sum beyond the limit would tell of a synthetic edge.
-    """
-    total = np.bincount(target, weights=units, minlength=n)
-    scale = np.minimum(1.0, bound * (1 - _MOST * rng.beta(*_HEADROOM, n)) / np.maximum(total, 1.0))
-    return floored(levels, units * scale[target])
-
-
-def _fitted_room(
-    units: Units, relation: Relation, fixed: int, bound: int, levels: Units, rng: np.random.Generator
-) -> Units:
-    """Scale synthetic weights down to the room that the other weights leave at their targets."""
-    assert relation.weight is not None
-    n = int(relation.target.max(initial=0)) + 1
-    target = relation.target[fixed:]
-    used = np.bincount(relation.target[:fixed], weights=np.rint(relation.weight[:fixed] * GRID), minlength=n)
-    wanted = np.bincount(target, weights=units, minlength=n)
-    room = bound - used - np.bincount(target, minlength=n)  # a unit for each edge is kept back
-    scale = np.where(wanted <= room, 1.0, room * rng.uniform(*_FILLED, n) / np.maximum(wanted, 1.0))
-    return np.where(scale[target] < 1.0, floored(levels, units * np.maximum(scale, 0.0)[target]), units)
-
-
-def _check_sums(units: Units, target: Vertices, n: int, bound: int, name: str) -> None:
-    total = np.bincount(target, weights=units, minlength=n)
-    if len(total) and total.max() > bound:
-        edges = int(np.bincount(target, minlength=n)[total.argmax()])
-        raise AnonymizationError(
-            f"the {edges:,} edges of relation {name!r} into one vertex cannot have positive weights "
-            f"on a grid of 1/{GRID} and sum to at most {(bound + 1) / GRID:g}",
-            hint="raise the bound of @incoming_sum",
-        )
-
-
-def _told_apart(
-    units: Units,
-    pair: npt.NDArray[np.int64],
-    old: Units,
-    redraw: Callable[[npt.NDArray[np.bool_], int], Units],
-    name: str,
-) -> Units:
-    """Redraw weights until no pair of vertices has an old weight or the same weight twice."""
-    taken = np.sort(pair * (GRID + 1) + old)
-    for attempt in range(_ROUNDS):
-        key = pair * (GRID + 1) + units
-        at = np.minimum(np.searchsorted(taken, key), len(taken) - 1)
-        clash = taken[at] == key
-        repeated = np.ones(len(key), dtype=np.bool_)
-        repeated[np.unique(key, return_index=True)[1]] = False
-        clash |= repeated
-        if not clash.any():
-            return units
-        units[clash] = redraw(clash, attempt)
-    raise AnonymizationError(
-        f"no weights of relation {name!r} were found that differ from the real ones in {_ROUNDS} attempts",
-        hint="parallel edges may need more distinct weights than there are",
-    )
+    return int(np.bincount(pair_numbers(relation)).max(initial=1))

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.model import KnowledgeGraph, Weights
 from kgreason.records import dataclass
-
-Number = np.int64 | np.float64
 
 
 @dataclass(frozen=True)
@@ -62,23 +60,33 @@ def fidelity(original: KnowledgeGraph, released: KnowledgeGraph) -> Fidelity:
     for name, relation in original.relations.items():
         there = released.relations.get(name)
         if there is not None and relation.weight is not None and there.weight is not None:
-            weights[name] = _distance(relation.weight, there.weight)
+            weights[name] = _weight_distance(relation.weight, there.weight)
     return Fidelity(
         vertices_added=vertices,
         edges_added=edges,
         vertices_added_percent=100 * vertices / original.n if original.n else 0.0,
         edges_added_percent=100 * edges / original.m if original.m else 0.0,
-        degree=_distance(ins[0] + outs[0], ins[1] + outs[1]),
-        in_degree=_distance(*ins),
-        out_degree=_distance(*outs),
+        degree=_degree_distance(ins[0] + outs[0], ins[1] + outs[1]),
+        in_degree=_degree_distance(*ins),
+        out_degree=_degree_distance(*outs),
         weights=weights,
     )
 
 
-def _distance(before: npt.NDArray[Number], after: npt.NDArray[Number]) -> float:
+def _degree_distance(before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> float:
+    """Wasserstein-1 distance of two samples of degrees: the area between their cumulative frequencies."""
+    if not len(before) or not len(after):
+        return 0.0
+    size = int(max(before.max(), after.max())) + 1
+    below = (np.cumsum(np.bincount(d, minlength=size)) / len(d) for d in (before, after))
+    return float(np.abs(np.subtract(*below)).sum())
+
+
+def _weight_distance(before: Weights, after: Weights) -> float:
     """Wasserstein-1 distance of two samples; 0 where one of them is empty."""
     if not len(before) or not len(after):
         return 0.0
     from scipy.stats import wasserstein_distance
 
-    return float(wasserstein_distance(before, after))
+    (u, times), (v, others) = (np.unique(w, return_counts=True) for w in (before, after))
+    return float(wasserstein_distance(u, v, times, others))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.assess.closure import closure, closure_rules
+from kgreason.assess.reach import compare
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.hashing.distinct import first_rows
 from kgreason.records import dataclass
 
 
@@ -24,12 +29,18 @@ class QueryUtility:
         Answers in G that are not answers in A.
     gained
         Answers in A that are not answers in G; those with synthetic vertices among them.
+    sampled
+        0: the numbers are exact. Else they are estimated from the answers whose last vertex is one of so many.
+    margin
+        Half-width of the 95 % confidence interval of U△ then.
     """
 
     original: int
     released: int
     lost: int
     gained: int
+    sampled: int = 0
+    margin: float = 0.0
 
     @property
     def u(self) -> float:
@@ -59,6 +70,11 @@ class Utility:
     u_symmetric: float
     per_query: Mapping[str, QueryUtility]
 
+    @property
+    def margin(self) -> float:
+        """Half-width of the 95 % confidence interval of U△; 0 if all is counted."""
+        return math.hypot(*(q.margin for q in self.per_query.values())) / max(len(self.per_query), 1)
+
     def as_dict(self) -> dict[str, object]:
         """Plain data for JSON."""
         queries = {
@@ -69,6 +85,7 @@ class Utility:
                 "gained": q.gained,
                 "u": q.u,
                 "u_symmetric": q.u_symmetric,
+                **({"sampled": q.sampled, "margin": q.margin} if q.sampled else {}),
             }
             for name, q in self.per_query.items()
         }
@@ -103,16 +120,35 @@ def utility(
     >>> found.u, found.u_symmetric
     (0.0, 0.5)
     """
-    before, after = answers(original, rules), answers(released, rules)
-    per_query = {
-        name: _compared(_renamed(rows, mapping, name, rules), after[name]) for name, rows in before.items()
+    found = {
+        name: _closures(original, released, mapping, rules, name) for name in rules.queries or rules.derived
     }
+    listed = replace(rules, queries=tuple(name for name, q in found.items() if q is None))
+    if listed.queries:
+        before, after = answers(original, listed), answers(released, listed)
+        for name, rows in before.items():
+            found[name] = _compared(_renamed(rows, mapping, name, rules), after[name])
+    per_query = {name: q for name, q in found.items() if q is not None}
     count = max(len(per_query), 1)
     return Utility(
         sum(q.u for q in per_query.values()) / count,
         sum(q.u_symmetric for q in per_query.values()) / count,
         per_query,
     )
+
+
+def _closures(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rules: CheckedProgram, name: str
+) -> QueryUtility | None:
+    """Count the answers of a query that is a transitive closure, of which there may be too many to list."""
+    closing = closure_rules(rules, name)
+    before = closing and closure(original, closing)
+    after = closing and before and closure(released, closing)
+    if not before or not after:
+        return None
+    pairs = compare(before, after, mapping)
+    lost, gained = pairs.before - pairs.common, pairs.after - pairs.common
+    return QueryUtility(pairs.before, pairs.after, lost, gained, pairs.sampled, pairs.margin)
 
 
 def _renamed(rows: Vertices, mapping: Vertices, name: str, rules: CheckedProgram) -> Vertices:
@@ -129,10 +165,9 @@ def _renamed(rows: Vertices, mapping: Vertices, name: str, rules: CheckedProgram
 
 def _compared(before: Vertices, after: Vertices) -> QueryUtility:
     """Count common rows; the rows of each side are distinct."""
-    both = np.concatenate([before, after])
-    if both.shape[1]:
-        _, counts = np.unique(both, axis=0, return_counts=True)
-        common = int((counts == 2).sum())
+    if before.shape[1]:
+        both = np.concatenate([before, after])
+        union = int(first_rows(list(np.ascontiguousarray(both.T))).sum())
     else:
-        common = min(len(before), len(after))
-    return QueryUtility(len(before), len(after), len(before) - common, len(after) - common)
+        union = max(len(before), len(after))
+    return QueryUtility(len(before), len(after), union - len(after), union - len(before))

@@ -1,0 +1,171 @@
+"""Sums of the weights of edges into one vertex: their bound, and on which sides of what rules ask for they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.anonymizers.density import GRID, Units, floored, nearest
+from kgreason.anonymizers.sight import Cuts
+from kgreason.errors import AnonymizationError
+from kgreason.graph.model import Vertices, Weights
+
+_SUBSETS = 10  # edges into a vertex up to which each subset of them is summed
+_AT_ONCE = 1 << 20
+_TIE = 1e-9
+_HEADROOM = (1.2, 1.5)  # Beta law of what original edges leave of a bound at least, as a share of the most
+_MOST = 0.4
+_LEAST = 0.002  # share of a bound that is left where there is less head room than usual
+_FILLED = (0.4, 0.9)  # share of what is left that synthetic edges use up at most
+
+Flags = npt.NDArray[np.bool_]
+
+
+def sides_kept(target: Vertices, old: Weights, new: Units, cuts: Cuts) -> Flags:
+    """Whether sums of new weights lie where those of the old ones do, for all edges into the same vertex.
+
+    All sums of subsets where there are at most 10 edges; else of all edges, and of all but one.
+
+    Parameters
+    ----------
+    target
+        Of each edge, shape (m,).
+    old
+        Weights, shape (m,).
+    new
+        The same in grid units; none of their sums may equal a cut, which rounding could move to either side.
+
+    Returns
+    -------
+    bool, shape (m,)
+
+    Examples
+    --------
+    >>> half = Cuts.of([(0.5, False)])
+    >>> old, new = np.array([0.3, 0.3]), np.array([400_000, 50_000])
+    >>> sides_kept(np.array([7, 7]), old, new, half), sides_kept(np.array([7, 8]), old, new, half)
+    (array([False, False]), array([ True,  True]))
+    """
+    kept = np.ones(len(target), dtype=np.bool_)
+    for rows, masks in _subsets(target):
+        before, after = old[rows] @ masks, new[rows] @ masks
+        fine = np.ones(len(rows), dtype=np.bool_)
+        for value, above in zip(cuts.value.tolist(), cuts.above.tolist(), strict=True):
+            beyond = before > value + (-_TIE if above else _TIE)
+            moved = np.where(beyond, after - value * GRID, value * GRID - after)
+            fine &= (moved[:, 1:] >= 0.5).all(axis=1)  # the empty sum does not move
+        kept[rows] = fine[:, None]
+    return kept
+
+
+def room_below(target: Vertices, weights: Units, n: int, cuts: Cuts) -> npt.NDArray[np.float64]:
+    """How much weight edges may add to each vertex before any sum of some of its edges comes to another side.
+
+    Parameters
+    ----------
+    target, weights
+        Of the edges that are there, shape (m,); weights in grid units.
+
+    Returns
+    -------
+    float64, shape (n,), in grid units; 0 for more than 10 edges that are together above a cut.
+
+    Examples
+    --------
+    >>> room_below(np.array([0, 0]), np.array([100_000, 450_000]), 2, Cuts.of([(0.5, False)])).tolist()
+    [49999.5, 499999.5]
+    """
+    room = np.full(n, np.inf)
+    if not len(cuts):
+        return room
+    values = cuts.value * GRID - 0.5
+    room[:] = min(values[values > 0], default=np.inf)
+    for rows, masks in _subsets(target):
+        here = target[rows[:, 0]]
+        sums = weights[rows] @ masks
+        for value in values.tolist():
+            left = value - sums
+            least = np.where(left > 0, left, np.inf).min(axis=1)
+            if rows.shape[1] > _SUBSETS:  # some sum between those known may be anywhere below the cut
+                least = np.where(left.min(axis=1) > 0, least, 0.0)
+            room[here] = np.minimum(room[here], least)
+    return room
+
+
+def _subsets(target: Vertices) -> Iterator[tuple[Vertices, npt.NDArray[np.float64]]]:
+    """Edges into vertices of one in-degree d, shape (vertices, d), and 0-1 columns of subsets, shape (d, subsets)."""
+    order = np.argsort(target, kind="stable")
+    first = np.flatnonzero(np.diff(target[order], prepend=-1))
+    degree = np.diff(np.append(first, len(target)))
+    for d in np.unique(degree).tolist():
+        if d <= _SUBSETS:
+            masks = (np.arange(1 << d) >> np.arange(d)[:, None] & 1).astype(np.float64)
+        else:
+            masks = np.concatenate([np.zeros((d, 1)), np.ones((d, 1)), 1 - np.eye(d)], axis=1)
+        starts = first[degree == d]
+        step = max(1, _AT_ONCE // masks.shape[1])
+        for begin in range(0, len(starts), step):
+            yield order[starts[begin : begin + step, None] + np.arange(d)], masks
+
+
+def fitted_sums(
+    units: npt.NDArray[np.float64] | Units,
+    target: Vertices,
+    bound: int,
+    levels: Units,
+    rng: np.random.Generator,
+    share: float = 1.0,
+) -> Units:
+    """Scale weights down where the incoming ones of a vertex would leave no head room under the bound.
+
+    How much is left is random without a limit, or any sum beyond the limit would tell of a synthetic edge.
+
+    Parameters
+    ----------
+    share
+        Of the usual head room; less of it lets weights stay nearer to what they are.
+    """
+    vertex, number = np.unique(target, return_inverse=True)
+    total = np.bincount(number, weights=units, minlength=len(vertex))
+    head = np.maximum(_MOST * share * rng.beta(*_HEADROOM, len(vertex)), _LEAST * (share < 1))
+    scale = np.minimum(1.0, bound * (1 - head) / np.maximum(total, 1.0))
+    scaled = units * scale[number]
+    fitted = floored(levels, scaled)
+    if share < 1:
+        rounded = nearest(levels, scaled)
+        fits = np.bincount(number, weights=rounded, minlength=len(vertex)) <= bound
+        fitted = np.where(fits[number], rounded, fitted)
+    return fitted
+
+
+def fitted_room(
+    units: Units, target: Vertices, room: npt.NDArray[np.float64], levels: Units, rng: np.random.Generator
+) -> Units:
+    """Scale weights down where they are more than the room at their targets, shape (n,)."""
+    n = len(room)
+    wanted = np.bincount(target, weights=units, minlength=n)
+    room = room - np.bincount(target, minlength=n)  # a unit for each edge is kept back
+    full = wanted > room
+    scale = np.ones(n)
+    scale[full] = room[full] * rng.uniform(*_FILLED, n)[full] / wanted[full]
+    return np.where(full[target], floored(levels, units * np.maximum(scale, 0.0)[target]), units)
+
+
+def check_sums(units: Units, target: Vertices, bound: int, name: str) -> None:
+    """Refuse sums beyond the bound.
+
+    Raises
+    ------
+    AnonymizationError
+        If the weights into some vertex exceed it.
+    """
+    total = np.bincount(target, weights=units)
+    if len(total) and total.max() > bound:
+        edges = int(np.bincount(target)[total.argmax()])
+        raise AnonymizationError(
+            f"the {edges:,} edges of relation {name!r} into one vertex cannot have positive weights "
+            f"on a grid of 1/{GRID} and sum to at most {(bound + 1) / GRID:g}",
+            hint="raise the bound of @incoming_sum",
+        )
