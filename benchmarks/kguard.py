@@ -4,8 +4,8 @@
 
 GRAPHS is a folder for generated graphs (made there if missing), DATA the folder of real ones (those that are not
 there are left out, with a line that says so). Each run is a process of its own, from reading to the exact check, with
-kernels cached by a first run; k = 3, x = 4, the same seed for all. A run that needs longer than S seconds is ended.
-One that only the check keeps from ending is repeated without it (δ: -), so that what it added can be compared.
+kernels cached by a first run; k = 3, x = 4, the same seed for all. A run that needs longer than S seconds or more than 16 GB is ended.
+It is then repeated without the check (δ: -), so that what it added can be compared where that much ends.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 K, X, SEED, MAX_SUBGRAPHS = 3, 4, 1, 2_000_000_000
+MEMORY = 16 << 30  # bytes of address space of a run
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,7 @@ def timed(command: list[str], seconds: float) -> Run:
     start = perf_counter()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
         process = subprocess.Popen(command, stdout=out, stderr=error)
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
         late = threading.Timer(seconds, process.kill)
         late.start()
         try:
@@ -154,9 +157,19 @@ def timed(command: list[str], seconds: float) -> Run:
         out.seek(0)
         error.seek(0)
         if os.waitstatus_to_exitcode(status) not in (0, 1):
-            said = error.read().decode().strip().splitlines() or [f"ended with status {status}"]
-            raise NotDoneError(said[0])
-        return Run(json.loads(out.read()), taken, usage.ru_maxrss / 1024)
+            raise NotDoneError(reason(error.read().decode(), status))
+        printed = out.read()
+        if not printed:  # an error of Python itself ends as a guarantee that does not hold
+            raise NotDoneError(reason(error.read().decode(), status))
+        return Run(json.loads(printed), taken, usage.ru_maxrss / 1024)
+
+
+def reason(said: str, status: int) -> str:
+    """Why a command failed, in its own words."""
+    lines = [line for line in said.splitlines() if line.strip()] or [f"ended with status {status}"]
+    if "MemoryError" in said:
+        return "not done in the memory allowed"
+    return next((line for line in lines if line.startswith("error")), lines[-1])
 
 
 def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
@@ -181,15 +194,14 @@ def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
         "original": {"vertices": graph.n, "edges": graph.m},
         "verdict": {"delta": None},
         "figures": dict(release.figures),
-        "utility": score.utility.as_dict(),
-        "fidelity": score.fidelity.as_dict(),
+        **score.as_dict(),
     }
 
 
 def cells(name: str, run: str, found: Run) -> list[str]:
     """One line of the table."""
     report, fidelity, utility = found.report, found.report["fidelity"], found.report["utility"]
-    delta, figures, telling = report["verdict"]["delta"], report["figures"], report.get("telling") or {}
+    delta, figures, telling = report["verdict"]["delta"], report["figures"], report["telling"]
     vertices, edges = found.added
     weights = list(fidelity["weights"].values())
     return [
@@ -198,7 +210,7 @@ def cells(name: str, run: str, found: Run) -> list[str]:
         *(count(report["original"]["vertices"]), count(report["original"]["edges"])),
         *(count(vertices), count(edges), number(utility["u"]), number(utility["u_symmetric"])),
         *(number(fidelity["degree"]), number(weights[0] if weights else None)),
-        *(number(fidelity["vertices_added_percent"]), number(telling.get("auc"))),
+        *(number(fidelity["vertices_added_percent"]), number(telling["auc"])),
     ]
 
 

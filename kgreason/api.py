@@ -362,7 +362,9 @@ def score(
     *,
     progress: Progress = SILENT,
 ) -> Score:
-    """Measure utility U and U△ of the ``@query`` predicates, and fidelity (docs/anonymization.md).
+    """Measure utility U and U△ of the ``@query`` predicates, fidelity, and how well synthetic vertices can be told.
+
+    What these mean: docs/anonymization.md.
 
     Parameters
     ----------
@@ -375,13 +377,15 @@ def score(
         If the graphs do not fit the rules.
     """
     from kgreason.assess.fidelity import fidelity
+    from kgreason.assess.telling import telling
     from kgreason.assess.utility import utility
 
     progress.step("Scoring")
     program = load(rules).without_graph()
     for graph in (original, released):
         check_relations(graph, program)
-    return Score(utility(original, released, mapping, program), fidelity(original, released))
+    told = telling(released, np.asarray(mapping), np.random.default_rng(0))  # a measurement: the same each time
+    return Score(utility(original, released, mapping, program), fidelity(original, released), told)
 
 
 def read_graph(

@@ -258,7 +258,7 @@ def print_verdict(verdict: Verdict) -> None:
 
 
 def print_score(score: Score) -> None:
-    """Print utility and fidelity."""
+    """Print utility, fidelity, and how well synthetic vertices can be told."""
     table(score_rows(score))
 
 
@@ -280,7 +280,7 @@ def verdict_rows(verdict: Verdict) -> list[Row]:
 
 
 def score_rows(score: Score) -> list[Row]:
-    """Rows on utility and fidelity."""
+    """Rows on utility, fidelity and the classifier."""
     utility, fidelity = score.utility, score.fidelity
     weights = [f"weights of {name} {distance:.3f}" for name, distance in fidelity.weights.items()]
     return [
@@ -291,6 +291,7 @@ def score_rows(score: Score) -> list[Row]:
             f"vertices {fidelity.vertices_added_percent:+.1f} %, edges {fidelity.edges_added_percent:+.1f} %",
         ),
         ("  Wasserstein-1", ", ".join([f"degree {fidelity.degree:.3f}", *weights])),
+        ("told (0.5 is best)", f"{score.telling}"),
     ]
 
 

@@ -133,7 +133,7 @@ def score(
     mapping: MappingFile,
     as_json: AsJson = False,
 ) -> int:
-    """Measure what a release is still worth: utility U and U△, and fidelity."""
+    """Measure what a release is still worth: utility U and U△, fidelity, and whether synthetic vertices can be told."""
     from kgreason import api
     from kgreason.pairs import read_pair
     from kgreason.terminal import print_score, progress
@@ -143,7 +143,7 @@ def score(
         pair = read_pair(program, _tables(program, original), _tables(program, release), mapping)
         result = api.score(pair.original, pair.released, pair.mapping, program, progress=shown)
     if as_json:
-        print_json({"format": 1, "utility": result.utility.as_dict(), "fidelity": result.fidelity.as_dict()})
+        print_json({"format": 1, **result.as_dict()})
     else:
         print_score(result)
     return 0
