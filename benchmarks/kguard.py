@@ -4,7 +4,7 @@
 
 GRAPHS is a folder for generated graphs (made there if missing), DATA the folder of real ones (those that are not
 there are left out, with a line that says so). Each run is a process of its own, from reading to the exact check, with
-kernels cached by a first run; k = 3, x = 4, the same seed for all. A run that needs longer than S seconds or more than 16 GB is ended.
+kernels cached by a first run; k = 3, x = 4, the same seed for all. A run of more than S seconds or 16 GB is ended.
 It is then repeated without the check (δ: -), so that what it added can be compared where that much ends.
 """
 
@@ -124,10 +124,11 @@ def measure(run: str, case: Case, where: str, seconds: float) -> Run:
     method, _, mode = run.partition("/")
     rules = str(ROOT / "rules" / f"{case.rules}.vada")
     words = ["--rules", rules, "--data", where, "--method", method, *(["--mode", mode] if mode else [])]
-    words += ["-k", str(K), "-x", str(X), "--seed", str(SEED), "--max-subgraphs", str(MAX_SUBGRAPHS), "--json"]
+    numbers = {"-k": K, "-x": X, "--seed": SEED, "--max-subgraphs": MAX_SUBGRAPHS}
+    words += [word for option, value in numbers.items() for word in (option, str(value))]
     with tempfile.TemporaryDirectory() as folder:
         places = ["--release", f"{folder}/release", "--private", f"{folder}/private"]
-        command = [sys.executable, "-m", "kgreason", "anonymize", *words, *places]
+        command = [sys.executable, "-m", "kgreason", "anonymize", *words, *places, "--json"]
         try:
             return timed(command, seconds)
         except NotDoneError as error:
@@ -256,15 +257,19 @@ def compare(name: str, case: Case, where: str, runs: list[str], seconds: float) 
 
 def main() -> None:
     """Print the table, then what the first run adds in parts of what the last one adds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("graphs", type=Path)
     parser.add_argument("data", type=Path)
     parser.add_argument("--only", nargs="+", choices=CASES, metavar="NAME", help=", ".join(CASES))
-    parser.add_argument("--run", nargs="+", default=["kguard/exact", "kguard/published"], metavar="METHOD/MODE")
+    parser.add_argument(
+        "--run", nargs="+", default=["kguard/exact", "kguard/published"], metavar="METHOD/MODE"
+    )
     parser.add_argument("--large", action="store_true", help="the largest graphs, too")
     parser.add_argument("--seconds", type=float, default=600.0, help="after which a run is ended")
     asked = parser.parse_args()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; k = {K}, x = {X}\n")
+    print(f"{os.cpu_count()} cores, Python {platform.python_version()}; k = {K}, x = {X}\n")
     row(list(HEADER))
     print("|" + "---|" * len(HEADER))
     ratios = {}

@@ -384,7 +384,8 @@ def score(
     program = load(rules).without_graph()
     for graph in (original, released):
         check_relations(graph, program)
-    told = telling(released, np.asarray(mapping), np.random.default_rng(0))  # a measurement: the same each time
+    # a measurement, so that it is the same each time
+    told = telling(released, np.asarray(mapping), np.random.default_rng(0))
     return Score(utility(original, released, mapping, program), fidelity(original, released), told)
 
 

@@ -64,7 +64,8 @@ def test_features_of_some_vertices(graph: KnowledgeGraph, data: st.DataObject) -
         }
         for name, some in values.items():
             summary = (np.mean(some), min(some), max(some)) if some else (NONE, NONE, NONE)
-            assert [seen[f"{what} {name}"] for what in ("mean", "least", "greatest")] == pytest.approx(summary)
+            told = [seen[f"{what} {name}"] for what in ("mean", "least", "greatest")]
+            assert told == pytest.approx(summary)
 
 
 @settings(deadline=None)
@@ -90,8 +91,9 @@ def with_more(graph: KnowledgeGraph, more: list[tuple[int, int, float]]) -> Know
 PLANTED = {
     "pendants": lambda v, rng: [(v, int(rng.integers(400)), 0.5)],
     "hubs": lambda v, rng: [(v, int(u), rng.random()) for u in rng.choice(400, 60, replace=False)],
-    "weights": lambda v, rng: [(v, int(u), 0.123) for u in rng.choice(400, 4)]
-    + [(int(u), v, 0.123) for u in rng.choice(400, 4)],
+    "weights": lambda v, rng: (
+        [(v, int(u), 0.123) for u in rng.choice(400, 4)] + [(int(u), v, 0.123) for u in rng.choice(400, 4)]
+    ),
 }
 
 

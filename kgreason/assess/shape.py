@@ -14,7 +14,11 @@ NONE = -1.0  # where there is nothing to take a mean of
 
 NAMES = (
     *("in-degree", "out-degree", "coreness", "clustering"),
-    *(f"{what} degree of {way} neighbours" for way in ("out", "in") for what in ("mean", "least", "greatest")),
+    *(
+        f"{what} degree of {way} neighbours"
+        for way in ("out", "in")
+        for what in ("mean", "least", "greatest")
+    ),
     *(f"{what} {way}going weight" for way in ("out", "in") for what in ("mean", "least", "greatest")),
 )
 """Columns of `features`."""
