@@ -25,13 +25,13 @@ from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Release
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.lang.ast import Constant, Variable
 from kgreason.output.place import replacing
 
 NAMES = {
     "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"},
-    "private": {"mapping.csv", "report.json"},
+    "private": {"mapping.csv", "parts.csv", "report.json"},
 }
 
 
@@ -244,6 +244,12 @@ def write_mapping(path: Path, original: KnowledgeGraph, release: Release) -> Non
     order = np.argsort(original.labels.astype(str), kind="stable")
     columns = (original.labels[order], release.graph.labels[release.mapping[order]])
     write_csv(path, ("original", "released"), columns)
+
+
+def write_parts(path: Path, original: KnowledgeGraph, parts: Vertices) -> None:
+    """Write ``original,part``, a row for every original vertex, sorted by label: which edges are given up."""
+    order = np.argsort(original.labels.astype(str), kind="stable")
+    write_csv(path, ("original", "part"), (original.labels[order], parts[order].astype(str).astype(object)))
 
 
 def write_graph(path: Path, graph: KnowledgeGraph) -> None:
