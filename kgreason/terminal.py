@@ -228,7 +228,7 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
             ("guarantee", f"{result.release.guarantee}"),
             ("derived edges", ", ".join(result.derived) or "none: the guarantee covers ground edges alone"),
-            ("verified", f"{'holds' if result.holds else 'DOES NOT HOLD'} for x = {result.verdict.x}"),
+            ("verified", f"{_held(result.verdict)} for x = {result.verdict.x}"),
             *verdict_rows(result.verdict),
             *score_rows(result.score),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
@@ -244,6 +244,12 @@ def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:
     return f"nothing; {release}/ was made with a seed" if seeded else f"{release}/"
 
 
+def _held(verdict: Verdict) -> str:
+    if verdict.holds:
+        return "holds"
+    return "holds within parts" if verdict.as_promised else "DOES NOT HOLD"
+
+
 def print_verdict(verdict: Verdict) -> None:
     """Print each item of the definition and δ-anonymity."""
     table(
@@ -251,7 +257,7 @@ def print_verdict(verdict: Verdict) -> None:
             *verdict_rows(verdict),
             (
                 "verdict",
-                f"{'holds' if verdict.holds else 'DOES NOT HOLD'} for k = {verdict.k}, x = {verdict.x}",
+                f"{_held(verdict)} for k = {verdict.k}, x = {verdict.x}",
             ),
         ]
     )
@@ -274,7 +280,11 @@ def print_witnesses(verdict: Verdict) -> None:
 def verdict_rows(verdict: Verdict) -> list[Row]:
     """Rows on the items of the definition: violated ones each, the others in one."""
     kept = ", ".join(item.name for item in verdict.items if item.holds)
-    rows = [("violated", f"{item.name}: {item.detail}") for item in verdict.items if not item.holds]
+    rows = [
+        ("given up" if item.given_up else "violated", f"{item.name}: {item.detail}")
+        for item in verdict.items
+        if not item.holds
+    ]
     delta = "not decided" if verdict.delta is None else str(verdict.delta)
     return [*rows, ("checked and kept", kept or "nothing"), ("δ-anonymity", delta)]
 

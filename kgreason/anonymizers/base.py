@@ -33,8 +33,10 @@ class Guarantee:
     cut: int = 0
 
     def __str__(self) -> str:
-        what = f"({self.k},x)-isomorphism for every x" if self.x is None else f"({self.k},{self.x})-isomorphism"
-        return what + (", within parts: edges between them are left out" if self.cut else "")
+        what = (
+            f"({self.k},x)-isomorphism for every x" if self.x is None else f"({self.k},{self.x})-isomorphism"
+        )
+        return what + (" within parts (edges between parts are left out)" if self.cut else "")
 
 
 @dataclass(frozen=True)

@@ -107,15 +107,24 @@ def joints(
     edges = []
     for i in range(1, len(order)):
         ends = order[i], order[int(rng.integers(i))]
-        forth = ends if rng.random() < 0.5 else ends[::-1]
-        sources, targets = (
-            rng.permutation(_free(members[p], [degrees[phi] for phi in own]))
-            for p, own in zip(forth, phis, strict=True)
-        )
-        edge = _first_allowed(sources, targets[np.argsort(full[targets], kind="stable")], barred, graph.n)
+        forth = rng.random() < 0.5
+        for own, other in (ends, ends[::-1]) if forth else (ends[::-1], ends):
+            sources, targets = (
+                rng.permutation(_free(members[p], [degrees[phi] for phi in directions]))
+                for p, directions in zip((own, other), phis, strict=True)
+            )
+            targets = targets[np.argsort(full[targets], kind="stable")]
+            edge = _first_allowed(sources, targets, barred, graph.n)
+            if edge is not None:
+                break
+        else:
+            raise AnonymizationError(
+                "no edge was found that joins two parts and leaves their images different in degree",
+                hint="choose larger parts, or leave --split out",
+            )
         edges.append(edge)
-        for v, own in zip(edge, phis, strict=True):
-            for phi in own:
+        for v, directions in zip(edge, phis, strict=True):
+            for phi in directions:
                 degrees[phi][v] += 1
     chosen = np.array(edges, dtype=np.int64).reshape(-1, 2)
     return chosen[:, 0].copy(), chosen[:, 1].copy()
@@ -131,12 +140,9 @@ def _free(members: Vertices, degrees: Sequence[Vertices]) -> Vertices:
     return members[free]
 
 
-def _first_allowed(sources: Vertices, targets: Vertices, barred: Vertices, n: int) -> tuple[int, int]:
+def _first_allowed(sources: Vertices, targets: Vertices, barred: Vertices, n: int) -> tuple[int, int] | None:
     for source in sources.tolist():
         allowed = targets[~np.isin(source * n + targets, barred, assume_unique=True)]
         if len(allowed):
             return source, int(allowed[0])
-    raise AnonymizationError(
-        "no edge was found that joins two parts and leaves their images different in degree",
-        hint="choose larger parts, or leave --split out",
-    )
+    return None

@@ -46,6 +46,13 @@ class SplitMerge:
     inner: Anonymizer
     parts: Vertices
 
+    def attacked(self, graph: KnowledgeGraph, progress: Progress) -> KnowledgeGraph:
+        """The graph whose subgraphs are protected: without the edges between parts."""
+        kept = inside(graph, self.parts)
+        count = int(self.parts.max(initial=-1)) + 1
+        progress.note(f"{count:,} parts; {graph.m - kept.m:,} edges between them are left out")
+        return kept
+
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
@@ -68,8 +75,15 @@ class SplitMerge:
         merged, part = merge(graph, divided, [a.graph for a in found])
         noising = WeightNoising.fit(graph, rules, 1)
         merged = _with_one_constant(merged, noising)
-        symmetric = is_symmetric(graph)
-        ends = joints(merged, part, _between(graph, self.parts, merged.n), _full(merged, rules), rng, symmetric=symmetric)
+        symmetric = is_symmetric(graph) and is_symmetric(merged)  # parts without edges get one-way ones
+        ends = joints(
+            merged,
+            part,
+            _between(graph, self.parts, merged.n),
+            _full(merged, rules),
+            rng,
+            symmetric=symmetric,
+        )
         joined, fixed = assemble(merged, merged.n, {}, ends, rng, symmetric=symmetric)
         cut = graph.m - inside(graph, self.parts).m
         figures = _total(found) | {
@@ -89,7 +103,7 @@ class SplitMerge:
 def _total(found: Sequence[Augmented]) -> dict[str, float]:
     total: Counter[str] = Counter()
     for augmented in found:
-        total.update(augmented.figures)  # type: ignore[arg-type]
+        total.update(augmented.figures)
     return dict(total)
 
 

@@ -115,6 +115,7 @@ class Verdict:
             "k": self.k,
             "x": self.x,
             "holds": self.holds,
+            "as_promised": self.as_promised,
             "delta": delta
             and {
                 "value": delta.value,
@@ -124,7 +125,13 @@ class Verdict:
                 "exact": delta.exact,
             },
             "items": [
-                {"name": i.name, "holds": i.holds, "detail": i.detail, "witnesses": list(i.witnesses)}
+                {
+                    "name": i.name,
+                    "holds": i.holds,
+                    "given_up": i.given_up,
+                    "detail": i.detail,
+                    "witnesses": list(i.witnesses),
+                }
                 for i in self.items
             ],
         }

@@ -21,6 +21,7 @@ from kgreason.cli.options import (
     ReleasedFiles,
     RulesFile,
     Seed,
+    Split,
     X,
 )
 from kgreason.errors import DataError
@@ -54,6 +55,7 @@ def anonymize(
         bool, typer.Option("--force", help="Replace earlier releases in these folders.")
     ] = False,
     max_subgraphs: MaxSubgraphs = MAX_SUBGRAPHS,
+    split: Split = None,
     as_json: AsJson = False,
 ) -> int:
     """Make an anonymous version of a graph, and prove that it is."""
@@ -74,6 +76,7 @@ def anonymize(
             x=x,
             trials=trials,
             max_subgraphs=max_subgraphs,
+            split=split,
             seed=seed,
             folders=folders,
             progress=shown,
@@ -114,6 +117,7 @@ def verify(
             *(pair.original, pair.released, pair.mapping, program),
             k=k,
             x=x,
+            parts=pair.parts,
             max_subgraphs=max_subgraphs,
             progress=shown,
         )
@@ -122,7 +126,7 @@ def verify(
     else:
         print_verdict(verdict)
         print_witnesses(verdict)
-    return int(not verdict.holds)
+    return int(not verdict.as_promised)
 
 
 @guarded

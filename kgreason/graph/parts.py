@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def _grouped(numbers: Vertices, count: int) -> list[Vertices]:
     """Indices of the numbers 0 .. count-1, each group ascending; others are left out."""
     order = np.argsort(numbers, kind="stable").astype(np.int64)
     bounds = np.searchsorted(numbers[order], np.arange(count + 1))
-    return [order[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [order[a:b] for a, b in pairwise(bounds.tolist())]
 
 
 def _taken(relation: Relation, rows: Vertices, number: Vertices) -> Relation:
