@@ -22,6 +22,7 @@ from kgreason.arguments import (
     check_numbers,
     check_relations,
     check_rules,
+    check_split,
     output_names,
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
@@ -31,7 +32,7 @@ from kgreason.progress import SILENT, Progress
 from kgreason.results import Anonymization, Clock, Reasoned, Score
 
 if TYPE_CHECKING:
-    from kgreason.anonymizers.base import Release
+    from kgreason.anonymizers.base import Anonymizer, Release
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
     from kgreason.engine.stats import Recorder
@@ -217,6 +218,7 @@ def anonymize(
     trials: int = 10,
     max_subgraphs: int = MAX_SUBGRAPHS,
     split: int | None = None,
+    keep_cuts: bool = False,
     seed: int | None = None,
     folders: Folders | None = None,
     progress: Progress = SILENT,
@@ -241,6 +243,8 @@ def anonymize(
     split
         Anonymize parts of about so many vertices on their own, in parallel processes. The edges between them are
         lost, which the verdict says; for graphs that are too large or too dense otherwise.
+    keep_cuts
+        With `split`: keep these edges, and protect what crosses them by copies of their surroundings.
     seed
         For experiments only: a release that can be computed again must not be published. Without it the
         operating system seeds the generator.
@@ -254,10 +258,8 @@ def anonymize(
     AnonymizationError
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
-    from kgreason.anonymizers.choose import choose
-    from kgreason.anonymizers.partition import partition
+    from kgreason.anonymizers.choose import choose, divide
     from kgreason.anonymizers.publish import publish
-    from kgreason.anonymizers.split_merge import SplitMerge
     from kgreason.assess.verify import check_parameters, count_attacked
     from kgreason.pairs import Pair, read_release
     from kgreason.publication import (
@@ -274,8 +276,9 @@ def anonymize(
         folders.check()
     check_numbers(k=(k, 2), x=(x, 1), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
     check_numbers(split=(split, 1), seed=(seed, 0))
+    check_split(split, keep_cuts)
     clock, rng = Clock(), np.random.default_rng(seed)
-    algorithm = choose(method, mode, k, x, trials, max_subgraphs)
+    algorithm: Anonymizer = choose(method, mode, k, x, trials, max_subgraphs)
     written = load(rules)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
@@ -283,8 +286,7 @@ def anonymize(
     check_parameters(graph, k, x)
     attacked = graph
     if split is not None:
-        algorithm = SplitMerge(algorithm, partition(graph, split, x))
-        attacked = algorithm.attacked(graph, progress)
+        algorithm, attacked = divide(algorithm, graph, split, k, x, progress, keep_cuts=keep_cuts)
     count = count_attacked(attacked, x, max_subgraphs)
     progress.note(f"{count:,} connected subgraphs of {x} vertices to protect")
     clock.lap("read")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.anonymizers.assemble import Pairs, synthetic_labels
+from kgreason.anonymizers.base import Augmented
+from kgreason.anonymizers.noise import WeightNoising
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.parts import Piece
@@ -146,3 +149,21 @@ def _first_allowed(sources: Vertices, targets: Vertices, barred: Vertices, n: in
         if len(allowed):
             return source, int(allowed[0])
     return None
+
+
+def total(found: Sequence[Augmented]) -> dict[str, float]:
+    """Add up the figures of all parts."""
+    total: Counter[str] = Counter()
+    for augmented in found:
+        total.update(augmented.figures)
+    return dict(total)
+
+
+def with_one_constant(graph: KnowledgeGraph, noising: WeightNoising) -> KnowledgeGraph:
+    """Where all edges of a relation had one weight, every part has drawn its own; take that of the first."""
+    weights = {}
+    for name, density in noising.densities.items():
+        weight = graph.relations[name].weight
+        if len(density.constants) and name not in noising.program.incoming_sums and weight is not None:
+            weights[name] = np.full(len(weight), weight[0] if len(weight) else 0.0)
+    return graph.with_weights(weights)

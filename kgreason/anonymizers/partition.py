@@ -23,7 +23,7 @@ def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
     size
         Wanted number of vertices of a part.
     least
-        Number of vertices that every part has to have.
+        Number of vertices that every part has to have; components with fewer are not divided.
 
     Returns
     -------
@@ -61,7 +61,15 @@ def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
     indptr, neighbours = undirected(graph)
     adjacency = pymetis.CSRAdjacency(indptr.astype(np.int32), neighbours.astype(np.int32))
     _, found = pymetis.part_graph(count, adjacency, recursive=True)
-    return _with_least(np.array(found, dtype=np.int64), least)
+    return _with_least(_whole(graph, np.array(found, dtype=np.int64), least), least)
+
+
+def _whole(graph: KnowledgeGraph, parts: Vertices, least: int) -> Vertices:
+    """Components of fewer than `least` vertices, which are attacked as a whole, go to the part of their first one."""
+    _, component = graph.components()
+    small = np.bincount(component)[component] < least
+    _, first = np.unique(component, return_index=True)
+    return np.where(small, parts[first[component]], parts)
 
 
 def _with_least(parts: Vertices, least: int) -> Vertices:

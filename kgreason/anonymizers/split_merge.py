@@ -10,8 +10,6 @@ KGISO, split & merge; docs/anonymization.md, Split & merge.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +18,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import assemble, is_symmetric
 from kgreason.anonymizers.base import Anonymizer, Augmented
 from kgreason.anonymizers.klone import check_vertices
-from kgreason.anonymizers.merge import Mask, joints, merge
+from kgreason.anonymizers.merge import Mask, joints, merge, total, with_one_constant
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import Piece, inside, pieces
@@ -46,13 +44,6 @@ class SplitMerge:
     inner: Anonymizer
     parts: Vertices
 
-    def attacked(self, graph: KnowledgeGraph, progress: Progress) -> KnowledgeGraph:
-        """The graph whose subgraphs are protected: without the edges between parts."""
-        kept = inside(graph, self.parts)
-        count = int(self.parts.max(initial=-1)) + 1
-        progress.note(f"{count:,} parts; {graph.m - kept.m:,} edges between them are left out")
-        return kept
-
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
@@ -74,7 +65,7 @@ class SplitMerge:
         progress.step("Joining the parts")
         merged, part = merge(graph, divided, [a.graph for a in found])
         noising = WeightNoising.fit(graph, rules, 1)
-        merged = _with_one_constant(merged, noising)
+        merged = with_one_constant(merged, noising)
         symmetric = is_symmetric(graph) and is_symmetric(merged)  # parts without edges get one-way ones
         ends = joints(
             merged,
@@ -86,7 +77,7 @@ class SplitMerge:
         )
         joined, fixed = assemble(merged, merged.n, {}, ends, rng, symmetric=symmetric)
         cut = graph.m - inside(graph, self.parts).m
-        figures = _total(found) | {
+        figures = total(found) | {
             "parts": len(divided),
             "cut_edges": cut,
             "joints": len(ends[0]),
@@ -98,23 +89,6 @@ class SplitMerge:
         weighed = noising.synthetic(joined, fixed, rng, progress)
         guarantee = replace(found[0].guarantee, cut=cut)
         return Augmented(weighed, guarantee, figures, originals=graph.n, parts=self.parts)
-
-
-def _total(found: Sequence[Augmented]) -> dict[str, float]:
-    total: Counter[str] = Counter()
-    for augmented in found:
-        total.update(augmented.figures)
-    return dict(total)
-
-
-def _with_one_constant(graph: KnowledgeGraph, noising: WeightNoising) -> KnowledgeGraph:
-    """Where all edges of a relation had one weight, every part has drawn its own; take that of the first."""
-    weights = {}
-    for name, density in noising.densities.items():
-        weight = graph.relations[name].weight
-        if len(density.constants) and name not in noising.program.incoming_sums and weight is not None:
-            weights[name] = np.full(len(weight), weight[0] if len(weight) else 0.0)
-    return graph.with_weights(weights)
 
 
 def _between(graph: KnowledgeGraph, parts: Vertices, n: int) -> Vertices:

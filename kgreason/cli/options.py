@@ -75,6 +75,13 @@ Split = Annotated[
         "too large or too dense as a whole. The verdict says what is lost.",
     ),
 ]
+KeepCuts = Annotated[
+    bool,
+    typer.Option(
+        "--keep-cuts",
+        help="With --split: keep the edges between parts, and copy their surroundings so that nothing is lost.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Repeatable randomness: for experiments only.")

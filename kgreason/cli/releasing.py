@@ -15,6 +15,7 @@ from kgreason.cli.options import (
     AsJson,
     DataFiles,
     K,
+    KeepCuts,
     MappingFile,
     MaxSubgraphs,
     OriginalFiles,
@@ -56,6 +57,7 @@ def anonymize(
     ] = False,
     max_subgraphs: MaxSubgraphs = MAX_SUBGRAPHS,
     split: Split = None,
+    keep_cuts: KeepCuts = False,
     as_json: AsJson = False,
 ) -> int:
     """Make an anonymous version of a graph, and prove that it is."""
@@ -77,6 +79,7 @@ def anonymize(
             trials=trials,
             max_subgraphs=max_subgraphs,
             split=split,
+            keep_cuts=keep_cuts,
             seed=seed,
             folders=folders,
             progress=shown,
