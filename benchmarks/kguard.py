@@ -279,9 +279,10 @@ def main() -> None:
             row([name, f"left out: {asked.data / str(CASES[name].data).partition('?')[0]} is not there"])
         else:
             ratios[name] = compare(name, CASES[name], where, asked.run, asked.seconds)
-    print(f"\nAdded by {asked.run[0]} in parts of what {asked.run[-1]} adds:\n")
-    for name, found in ratios.items():
-        print(f"- {name}: {found or 'not both are done'}")
+    if len(asked.run) > 1:
+        print(f"\nAdded by {asked.run[0]} in parts of what {asked.run[-1]} adds:\n")
+        for name, found in ratios.items():
+            print(f"- {name}: {found or 'not both are done'}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from kgreason.anonymizers.base import Augmented
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.parts import Piece
+from kgreason.graph.parts import Piece, grouped
 
 Mask = npt.NDArray[np.bool_]
 
@@ -104,7 +104,7 @@ def joints(
         If there are no such edges.
     """
     degrees = graph.out_degree(), graph.in_degree()
-    members = [np.flatnonzero(part == i) for i in range(int(part.max(initial=-1)) + 1)]
+    members = grouped(part, int(part.max(initial=-1)) + 1)
     order = rng.permutation(len(members)).tolist()
     phis = ((0, 1), (1, 0)) if symmetric else ((0,), (1,))
     edges = []

@@ -82,6 +82,9 @@ class SplitKeep:
         weighed = noising.synthetic(with_one_constant(glued.graph, noising), glued.weighed, rng, progress)
         weighed = _told_apart(graph, weighed, self.parts, glued, rng)
         region = seam(graph, self.parts, self.x)
+        progress.note(f"{len(region):,} vertices are in subgraphs that cross a cut, and are copied")
+        if 2 * len(region) > graph.n:
+            progress.note("that is most of the graph: --method klone without --split may add less")
         check_vertices(weighed.n + (self.k - 1) * len(region))
         progress.step("Copying what crosses the cuts")
         whole, fixed, figures = self._joined(weighed, glued.part, region, is_symmetric(graph), rng)

@@ -67,14 +67,14 @@ def pieces(graph: KnowledgeGraph, parts: Vertices) -> list[Piece]:
     [([0, 2, 3], 1), ([1], 0)]
     """
     count = int(parts.max(initial=-1)) + 1
-    members = _grouped(parts, count)
+    members = grouped(parts, count)
     local = np.empty(graph.n, dtype=np.int64)
     for vertices in members:
         local[vertices] = np.arange(len(vertices))
     rows = {}
     for name, r in graph.relations.items():
         of = parts[r.source]
-        rows[name] = _grouped(np.where(of == parts[r.target], of, count), count)
+        rows[name] = grouped(np.where(of == parts[r.target], of, count), count)
     found = []
     for part, vertices in enumerate(members):
         own = {name: rows[name][part] for name in graph.relations}
@@ -83,7 +83,7 @@ def pieces(graph: KnowledgeGraph, parts: Vertices) -> list[Piece]:
     return found
 
 
-def _grouped(numbers: Vertices, count: int) -> list[Vertices]:
+def grouped(numbers: Vertices, count: int) -> list[Vertices]:
     """Indices of the numbers 0 .. count-1, each group ascending; others are left out."""
     order = np.argsort(numbers, kind="stable").astype(np.int64)
     bounds = np.searchsorted(numbers[order], np.arange(count + 1))
