@@ -35,9 +35,10 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import inside, pieces
 from kgreason.pairs import read_parts
 from kgreason.progress import SILENT
-from kgreason.publication import Folders, write_parts
+from kgreason.publication import Folders, write_graph, write_parts
 from kgreason.resources import resource
 from tests.graphs import graphs, mirrored
+from tests.test_cli import run
 
 
 def rules(name: str) -> CheckedProgram:
@@ -316,6 +317,38 @@ def test_release_with_parts_is_verified_from_its_files(tmp_path: Path) -> None:
     assert kgreason.verify(
         graph, released, mapping, resource("rules", "control.vada"), k=2, x=3, parts=done.release.parts
     ).as_promised
+
+
+def test_the_command_line_says_what_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    graph = scale_free(120, 3.0, np.random.default_rng(0), economic=True)
+    write_graph(Path("own.csv"), graph)
+    file = resource("rules", "control.vada")
+    options = ["--rules", file, "--method", "klone", "-k", "2", "-x", "3"]
+    done = run("anonymize", *options, "--data", "own=own.csv", "--split", "30")
+    assert done.exit_code == 0
+    lost = next(line for line in done.stdout.splitlines() if line.startswith("given up"))
+    assert lost.split(maxsplit=2)[2].startswith("augmentation: lost for ")
+    assert "holds within parts for x = 3" in done.stdout
+    files = ["--original", "own.csv", "--release", "release/own.csv", "--mapping", "private"]
+    sizes = ["--rules", file, "-k", "2", "-x", "3"]
+    again = run("verify", *sizes, *files)
+    assert again.exit_code == 0
+    assert (
+        lost.split()[2:]
+        == next(line for line in again.stdout.splitlines() if line.startswith("given up")).split()[2:]
+    )
+    Path("private/parts.csv").unlink()
+    without = run("verify", *sizes, *files)
+    assert without.exit_code == 1
+    assert "pairs lack original edges" in without.stdout
+    kept = run("anonymize", *options, "--data", "own=own.csv", "--split", "30", "--keep-cuts", "--force")
+    assert kept.exit_code == 0
+    assert "given up" not in kept.stdout
+    assert not Path("private/parts.csv").exists()
+    small = run("anonymize", *options, "--data", "own=own.csv", "--split", "2", "--force")
+    assert small.exit_code == 2
+    assert "parts of 2 vertices hold no subgraph of 3" in small.stderr
 
 
 @pytest.mark.parametrize(

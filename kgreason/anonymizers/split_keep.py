@@ -103,7 +103,9 @@ class SplitKeep:
             }
         )
         ordered = _originals_first(graph, self.parts, final, glued)
-        return Augmented(ordered, Guarantee(self.k, self.x), figures, originals=graph.n)
+        inner = found[0].guarantee
+        guarantee = Guarantee(self.k, self.x) if inner.x is None else inner
+        return Augmented(ordered, guarantee, figures, originals=graph.n)
 
     def _joined(
         self,

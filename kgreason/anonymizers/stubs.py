@@ -106,27 +106,24 @@ def without_stubs(
     Stubs with further edges stay, as synthetic vertices. Synthetic edges of the stubs' relation become ones of the
     largest relation: no image holds both of their ends.
     """
-    n, numbers, part = graph.n, [], [np.empty(graph.n, dtype=np.int64)]
+    n, part, added = graph.n, [np.empty(graph.n, dtype=np.int64)], []
     for i, (piece, before, after) in enumerate(zip(divided, stubbed, augmented, strict=True)):
+        edges = _added(before, after, name)
+        kept = np.arange(after.n) >= before.n
+        kept[np.concatenate([ends for r in edges.values() for ends in r[:2]])] = True
         number = np.full(after.n, -1, dtype=np.int64)
         number[: piece.graph.n] = piece.vertices
-        kept = np.arange(after.n) >= before.n
-        kept[np.concatenate([e for r in _added(before, after, name).values() for e in r[:2]])] = True
         new = np.flatnonzero(kept & (number < 0))
         number[new] = np.arange(n, n + len(new))
+        n += len(new)
         part[0][piece.vertices] = i
         part.append(np.where(new < before.n, -1, i))
-        numbers.append(number)
-        n += len(new)
-    added = [_added(*case, name) for case in zip(stubbed, augmented, strict=True)]
+        added.append({r: (number[e[0]], number[e[1]], e[2]) for r, e in edges.items()})
     largest = max(graph.relations, key=lambda r: len(graph.relations[r]))
     relations, weighed = {}, {}
     for r in graph.relations:
-        parts_of = [
-            (number[a[r][0]], number[a[r][1]], a[r][2]) for a, number in zip(added, numbers, strict=True)
-        ]
-        led = [(number[a[name][0]], number[a[name][1]]) for a, number in zip(added, numbers, strict=True)]
-        relations[r], weighed[r] = _glued(graph, r, divided, augmented, parts_of, led if r == largest else [])
+        led = [edges[name][:2] for edges in added] if r == largest else []
+        relations[r], weighed[r] = _glued(graph, r, divided, augmented, [edges[r] for edges in added], led)
     labels = np.array(synthetic_labels(graph, n - graph.n), dtype=object)
     whole = KnowledgeGraph(np.concatenate([graph.labels, labels], dtype=object), relations)
     return Glued(whole, weighed, np.concatenate(part))
