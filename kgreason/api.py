@@ -22,6 +22,7 @@ from kgreason.arguments import (
     check_numbers,
     check_relations,
     check_rules,
+    check_split,
     output_names,
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
@@ -31,7 +32,7 @@ from kgreason.progress import SILENT, Progress
 from kgreason.results import Anonymization, Clock, Reasoned, Score
 
 if TYPE_CHECKING:
-    from kgreason.anonymizers.base import Release
+    from kgreason.anonymizers.base import Anonymizer, Release
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
     from kgreason.engine.stats import Recorder
@@ -216,6 +217,8 @@ def anonymize(
     x: int = 4,
     trials: int = 10,
     max_subgraphs: int = MAX_SUBGRAPHS,
+    split: int | None = None,
+    keep_cuts: bool = False,
     seed: int | None = None,
     folders: Folders | None = None,
     progress: Progress = SILENT,
@@ -237,6 +240,11 @@ def anonymize(
         Draws of random weights of which the most useful is kept.
     max_subgraphs
         Refuse graphs with more connected subgraphs of x vertices.
+    split
+        Anonymize parts of about so many vertices on their own, in parallel processes. The edges between them are
+        lost, which the verdict says; for graphs that are too large or too dense otherwise.
+    keep_cuts
+        With `split`: keep these edges, and protect what crosses them by copies of their surroundings.
     seed
         For experiments only: a release that can be computed again must not be published. Without it the
         operating system seeds the generator.
@@ -250,7 +258,7 @@ def anonymize(
     AnonymizationError
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
-    from kgreason.anonymizers.choose import choose
+    from kgreason.anonymizers.choose import choose, divide
     from kgreason.anonymizers.publish import publish
     from kgreason.assess.verify import check_parameters, count_attacked
     from kgreason.pairs import Pair, read_release
@@ -259,21 +267,27 @@ def anonymize(
         staged,
         write_json,
         write_mapping,
+        write_parts,
         write_readme,
         write_release,
     )
 
     if folders is not None:
         folders.check()
-    check_numbers(k=(k, 2), x=(x, 1), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1), seed=(seed, 0))
+    check_numbers(k=(k, 2), x=(x, 1), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
+    check_numbers(split=(split, 1), seed=(seed, 0))
+    check_split(split, keep_cuts)
     clock, rng = Clock(), np.random.default_rng(seed)
-    algorithm = choose(method, mode, k, x, trials, max_subgraphs)
+    algorithm: Anonymizer = choose(method, mode, k, x, trials, max_subgraphs)
     written = load(rules)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
     check_parameters(graph, k, x)
-    count = count_attacked(graph, x, max_subgraphs)
+    attacked = graph
+    if split is not None:
+        algorithm, attacked = divide(algorithm, graph, split, k, x, progress, keep_cuts=keep_cuts)
+    count = count_attacked(attacked, x, max_subgraphs)
     progress.note(f"{count:,} connected subgraphs of {x} vertices to protect")
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
@@ -281,11 +295,13 @@ def anonymize(
     release = publish(augmented, labels, None if seed is None else rng)
     clock.lap("anonymize")
     if folders is None:
-        pair = Pair(graph, release.graph, release.mapping)
+        pair = Pair(graph, release.graph, release.mapping, release.parts)
         return _assess(pair, program, release, k, x, max_subgraphs, clock, progress)
     with staged(folders) as (public, private):
         write_release(public, release, program)
         write_mapping(private / "mapping.csv", graph, release)
+        if release.parts is not None:
+            write_parts(private / "parts.csv", graph, release.parts)
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
         result = _assess(pair, program, release, k, x, max_subgraphs, clock, progress)
@@ -307,7 +323,9 @@ def _assess(
     progress: Progress,
 ) -> Anonymization:
     graphs = (pair.original, pair.released, pair.mapping)
-    verdict = verify(*graphs, program, k=k, x=x, max_subgraphs=max_subgraphs, progress=progress)
+    verdict = verify(
+        *graphs, program, k=k, x=x, parts=pair.parts, max_subgraphs=max_subgraphs, progress=progress
+    )
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
     clock.lap("score")
@@ -322,6 +340,7 @@ def verify(
     *,
     k: int = 3,
     x: int = 4,
+    parts: Vertices | None = None,
     max_subgraphs: int = MAX_SUBGRAPHS,
     progress: Progress = SILENT,
 ) -> Verdict:
@@ -335,6 +354,8 @@ def verify(
         Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
     k, x
         Parameters of the guarantee.
+    parts
+        Part of each original vertex, int64, shape (n,), if the release gives up the edges between parts.
     max_subgraphs
         Refuse graphs with more connected subgraphs of x vertices.
 
@@ -346,12 +367,13 @@ def verify(
         If the rules depend on vertex names, or the graphs do not fit them.
     """
     from kgreason.assess import verify as checker
+    from kgreason.graph.parts import inside
 
     program = anonymizable(load(rules))
     for graph in (original, released):
         check_relations(graph, program)
-    checker.count_attacked(original, x, max_subgraphs)
-    return checker.verify(original, released, np.asarray(mapping), program, k, x, progress)
+    checker.count_attacked(original if parts is None else inside(original, parts), x, max_subgraphs)
+    return checker.verify(original, released, np.asarray(mapping), program, k, x, progress, parts)
 
 
 def score(
@@ -362,7 +384,9 @@ def score(
     *,
     progress: Progress = SILENT,
 ) -> Score:
-    """Measure utility U and U△ of the ``@query`` predicates, and fidelity (docs/anonymization.md).
+    """Measure utility U and U△ of the ``@query`` predicates, fidelity, and how well synthetic vertices can be told.
+
+    What these mean: docs/anonymization.md.
 
     Parameters
     ----------
@@ -375,13 +399,16 @@ def score(
         If the graphs do not fit the rules.
     """
     from kgreason.assess.fidelity import fidelity
+    from kgreason.assess.telling import telling
     from kgreason.assess.utility import utility
 
     progress.step("Scoring")
     program = load(rules).without_graph()
     for graph in (original, released):
         check_relations(graph, program)
-    return Score(utility(original, released, mapping, program), fidelity(original, released))
+    # a measurement, so that it is the same each time
+    told = telling(released, np.asarray(mapping), np.random.default_rng(0))
+    return Score(utility(original, released, mapping, program), fidelity(original, released), told)
 
 
 def read_graph(

@@ -118,6 +118,20 @@ def check_numbers(**given: tuple[int | None, int]) -> None:
             raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
+def check_split(split: int | None, keep_cuts: bool) -> None:
+    """Refuse to keep edges between parts where there are no parts.
+
+    Raises
+    ------
+    AnonymizationError
+        Naming the options.
+    """
+    if keep_cuts and split is None:
+        raise AnonymizationError(
+            "keep_cuts has no meaning without split", hint="say for instance --split 1000"
+        )
+
+
 def anonymizable(program: CheckedProgram) -> CheckedProgram:
     """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
 

@@ -19,11 +19,18 @@ from kgreason.records import dataclass
 
 @dataclass(frozen=True)
 class Pair:
-    """An original graph, its release, and the vertex map between them (int64, shape (n,))."""
+    """An original graph, its release, and the vertex map between them (int64, shape (n,)).
+
+    Attributes
+    ----------
+    parts
+        Part of each original vertex, where the release gives up the edges between parts; else `None`.
+    """
 
     original: KnowledgeGraph
     released: KnowledgeGraph
     mapping: Vertices
+    parts: Vertices | None = None
 
 
 def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
@@ -47,6 +54,7 @@ def read_pair(
         table is read too.
     mapping
         The private folder, or a CSV file with the header ``original,released`` and a row for each original vertex.
+        A ``parts.csv`` beside it is read too.
 
     Raises
     ------
@@ -83,7 +91,13 @@ def _with_header(source: SourceSpec) -> SourceSpec:
 
 
 def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str, str], file: Path) -> Pair:
-    return Pair(original, released, resolve_mapping(pairs, original, released, str(file)))
+    parts = file.parent / "parts.csv"
+    return Pair(
+        original,
+        released,
+        resolve_mapping(pairs, original, released, str(file)),
+        read_parts(parts, original) if parts.is_file() else None,
+    )
 
 
 def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGraph:
@@ -103,18 +117,41 @@ def read_mapping(path: Path) -> dict[str, str]:
     ReleaseError
         If the header differs, a row has not two fields, or an original vertex stands twice.
     """
+    return _two_columns(path, ("original", "released"))
+
+
+def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
+    """Read ``original,part`` rows: the part of each vertex, shape (n,).
+
+    Raises
+    ------
+    ReleaseError
+        As `read_mapping`, or if a vertex has no part or one that is no number.
+    """
+    found = _two_columns(path, ("original", "part"))
+    if lacking := next((label for label in original.labels.tolist() if label not in found), None):
+        raise ReleaseError(
+            f"{path}: the original vertex {lacking!r} has no row", hint="is this of another release?"
+        )
+    if wrong := next((part for part in found.values() if not part.isdecimal()), None):
+        raise ReleaseError(f"{path}: {wrong!r} is no number of a part")
+    return np.array([int(found[label]) for label in original.labels.tolist()], dtype=np.int64)
+
+
+def _two_columns(path: Path, header: tuple[str, str]) -> dict[str, str]:
+    kind = "mapping" if header[1] == "released" else "parts"
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise ReleaseError(f"{path}: cannot be read: {why}") from error
-    if not rows or rows[0] != ["original", "released"]:
-        raise ReleaseError(f"{path}:1: the header must be original,released", hint="is this a mapping.csv?")
+    if not rows or rows[0] != list(header):
+        raise ReleaseError(f"{path}:1: the header must be {','.join(header)}", hint=f"is this a {kind}.csv?")
     pairs: dict[str, str] = {}
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != 2:
-            raise ReleaseError(f"{path}:{number}: a row needs two fields original,released, not {len(row)}")
+            raise ReleaseError(f"{path}:{number}: a row needs two fields {','.join(header)}, not {len(row)}")
         if row[0] in pairs:
             raise ReleaseError(f"{path}:{number}: the original vertex {row[0]!r} stands twice")
         pairs[row[0]] = row[1]

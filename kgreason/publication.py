@@ -25,13 +25,13 @@ from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Release
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.lang.ast import Constant, Variable
 from kgreason.output.place import replacing
 
 NAMES = {
     "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"},
-    "private": {"mapping.csv", "report.json"},
+    "private": {"mapping.csv", "parts.csv", "report.json"},
 }
 
 
@@ -246,6 +246,12 @@ def write_mapping(path: Path, original: KnowledgeGraph, release: Release) -> Non
     write_csv(path, ("original", "released"), columns)
 
 
+def write_parts(path: Path, original: KnowledgeGraph, parts: Vertices) -> None:
+    """Write ``original,part``, a row for every original vertex, sorted by label: which edges are given up."""
+    order = np.argsort(original.labels.astype(str), kind="stable")
+    write_csv(path, ("original", "part"), (original.labels[order], parts[order]))
+
+
 def write_graph(path: Path, graph: KnowledgeGraph) -> None:
     """Write the one relation of a graph as a table."""
     (relation,) = graph.relations.values()
@@ -286,6 +292,7 @@ def write_readme(
         k=release.guarantee.k,
         tables=tables,
         weights=WEIGHTS if weighted else "",
+        cut=CUT if release.guarantee.cut else "",
     )
     (folder / "README.txt").write_text("".join([*warnings, text]), encoding="utf-8")
 
@@ -304,5 +311,8 @@ Files
                kgreason reason --rules rules.vada
 
 {weights}Some vertices and edges are synthetic. Rows are in random order.
+{cut}"""
+CUT = """The graph was divided into parts. Original edges between parts are left out, and the guarantee is one for
+the graph without them.
 """
 WEIGHTS = "Weights lie between 0 and 1 and were replaced by random ones of a similar distribution.\n"

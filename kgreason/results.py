@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.anonymizers.base import Release
     from kgreason.assess.fidelity import Fidelity
+    from kgreason.assess.telling import Telling
     from kgreason.assess.utility import Utility
     from kgreason.assess.verify import Verdict
     from kgreason.engine.stats import Stats
@@ -105,10 +106,19 @@ class Reasoned:
 
 @dataclass(frozen=True)
 class Score:
-    """What a release is worth: answers kept and distributions kept."""
+    """What a release is worth: answers kept, distributions kept, and whether synthetic vertices can be told."""
 
     utility: Utility
     fidelity: Fidelity
+    telling: Telling
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "utility": self.utility.as_dict(),
+            "fidelity": self.fidelity.as_dict(),
+            "telling": self.telling.as_dict(),
+        }
 
 
 @dataclass(frozen=True)
@@ -124,7 +134,7 @@ class Anonymization:
     verdict
         What the independent checker found.
     score
-        Utility and fidelity.
+        Utility, fidelity, and whether synthetic vertices can be told.
     derived
         The derived predicates that the guarantee covers besides the ground edges.
     seconds
@@ -144,8 +154,8 @@ class Anonymization:
 
     @property
     def holds(self) -> bool:
-        """Whether the guarantee was confirmed for every subgraph."""
-        return self.verdict.holds
+        """Whether the guarantee, with all that it gives up, was confirmed for every subgraph."""
+        return self.verdict.as_promised
 
     @property
     def mapping(self) -> dict[str, str]:
@@ -162,8 +172,7 @@ class Anonymization:
             "derived": list(self.derived),
             "original": {"vertices": self.original.n, "edges": self.original.m},
             "verdict": self.verdict.as_dict(),
-            "utility": self.score.utility.as_dict(),
-            "fidelity": self.score.fidelity.as_dict(),
+            **self.score.as_dict(),
             "figures": dict(self.release.figures),
             "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},
         }

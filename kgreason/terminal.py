@@ -229,7 +229,7 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
             ("guarantee", f"{result.release.guarantee}"),
             ("derived edges", ", ".join(result.derived) or "none: the guarantee covers ground edges alone"),
-            ("verified", f"{'holds' if result.holds else 'DOES NOT HOLD'} for x = {result.verdict.x}"),
+            ("verified", f"{_held(result.verdict)} for x = {result.verdict.x}"),
             *verdict_rows(result.verdict),
             *score_rows(result.score),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
@@ -245,6 +245,12 @@ def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:
     return f"nothing; {release}/ was made with a seed" if seeded else f"{release}/"
 
 
+def _held(verdict: Verdict) -> str:
+    if verdict.holds:
+        return "holds"
+    return "holds within parts" if verdict.as_promised else "DOES NOT HOLD"
+
+
 def print_verdict(verdict: Verdict) -> None:
     """Print each item of the definition and δ-anonymity."""
     table(
@@ -252,14 +258,14 @@ def print_verdict(verdict: Verdict) -> None:
             *verdict_rows(verdict),
             (
                 "verdict",
-                f"{'holds' if verdict.holds else 'DOES NOT HOLD'} for k = {verdict.k}, x = {verdict.x}",
+                f"{_held(verdict)} for k = {verdict.k}, x = {verdict.x}",
             ),
         ]
     )
 
 
 def print_score(score: Score) -> None:
-    """Print utility and fidelity."""
+    """Print utility, fidelity, and how well synthetic vertices can be told."""
     table(score_rows(score))
 
 
@@ -275,13 +281,17 @@ def print_witnesses(verdict: Verdict) -> None:
 def verdict_rows(verdict: Verdict) -> list[Row]:
     """Rows on the items of the definition: violated ones each, the others in one."""
     kept = ", ".join(item.name for item in verdict.items if item.holds)
-    rows = [("violated", f"{item.name}: {item.detail}") for item in verdict.items if not item.holds]
+    rows = [
+        ("given up" if item.given_up else "violated", f"{item.name}: {item.detail}")
+        for item in verdict.items
+        if not item.holds
+    ]
     delta = "not decided" if verdict.delta is None else str(verdict.delta)
     return [*rows, ("checked and kept", kept or "nothing"), ("δ-anonymity", delta)]
 
 
 def score_rows(score: Score) -> list[Row]:
-    """Rows on utility and fidelity."""
+    """Rows on utility, fidelity and the classifier."""
     utility, fidelity = score.utility, score.fidelity
     weights = [f"weights of {name} {distance:.3f}" for name, distance in fidelity.weights.items()]
     return [
@@ -293,6 +303,7 @@ def score_rows(score: Score) -> list[Row]:
             f"vertices {fidelity.vertices_added_percent:+.1f} %, edges {fidelity.edges_added_percent:+.1f} %",
         ),
         ("  Wasserstein-1", ", ".join([f"degree {fidelity.degree:.3f}", *weights])),
+        ("told (0.5 is best)", f"{score.telling}"),
     ]
 
 

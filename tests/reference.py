@@ -158,3 +158,19 @@ def walk(seeds: Iterable[int], steps: Sequence[Row], sums: Sequence[Row], bound:
         if more <= reached:
             return reached
         reached |= more
+
+
+def coreness(near: Sequence[set[int]]) -> list[int]:
+    """Core numbers: for c = 1, 2, ... take away vertices of degree below c until there is none."""
+    left, core = set(range(len(near))), [0] * len(near)
+    for c in range(1, len(near) + 1):
+        while gone := {v for v in left if len(near[v] & left) < c}:
+            left -= gone
+        for v in left:
+            core[v] = c
+    return core
+
+
+def links(near: Sequence[set[int]], v: int) -> int:
+    """Ordered pairs of neighbours of v that are neighbours."""
+    return sum(w in near[u] for u in near[v] for w in near[v])

@@ -7,7 +7,7 @@ import sys
 import zlib
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -104,3 +104,63 @@ def test_reasoners_agree(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "| control | comp1k | 9,461 | rows |" in done.stdout
     assert "| samegen | sg2k | 115,376 | rows |" in done.stdout
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script that compares the modes of KGUARD."""
+    monkeypatch.syspath_prepend(FOLDER)
+    import kguard
+
+    return kguard
+
+
+def test_what_cannot_be_measured_is_said(
+    table: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure(run: str, *_: object) -> object:
+        if run == "kguard/exact":
+            raise table.NotDoneError("not done in 5 s")
+        return table.Run(report, 1.5, 100.0)
+
+    fidelity = {
+        "vertices_added": 3,
+        "edges_added": 14,
+        "vertices_added_percent": 0.6,
+        "degree": 0.25,
+        "weights": {"own": 0.125},
+    }
+    report = {
+        "verdict": {"delta": {"value": 0.99999, "exact": True}},
+        "original": {"vertices": 500, "edges": 5000},
+        "figures": {"subgraphs": 2_000_000, "classes": 12},
+        "utility": {"u": 0.0, "u_symmetric": 0.5},
+        "fidelity": fidelity,
+        "telling": {"auc": None},
+    }
+    monkeypatch.setattr(table, "measure", measure)
+    monkeypatch.setattr(table, "source", lambda name, *_: None if name == "1138_bus" else "own=file")
+    monkeypatch.setattr(sys, "argv", ["kguard.py", "graphs", "data", "--only", "1138_bus", "er-500"])
+    table.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert "| 1138_bus | left out: data/weighted/1138_bus.mtx is not there |" in lines
+    assert any(line.startswith("| er-500 | kguard/exact | not done in 5 s |") for line in lines)
+    published = "| er-500 | kguard/published | 1.5 | 100 | 0.9999 | 2,000,000 | 12 | 500 | 5,000 | 3 | 14 |"
+    assert any(line.startswith(published) for line in lines)
+    assert any(line.startswith("| er-500 | paper |") and "| 0.154 | 3.354 |" in line for line in lines)
+    assert "- er-500: not both are done" in lines
+    more = replace(table.Run(report, 1.0, 1.0), report={**report, "fidelity": {**fidelity, "edges_added": 7}})
+    assert table.ratio(more, table.Run(report, 1.0, 1.0)) == "vertices 1.000, edges 0.500"
+
+
+def test_a_benchmarked_run_has_an_end(table: ModuleType) -> None:
+    with pytest.raises(table.NotDoneError, match=r"not done in 0 s"):
+        table.timed([sys.executable, "-c", "import time; time.sleep(60)"], 0.2)
+    refusing = (
+        "import sys; print('a note\\nerror: no such thing\\n  help: none', file=sys.stderr); sys.exit(2)"
+    )
+    with pytest.raises(table.NotDoneError, match="error: no such thing"):
+        table.timed([sys.executable, "-c", refusing], 60.0)
+    with pytest.raises(table.NotDoneError, match="not done in the memory allowed"):
+        table.timed([sys.executable, "-c", "raise MemoryError"], 60.0)
+    assert table.timed([sys.executable, "-c", "print('{\"a\": 1}')"], 60.0).report == {"a": 1}

@@ -129,7 +129,8 @@ def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
 
 def test_anonymize_prints_one_table(ownership: Path, anywhere: Path) -> None:
     result = anonymize(ownership)
-    for word in ("guarantee", "δ-anonymity", "U (0 is best)", "U△ (0 is best)", "fidelity", "time"):
+    best = ("U (0 is best)", "U△ (0 is best)", "told (0.5 is best)")
+    for word in ("guarantee", "δ-anonymity", *best, "fidelity", "time"):
         assert word in result.stdout
     assert "1.000" in result.stdout
 
@@ -326,6 +327,7 @@ def test_verify_and_score_agree_with_anonymize(ownership: Path, anywhere: Path) 
     scored = json.loads(run("score", *files, "--json").stdout)
     assert scored["utility"] == done["utility"]
     assert scored["fidelity"] == done["fidelity"]
+    assert scored["telling"] == done["telling"]
 
 
 def test_verify_finds_a_tampered_release(ownership: Path, anywhere: Path) -> None:

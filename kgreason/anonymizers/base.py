@@ -24,15 +24,19 @@ class Guarantee:
         Each attacked subgraph has k - 1 disjoint images.
     x
         Number of vertices of the attacked subgraphs; `None`: every x up to n.
+    cut
+        Number of original edges that are given up: the release is one of the graph without them.
     """
 
     k: int
     x: int | None
+    cut: int = 0
 
     def __str__(self) -> str:
-        return (
+        what = (
             f"({self.k},x)-isomorphism for every x" if self.x is None else f"({self.k},{self.x})-isomorphism"
         )
+        return what + (" within parts (edges between parts are left out)" if self.cut else "")
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,15 @@ class Augmented:
         What the algorithm did, for the private report (counts of classes, edges and vertices added, ...).
     originals
         Number n of original vertices; `None`: all of them.
+    parts
+        Part of each original vertex, int64, shape (n,), where the edges between parts are given up; else `None`.
     """
 
     graph: KnowledgeGraph
     guarantee: Guarantee
     figures: Mapping[str, float] = field(default_factory=dict)
     originals: int | None = None
+    parts: Vertices | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Release:
         Vertices and rows in random order, labels fresh and opaque.
     mapping
         Original vertex v is vertex ``mapping[v]`` of `graph`; int64, shape (n,).
-    guarantee, figures
+    guarantee, figures, parts
         As in `Augmented`.
     """
 
@@ -76,6 +83,7 @@ class Release:
     mapping: Vertices
     guarantee: Guarantee
     figures: Mapping[str, float]
+    parts: Vertices | None = None
 
 
 class Anonymizer(Protocol):

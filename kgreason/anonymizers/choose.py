@@ -6,8 +6,14 @@ from kgreason.anonymizers.base import Anonymizer
 from kgreason.anonymizers.kguard import Kguard
 from kgreason.anonymizers.klone import Klone
 from kgreason.anonymizers.published import PublishedKguard
+from kgreason.anonymizers.partition import partition
+from kgreason.anonymizers.split_keep import SplitKeep
+from kgreason.anonymizers.split_merge import SplitMerge
 from kgreason.choices import Method, Mode
 from kgreason.errors import AnonymizationError
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.parts import inside
+from kgreason.progress import Progress
 
 
 def choose(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraphs: int) -> Anonymizer:
@@ -27,3 +33,33 @@ def choose(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraph
     if method == "kguard":
         return PublishedKguard(k, x, trials, max_subgraphs)
     raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard or klone")
+
+
+def divide(
+    algorithm: Anonymizer,
+    graph: KnowledgeGraph,
+    size: int,
+    k: int,
+    x: int,
+    progress: Progress,
+    *,
+    keep_cuts: bool,
+) -> tuple[Anonymizer, KnowledgeGraph]:
+    """Use an algorithm on parts of about `size` vertices.
+
+    Returns
+    -------
+    algorithm, graph
+        The algorithm for the whole, and the graph whose subgraphs it protects.
+
+    Raises
+    ------
+    AnonymizationError
+        If parts are too small, or the library that divides graphs is not installed.
+    """
+    parts = partition(graph, size, x)
+    within = inside(graph, parts)
+    progress.note(f"{parts.max() + 1:,} parts; {graph.m - within.m:,} edges run between them")
+    if keep_cuts:
+        return SplitKeep(algorithm, parts, k, x), graph
+    return SplitMerge(algorithm, parts), within

@@ -47,7 +47,7 @@ def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.
     labels = fresh_labels(graph.n, rng, avoid_labels)
     originals = graph.n if augmented.originals is None else augmented.originals
     published = KnowledgeGraph(labels, relations)
-    return Release(published, number[:originals], augmented.guarantee, augmented.figures)
+    return Release(published, number[:originals], augmented.guarantee, augmented.figures, augmented.parts)
 
 
 def _shuffled(relation: Relation, number: Vertices, rng: np.random.Generator | None) -> Relation:

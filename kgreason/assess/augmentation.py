@@ -1,4 +1,4 @@
-"""Items 1 and 3 of Definition 4.1: original edges are kept, their weights are not."""
+"""Items 1 and 3 of Definition 4.1: original edges are kept (or known to be given up), their weights are not."""
 
 from __future__ import annotations
 
@@ -14,6 +14,25 @@ def kept_edges(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
 ) -> Iterator[str]:
     """Say which pairs of vertices have fewer edges of a relation in the release than in the original."""
+    keys, counts, present = _pairs(original, released, mapping, name)
+    for i in np.flatnonzero(present < counts):
+        edge = _edge(original, released, mapping, name, int(keys[i]))
+        yield f"{edge}: {counts[i]} in the original, {present[i]} in the release"
+
+
+def lost_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> int:
+    """Count the original edges that the release lacks."""
+    lost = 0
+    for name in original.relations:
+        _, counts, present = _pairs(original, released, mapping, name)
+        lost += int(np.maximum(counts - present, 0).sum())
+    return lost
+
+
+def _pairs(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> tuple[Vertices, Vertices, Vertices]:
+    """Pairs of vertices with original edges of a relation, and how many these have there and in the release."""
     mine, theirs = original.relations[name], released.relations.get(name)
     keys, counts = np.unique(_keys(mine, mapping, released.n), return_counts=True)
     present = np.zeros(len(keys), dtype=np.int64)
@@ -22,9 +41,7 @@ def kept_edges(
         position = np.searchsorted(known, keys)
         found = np.isin(keys, known)
         present[found] = numbers[position[found]]
-    for i in np.flatnonzero(present < counts):
-        edge = _edge(original, released, mapping, name, int(keys[i]))
-        yield f"{edge}: {counts[i]} in the original, {present[i]} in the release"
+    return keys, counts, present
 
 
 def kept_weights(

@@ -22,15 +22,18 @@ class Item:
         What was found, in one sentence.
     witnesses
         For a violated condition, some of the places where it fails, in words.
+    given_up
+        Whether it is violated just as far as the release says that it gives it up.
     """
 
     name: str
     holds: bool
     detail: str
     witnesses: tuple[str, ...] = ()
+    given_up: bool = False
 
     def __str__(self) -> str:
-        head = f"{'holds' if self.holds else 'FAILS'}  {self.name}: {self.detail}"
+        head = f"{'holds' if self.holds else 'GIVEN UP' if self.given_up else 'FAILS'}  {self.name}: {self.detail}"
         return "\n".join([head, *("    " + line for w in self.witnesses for line in w.splitlines())])
 
 
@@ -90,8 +93,13 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether every item holds."""
+        """Whether every item holds, that is, Definition 4.1."""
         return all(item.holds for item in self.items)
+
+    @property
+    def as_promised(self) -> bool:
+        """Whether every item holds but those that are given up."""
+        return all(item.holds or item.given_up for item in self.items)
 
     def __getitem__(self, name: str) -> Item:
         """Look an item up by name."""
@@ -107,6 +115,7 @@ class Verdict:
             "k": self.k,
             "x": self.x,
             "holds": self.holds,
+            "as_promised": self.as_promised,
             "delta": delta
             and {
                 "value": delta.value,
@@ -116,7 +125,13 @@ class Verdict:
                 "exact": delta.exact,
             },
             "items": [
-                {"name": i.name, "holds": i.holds, "detail": i.detail, "witnesses": list(i.witnesses)}
+                {
+                    "name": i.name,
+                    "holds": i.holds,
+                    "given_up": i.given_up,
+                    "detail": i.detail,
+                    "witnesses": list(i.witnesses),
+                }
                 for i in self.items
             ],
         }

@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.augmentation import kept_edges, kept_weights
+from kgreason.assess.augmentation import kept_edges, kept_weights, lost_edges
 from kgreason.assess.images import Space, Targets, attacked_subsets, decide
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.witness import image_witness, listing
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress
 
 __all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
@@ -37,6 +38,7 @@ def verify(
     k: int,
     x: int,
     progress: Progress = SILENT,
+    parts: Vertices | None = None,
 ) -> Verdict:
     """Check every item of Definition 4.1, item 4 for all attacked subgraphs.
 
@@ -50,6 +52,9 @@ def verify(
         Σ; the edges of ``rules.derived`` count.
     k, x
         Images of each attacked subgraph, itself included, and its number of vertices.
+    parts
+        Part of each original vertex, int64, shape (n,), where the release gives up the edges between parts: all of
+        these must be lost and no others, and what is attacked is the graph without them.
 
     Raises
     ------
@@ -73,12 +78,13 @@ def verify(
     """
     items = [_parameters(original.n, k, x), _mapping(original, released, mapping), _connected(released)]
     usable = items[1].holds
-    items += [_augmentation(original, released, mapping, usable), _labels(original, released)]
+    kept = original if parts is None else inside(original, parts)
+    items += [_augmentation(original, kept, released, mapping, usable), _labels(original, released)]
     items += [_weights(original, released, mapping, usable), _weight_range(released)]
     items += [_incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
     if reason := _senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
-    images, delta = _images(original, released, mapping, rules, k, x, progress)
+    images, delta = _images(kept, released, mapping, rules, k, x, progress)
     return Verdict(k, x, (*items, images), delta)
 
 
@@ -180,14 +186,23 @@ def _connected(released: KnowledgeGraph) -> Item:
 
 
 def _augmentation(
-    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool
+    original: KnowledgeGraph,
+    kept: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    usable: bool,
 ) -> Item:
     if not usable:
         return Item("augmentation", False, "not examined: the mapping is broken")
-    missing = [w for name in original.relations for w in kept_edges(original, released, mapping, name)]
+    missing = [w for name in kept.relations for w in kept_edges(kept, released, mapping, name)]
     if missing:
         return Item("augmentation", False, f"{len(missing):,} pairs lack original edges", listing(missing))
-    return Item("augmentation", True, f"all {original.m:,} original edges are among {released.m:,}")
+    if kept.m == original.m:
+        return Item("augmentation", True, f"all {original.m:,} original edges are among {released.m:,}")
+    cut, lost = original.m - kept.m, lost_edges(original, released, mapping)
+    if lost != cut:
+        return Item("augmentation", False, f"{lost:,} edges are lost, but {cut:,} run between parts")
+    return Item("augmentation", False, f"lost for {cut:,} cut edges", given_up=True)
 
 
 def _labels(original: KnowledgeGraph, released: KnowledgeGraph) -> Item:

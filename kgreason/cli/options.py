@@ -66,6 +66,22 @@ X = Annotated[
 MaxSubgraphs = Annotated[
     int, typer.Option(min=1, help="Refuse graphs with more connected subgraphs of x vertices.")
 ]
+Split = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="VERTICES",
+        help="Anonymize parts of about so many vertices in parallel and leave out the edges between them: for graphs "
+        "too large or too dense as a whole. The verdict says what is lost.",
+    ),
+]
+KeepCuts = Annotated[
+    bool,
+    typer.Option(
+        "--keep-cuts",
+        help="With --split: keep the edges between parts, and copy their surroundings so that nothing is lost.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Repeatable randomness: for experiments only.")

@@ -15,12 +15,14 @@ from kgreason.cli.options import (
     AsJson,
     DataFiles,
     K,
+    KeepCuts,
     MappingFile,
     MaxSubgraphs,
     OriginalFiles,
     ReleasedFiles,
     RulesFile,
     Seed,
+    Split,
     X,
 )
 from kgreason.errors import DataError
@@ -54,6 +56,8 @@ def anonymize(
         bool, typer.Option("--force", help="Replace earlier releases in these folders.")
     ] = False,
     max_subgraphs: MaxSubgraphs = MAX_SUBGRAPHS,
+    split: Split = None,
+    keep_cuts: KeepCuts = False,
     as_json: AsJson = False,
 ) -> int:
     """Make an anonymous version of a graph, and prove that it is."""
@@ -74,6 +78,8 @@ def anonymize(
             x=x,
             trials=trials,
             max_subgraphs=max_subgraphs,
+            split=split,
+            keep_cuts=keep_cuts,
             seed=seed,
             folders=folders,
             progress=shown,
@@ -114,6 +120,7 @@ def verify(
             *(pair.original, pair.released, pair.mapping, program),
             k=k,
             x=x,
+            parts=pair.parts,
             max_subgraphs=max_subgraphs,
             progress=shown,
         )
@@ -122,7 +129,7 @@ def verify(
     else:
         print_verdict(verdict)
         print_witnesses(verdict)
-    return int(not verdict.holds)
+    return int(not verdict.as_promised)
 
 
 @guarded
@@ -133,7 +140,7 @@ def score(
     mapping: MappingFile,
     as_json: AsJson = False,
 ) -> int:
-    """Measure what a release is still worth: utility U and U△, and fidelity."""
+    """Measure what a release is still worth: utility U and U△, fidelity, and whether synthetic vertices can be told."""
     from kgreason import api
     from kgreason.pairs import read_pair
     from kgreason.terminal import print_score, progress
@@ -143,7 +150,7 @@ def score(
         pair = read_pair(program, _tables(program, original), _tables(program, release), mapping)
         result = api.score(pair.original, pair.released, pair.mapping, program, progress=shown)
     if as_json:
-        print_json({"format": 1, "utility": result.utility.as_dict(), "fidelity": result.fidelity.as_dict()})
+        print_json({"format": 1, **result.as_dict()})
     else:
         print_score(result)
     return 0

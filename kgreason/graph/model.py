@@ -115,6 +115,9 @@ class KnowledgeGraph:
         labels = np.array(list(number), dtype=object)
         return cls(labels, {relation: Relation(source, target, weight)}).distinct()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return KnowledgeGraph, (self.labels, dict(self.relations), dict(self.attributes))
+
     def __repr__(self) -> str:
         edges = ", ".join(f"{name}: {len(r):,} edges" for name, r in self.relations.items())
         return f"<KnowledgeGraph with {self.n:,} vertices; {edges}>"

@@ -1,0 +1,292 @@
+"""KGUARD on the graphs of the KGISO paper and on real ones: whole commands, modes beside each other and the paper.
+
+    python benchmarks/kguard.py GRAPHS DATA [--only NAME ...] [--run kguard/exact ...] [--large] [--seconds S]
+
+GRAPHS is a folder for generated graphs (made there if missing), DATA the folder of real ones (those that are not
+there are left out, with a line that says so). Each run is a process of its own, from reading to the exact check, with
+kernels cached by a first run; k = 3, x = 4, the same seed for all. A run of more than S seconds or 16 GB is ended.
+It is then repeated without the check (δ: -), so that what it added can be compared where that much ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+K, X, SEED, MAX_SUBGRAPHS = 3, 4, 1, 2_000_000_000
+MEMORY = 16 << 30  # bytes of address space of a run
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph and its rules.
+
+    Attributes
+    ----------
+    rules
+        Name of the rule file.
+    data
+        Path in the folder of real graphs with reading options, or what to `generate`.
+    paper
+        U, U△, W1 degree and W1 weights of KGUARD in the KGISO paper, and the share of vertices added in %.
+    large
+        Whether it takes minutes even where it is fast.
+    """
+
+    rules: str
+    data: str | tuple[str, ...]
+    paper: tuple[float | None, ...] = ()
+    large: bool = False
+
+
+def er(n: int, m: int) -> tuple[str, ...]:
+    return ("er", "-n", str(n), "-m", str(m))
+
+
+def scale_free(n: int, alpha: int) -> tuple[str, ...]:
+    return ("scale-free", "-n", str(n), "--alpha", str(alpha), "--economic")
+
+
+REACH, CONTROL = "reachability", "ultimate_controller"
+CASES = {
+    "er-500": Case(REACH, er(500, 5_000), (0.0, 0.154, 3.354, 0.418)),
+    "er-10k": Case(REACH, er(10_000, 50_000), (0.0, 0.028, 0.663, 0.009)),
+    "infect-dublin": Case(REACH, "weighted/infect-dublin.edges", (0.0, 0.187, 3.829, None, 0.0)),
+    "1138_bus": Case(REACH, "weighted/1138_bus.mtx?scale=abs", (0.0, 0.280, 0.650, 0.156, 0.3)),
+    "bitcoin-alpha": Case(
+        REACH,
+        "weighted/soc-sign-bitcoinalpha.csv.gz?useHeaders=false&selectedColumns=[0:2]&scale=minmax",
+        (0.0, 0.364, 0.874, 0.297, 6.1),
+    ),
+    "scale-free-500": Case(CONTROL, scale_free(500, 3), (0.112, 0.728, 2.163, 0.148)),
+    "scale-free-10k": Case(CONTROL, scale_free(10_000, 5), (0.155, 0.662, 0.182, 0.011)),
+    "sgx_top20": Case(CONTROL, "ownership/sgx_top20_shares.csv.gz?percent=true"),
+    "scale-free-100k": Case(CONTROL, scale_free(100_000, 5), large=True),
+    "scale-free-1m": Case(CONTROL, scale_free(1_000_000, 5), large=True),
+}
+SIZES = ("V", "E", "V added", "E added")
+FIGURES = ("U", "U△", "W1 degree", "W1 weights", "V added %", "AUC")
+HEADER = ("graph", "run", "s", "MB", "δ", "subgraphs", "classes", *SIZES, *FIGURES)
+
+
+class NotDoneError(Exception):
+    """A run that has no result, in a few words."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one command reported, and what it took."""
+
+    report: dict[str, Any]
+    seconds: float
+    megabytes: float
+
+    @property
+    def added(self) -> tuple[int, int]:
+        """Synthetic vertices and edges."""
+        fidelity = self.report["fidelity"]
+        return fidelity["vertices_added"], fidelity["edges_added"]
+
+
+def source(name: str, case: Case, graphs: Path, data: Path) -> str | None:
+    """Where the graph is read from; it is generated if need be, and `None` if it is not there."""
+    if isinstance(case.data, str):
+        file = data / case.data.partition("?")[0]
+        return f"own={data / case.data}" if file.is_file() else None
+    file = graphs / f"{name}.csv"
+    if not file.is_file():
+        graphs.mkdir(parents=True, exist_ok=True)
+        words = [sys.executable, "-m", "kgreason", "generate", *case.data, "--seed", "0", "--out", str(file)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    return f"own={file}"
+
+
+def measure(run: str, case: Case, where: str, seconds: float) -> Run:
+    """Run ``kgreason anonymize``; if the check does not end, the same without it.
+
+    Raises
+    ------
+    NotDoneError
+        If there is no release within the time, or the command refuses.
+    """
+    method, _, mode = run.partition("/")
+    rules = str(ROOT / "rules" / f"{case.rules}.vada")
+    words = ["--rules", rules, "--data", where, "--method", method, *(["--mode", mode] if mode else [])]
+    numbers = {"-k": K, "-x": X, "--seed": SEED, "--max-subgraphs": MAX_SUBGRAPHS}
+    words += [word for option, value in numbers.items() for word in (option, str(value))]
+    with tempfile.TemporaryDirectory() as folder:
+        places = ["--release", f"{folder}/release", "--private", f"{folder}/private"]
+        command = [sys.executable, "-m", "kgreason", "anonymize", *words, *places, "--json"]
+        try:
+            return timed(command, seconds)
+        except NotDoneError as error:
+            if "not done" not in str(error):
+                raise
+        unchecked = [sys.executable, __file__, "--unchecked", rules, where, method, mode or "published"]
+        return timed(unchecked, seconds)
+
+
+def timed(command: list[str], seconds: float) -> Run:
+    """Run a command that prints JSON, with wall-clock seconds and peak memory."""
+    start = perf_counter()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+        process = subprocess.Popen(command, stdout=out, stderr=error)
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+        late = threading.Timer(seconds, process.kill)
+        late.start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            process.returncode = 0  # waited for by its number
+            over = not late.is_alive()
+            late.cancel()
+        taken = perf_counter() - start
+        if over:
+            raise NotDoneError(f"not done in {seconds:.0f} s")
+        out.seek(0)
+        error.seek(0)
+        if os.waitstatus_to_exitcode(status) not in (0, 1):
+            raise NotDoneError(reason(error.read().decode(), status))
+        printed = out.read()
+        if not printed:  # an error of Python itself ends as a guarantee that does not hold
+            raise NotDoneError(reason(error.read().decode(), status))
+        return Run(json.loads(printed), taken, usage.ru_maxrss / 1024)
+
+
+def reason(said: str, status: int) -> str:
+    """Why a command failed, in its own words."""
+    lines = [line for line in said.splitlines() if line.strip()] or [f"ended with status {status}"]
+    if "MemoryError" in said:
+        return "not done in the memory allowed"
+    return next((line for line in lines if line.startswith("error")), lines[-1])
+
+
+def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
+    """The report of an anonymization without its check."""
+    import numpy as np
+
+    from kgreason import api
+    from kgreason.anonymizers.choose import choose
+    from kgreason.anonymizers.publish import publish
+    from kgreason.arguments import anonymizable
+    from kgreason.progress import SILENT
+
+    rng = np.random.default_rng(SEED)
+    program = api.load(Path(rules))
+    name, _, file = where.partition("=")
+    graph = api.read_graph(program, {name: file})
+    algorithm = choose(method, mode, K, X, 10, MAX_SUBGRAPHS)
+    augmented = algorithm.augment(graph, anonymizable(program), rng, SILENT)
+    release = publish(augmented, frozenset(graph.labels.tolist()), rng)
+    score = api.score(graph, release.graph, release.mapping, program)
+    return {
+        "original": {"vertices": graph.n, "edges": graph.m},
+        "verdict": {"delta": None},
+        "figures": dict(release.figures),
+        **score.as_dict(),
+    }
+
+
+def cells(name: str, run: str, found: Run) -> list[str]:
+    """One line of the table."""
+    report, fidelity, utility = found.report, found.report["fidelity"], found.report["utility"]
+    delta, figures, telling = report["verdict"]["delta"], report["figures"], report["telling"]
+    vertices, edges = found.added
+    weights = list(fidelity["weights"].values())
+    return [
+        *(name, run, f"{found.seconds:.1f}", f"{found.megabytes:,.0f}", share(delta)),
+        *(count(figures.get("subgraphs")), count(figures.get("classes"))),
+        *(count(report["original"]["vertices"]), count(report["original"]["edges"])),
+        *(count(vertices), count(edges), number(utility["u"]), number(utility["u_symmetric"])),
+        *(number(fidelity["degree"]), number(weights[0] if weights else None)),
+        *(number(fidelity["vertices_added_percent"]), number(telling["auc"])),
+    ]
+
+
+def share(delta: dict[str, Any] | None) -> str:
+    """Cell of δ: ones that only nearly hold do not read as 1."""
+    if delta is None:
+        return "-"
+    return f"{int(delta['value'] * 10_000) / 10_000:.4f}" + ("" if delta["exact"] else "+")
+
+
+def count(value: float | None) -> str:
+    return "-" if value is None else f"{int(value):,}"
+
+
+def number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def row(words: list[str]) -> None:
+    print("| " + " | ".join(words) + " |", flush=True)
+
+
+def ratio(mine: Run, theirs: Run) -> str:
+    """How many synthetic vertices and edges a run needs in parts of another one's."""
+    parts = [f"{a / b:.3f}" if b else f"{a} to none" for a, b in zip(mine.added, theirs.added, strict=True)]
+    return "vertices {}, edges {}".format(*parts)
+
+
+def compare(name: str, case: Case, where: str, runs: list[str], seconds: float) -> str | None:
+    """Print the lines of one graph; returns how the first run compares with the last, if both ended."""
+    done: list[Run] = []
+    for run in runs:
+        try:
+            done.append(measure(run, case, where, seconds))
+            row(cells(name, run, done[-1]))
+        except NotDoneError as error:
+            row([name, run, str(error), *["-"] * (len(HEADER) - 3)])
+    if case.paper:
+        figures = [number(f) for f in (*case.paper, *[None] * (len(FIGURES) - len(case.paper)))]
+        row([name, "paper", *["-"] * (len(HEADER) - 2 - len(FIGURES)), *figures])
+    return ratio(done[0], done[-1]) if len(done) == len(runs) > 1 else None
+
+
+def main() -> None:
+    """Print the table, then what the first run adds in parts of what the last one adds."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("graphs", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--only", nargs="+", choices=CASES, metavar="NAME", help=", ".join(CASES))
+    parser.add_argument(
+        "--run", nargs="+", default=["kguard/exact", "kguard/published"], metavar="METHOD/MODE"
+    )
+    parser.add_argument("--large", action="store_true", help="the largest graphs, too")
+    parser.add_argument("--seconds", type=float, default=600.0, help="after which a run is ended")
+    asked = parser.parse_args()
+    print(f"{os.cpu_count()} cores, Python {platform.python_version()}; k = {K}, x = {X}\n")
+    row(list(HEADER))
+    print("|" + "---|" * len(HEADER))
+    ratios = {}
+    for name in asked.only or [n for n, case in CASES.items() if asked.large or not case.large]:
+        where = source(name, CASES[name], asked.graphs, asked.data)
+        if where is None:
+            row([name, f"left out: {asked.data / str(CASES[name].data).partition('?')[0]} is not there"])
+        else:
+            ratios[name] = compare(name, CASES[name], where, asked.run, asked.seconds)
+    if len(asked.run) > 1:
+        print(f"\nAdded by {asked.run[0]} in parts of what {asked.run[-1]} adds:\n")
+        for name, found in ratios.items():
+            print(f"- {name}: {found or 'not both are done'}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--unchecked"]:
+        print(json.dumps(unchecked(*sys.argv[2:])))
+    else:
+        main()

@@ -1,0 +1,191 @@
+"""Split & merge that loses nothing: edges between parts stay, and subgraphs that cross them are protected by copies.
+
+Parts are anonymized with stubs for the edges that lead out of them (`kgreason.anonymizers.stubs`), so that their
+vertices have their true degrees. Subgraphs with an edge between parts lie in the seam
+(`kgreason.anonymizers.seam`), of which k - 1 copies are made. No copy is tied to an original vertex, so that
+the parts' images stay different in degree.
+
+References
+----------
+docs/anonymization.md, Split & merge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.anonymizers.assemble import assemble, is_symmetric
+from kgreason.anonymizers.base import Anonymizer, Augmented, Guarantee
+from kgreason.anonymizers.density import GRID, Units
+from kgreason.anonymizers.klone import check_vertices
+from kgreason.anonymizers.merge import total, with_one_constant
+from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.seam import copies, seam
+from kgreason.anonymizers.stubs import Glued, stub_relation, with_stubs, without_stubs
+from kgreason.anonymizers.ties import Apart, ties
+from kgreason.errors import AnonymizationError
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.graph.parts import inside, pieces
+from kgreason.processes import in_processes
+from kgreason.progress import SILENT, Progress
+from kgreason.records import dataclass
+
+_ROUNDS = 100  # of lowering weights to such that are common, and as many to any
+
+
+@dataclass(frozen=True, eq=False)
+class SplitKeep:
+    """The anonymizer of large graphs that keeps all edges.
+
+    Attributes
+    ----------
+    inner
+        Anonymizes the parts; must protect subgraphs of x vertices, and put no edge inside one.
+    parts
+        Part of each vertex, from 0, none left out; components of fewer than x vertices are whole.
+    k, x
+        As of `inner`.
+    """
+
+    inner: Anonymizer
+    parts: Vertices
+    k: int
+    x: int
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Augment the parts, each with its own random numbers, then copy the seam.
+
+        Raises
+        ------
+        AnonymizationError
+            If a part admits no anonymization, or x is 1: then there is nothing to cross a cut.
+        """
+        if self.x < 2:
+            raise AnonymizationError(
+                "single vertices cross no cut", hint="leave --split out, or choose x >= 2"
+            )
+        divided, name = pieces(graph, self.parts), stub_relation(graph, rules)
+        stubbed = with_stubs(graph, self.parts, divided, name)
+        progress.step("Anonymizing parts", len(divided), "parts")
+
+        def work(task: tuple[KnowledgeGraph, np.random.Generator]) -> Augmented:
+            return self.inner.augment(task[0], rules, task[1], SILENT)
+
+        found = in_processes(work, list(zip(stubbed, rng.spawn(len(divided)), strict=True)), progress.advance)
+        glued = without_stubs(graph, divided, stubbed, [a.graph for a in found], name)
+        noising = WeightNoising.fit(graph, rules, 1)
+        weighed = noising.synthetic(with_one_constant(glued.graph, noising), glued.weighed, rng, progress)
+        weighed = _told_apart(graph, weighed, self.parts, glued, rng)
+        region = seam(graph, self.parts, self.x)
+        progress.note(f"{len(region):,} vertices are in subgraphs that cross a cut, and are copied")
+        if 2 * len(region) > graph.n:
+            progress.note("that is most of the graph: --method klone without --split may add less")
+        check_vertices(weighed.n + (self.k - 1) * len(region))
+        progress.step("Copying what crosses the cuts")
+        whole, fixed, figures = self._joined(weighed, glued.part, region, is_symmetric(graph), rng)
+        final = noising.synthetic(whole, fixed, rng, progress)
+        cut = graph.m - inside(graph, self.parts).m
+        figures = (
+            total(found)
+            | figures
+            | {
+                "parts": len(divided),
+                "cut_edges": cut,
+                "vertices": graph.n,
+                "edges": graph.m,
+                "vertices_added": final.n - graph.n,
+                "edges_added": final.m - graph.m,
+            }
+        )
+        ordered = _originals_first(graph, self.parts, final, glued)
+        inner = found[0].guarantee
+        guarantee = Guarantee(self.k, self.x) if inner.x is None else inner
+        return Augmented(ordered, guarantee, figures, originals=graph.n)
+
+    def _joined(
+        self,
+        graph: KnowledgeGraph,
+        part: Vertices,
+        region: Vertices,
+        symmetric: bool,
+        rng: np.random.Generator,
+    ) -> tuple[KnowledgeGraph, dict[str, int], dict[str, float]]:
+        """Add the copies of the seam, and edges that make all weakly connected."""
+        symmetric = symmetric and is_symmetric(graph)
+        copied = copies(graph, region, self.k, rng, symmetric=symmetric)
+        more, fixed = assemble(graph, copied.n, copied.edges, copied.synthetic, rng, symmetric=symmetric)
+        rows = np.concatenate(
+            [region[:, None], graph.n + np.arange(len(region) * (self.k - 1)).reshape(self.k - 1, -1).T],
+            axis=1,
+        )
+        beyond = np.full(copied.n - graph.n, -1, dtype=np.int64)
+        apart = Apart(np.concatenate([part, beyond]), rows)
+        degrees = more.out_degree(), more.in_degree()
+        joining, n = ties(more.components()[1], degrees, apart, rng, symmetric=symmetric)
+        whole, _ = assemble(more, n, {}, joining, rng, symmetric=symmetric)
+        return whole, fixed, {"seam": len(region), "ties": len(joining[0])}
+
+
+def _told_apart(
+    graph: KnowledgeGraph, drawn: KnowledgeGraph, parts: Vertices, glued: Glued, rng: np.random.Generator
+) -> KnowledgeGraph:
+    """Lower weights of edges between parts that are real ones of their pair, or stand there twice (item 3)."""
+    weights = {}
+    for name, r in graph.relations.items():
+        weight = drawn.relations[name].weight
+        rows = np.flatnonzero(parts[r.source] != parts[r.target])
+        if r.weight is None or weight is None or not len(rows):
+            continue
+        place = glued.weighed[name] + np.arange(len(rows))
+        pair = np.unique(r.source[rows] * graph.n + r.target[rows], return_inverse=True)[1].reshape(-1)
+        old, new = (np.rint(w * GRID).astype(np.int64) for w in (r.weight[rows], weight[place]))
+        levels = np.unique(np.rint(weight * GRID).astype(np.int64))
+        changed = weight.copy()
+        changed[place] = _lowered(pair, old, new, levels[levels > 0], rng) / GRID
+        weights[name] = changed
+    return drawn.with_weights(weights)
+
+
+def _lowered(pair: Vertices, old: Units, new: Units, levels: Units, rng: np.random.Generator) -> Units:
+    taken, new = pair * (GRID + 1) + old, new.copy()
+    for attempt in range(2 * _ROUNDS):
+        keys = pair * (GRID + 1) + new
+        clash = np.isin(keys, taken)
+        repeated = np.ones(len(keys), dtype=np.bool_)
+        repeated[np.unique(keys, return_index=True)[1]] = False
+        clash |= repeated
+        if not clash.any():
+            return new
+        most = new[clash]
+        if attempt < _ROUNDS:
+            below = np.maximum(np.searchsorted(levels, most, side="right"), 1)
+            new[clash] = np.minimum(levels[rng.integers(0, below)], most)
+        else:
+            new[clash] = rng.integers(1, np.maximum(most, 1) + 1)
+    raise AnonymizationError(
+        "no weights of edges between parts were found that differ from the real ones",
+        hint="leave --split out",
+    )
+
+
+def _originals_first(
+    graph: KnowledgeGraph, parts: Vertices, final: KnowledgeGraph, glued: Glued
+) -> KnowledgeGraph:
+    relations = {}
+    for name, r in graph.relations.items():
+        cut = parts[r.source] != parts[r.target]
+        place = np.where(cut, glued.weighed[name] + np.cumsum(cut) - 1, np.cumsum(~cut) - 1)
+        whole = final.relations[name]
+        others = np.ones(len(whole), dtype=np.bool_)
+        others[place] = False
+        order = np.concatenate([place, np.flatnonzero(others)])
+        weight = None if whole.weight is None else whole.weight[order]
+        relations[name] = replace(
+            whole, source=whole.source[order], target=whole.target[order], weight=weight
+        )
+    return replace(final, relations=relations)

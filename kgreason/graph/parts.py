@@ -1,0 +1,96 @@
+"""A graph divided into parts: every vertex is in one of them, and edges between parts are cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.records import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """The graph that one part induces.
+
+    Attributes
+    ----------
+    graph
+        Its vertices and edges, in the order of the whole graph.
+    vertices
+        Their numbers in the whole graph; int64, shape (n,).
+    rows
+        For each relation, which edges of the whole graph they are.
+    """
+
+    graph: KnowledgeGraph
+    vertices: Vertices
+    rows: dict[str, Vertices]
+
+
+def inside(graph: KnowledgeGraph, parts: Vertices) -> KnowledgeGraph:
+    """Leave out the edges between parts.
+
+    Parameters
+    ----------
+    parts
+        Number of the part of each vertex; int64, shape (n,).
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> inside(graph, np.array([0, 0, 1, 1])).ends
+    (array([0, 2]), array([1, 3]))
+    """
+    relations = {}
+    for name, r in graph.relations.items():
+        kept = parts[r.source] == parts[r.target]
+        weight = None if r.weight is None else r.weight[kept]
+        relations[name] = replace(r, source=r.source[kept], target=r.target[kept], weight=weight)
+    return replace(graph, relations=relations)
+
+
+def pieces(graph: KnowledgeGraph, parts: Vertices) -> list[Piece]:
+    """Take a graph apart.
+
+    Parameters
+    ----------
+    parts
+        Number of the part of each vertex, from 0, none left out; int64, shape (n,).
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> [(p.vertices.tolist(), p.graph.m) for p in pieces(graph, np.array([0, 1, 0, 0]))]
+    [([0, 2, 3], 1), ([1], 0)]
+    """
+    count = int(parts.max(initial=-1)) + 1
+    members = grouped(parts, count)
+    local = np.empty(graph.n, dtype=np.int64)
+    for vertices in members:
+        local[vertices] = np.arange(len(vertices))
+    rows = {}
+    for name, r in graph.relations.items():
+        of = parts[r.source]
+        rows[name] = grouped(np.where(of == parts[r.target], of, count), count)
+    found = []
+    for part, vertices in enumerate(members):
+        own = {name: rows[name][part] for name in graph.relations}
+        relations = {name: _taken(r, own[name], local) for name, r in graph.relations.items()}
+        found.append(Piece(KnowledgeGraph(graph.labels[vertices], relations), vertices, own))
+    return found
+
+
+def grouped(numbers: Vertices, count: int) -> list[Vertices]:
+    """Indices of the numbers 0 .. count-1, each group ascending; others are left out."""
+    order = np.argsort(numbers, kind="stable").astype(np.int64)
+    bounds = np.searchsorted(numbers[order], np.arange(count + 1))
+    return [order[a:b] for a, b in pairwise(bounds.tolist())]
+
+
+def _taken(relation: Relation, rows: Vertices, number: Vertices) -> Relation:
+    weight = None if relation.weight is None else relation.weight[rows]
+    source, target = number[relation.source[rows]], number[relation.target[rows]]
+    return replace(relation, source=source, target=target, weight=weight)

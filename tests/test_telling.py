@@ -1,0 +1,141 @@
+"""The classifier of synthetic vertices: what it sees, on random graphs, and what it finds, on planted ones."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgreason.assess.shape import NAMES, NONE, clustering, coreness, features, undirected
+from kgreason.assess.telling import FEWEST, area_under_curve, telling
+from kgreason.graph.generators import erdos_renyi
+from kgreason.graph.model import KnowledgeGraph, Relation
+from tests import reference
+from tests.graphs import graphs
+
+
+def neighbours(graph: KnowledgeGraph) -> list[set[int]]:
+    source, target = graph.ends
+    near: list[set[int]] = [set() for _ in range(graph.n)]
+    for u, v in zip(source.tolist(), target.tolist(), strict=True):
+        if u != v:
+            near[u].add(v)
+            near[v].add(u)
+    return near
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs(most=12, edges=40))
+def test_coreness_and_clustering(graph: KnowledgeGraph) -> None:
+    near, rows = neighbours(graph), undirected(graph)
+    assert [rows[1][a:b].tolist() for a, b in zip(rows[0][:-1], rows[0][1:], strict=True)] == list(
+        map(sorted, near)
+    )
+    plain = nx.Graph([(u, v) for u in range(graph.n) for v in near[u]])
+    plain.add_nodes_from(range(graph.n))
+    assert coreness(*rows).tolist() == reference.coreness(near)
+    assert reference.coreness(near) == [nx.core_number(plain)[v] for v in range(graph.n)]
+    shares = clustering(*rows, np.arange(graph.n))
+    counts = [reference.links(near, v) / max(len(near[v]) * (len(near[v]) - 1), 1) for v in range(graph.n)]
+    assert shares.tolist() == counts
+    assert counts == pytest.approx([nx.clustering(plain)[v] for v in range(graph.n)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.data())
+def test_features_of_some_vertices(graph: KnowledgeGraph, data: st.DataObject) -> None:
+    chosen = sorted(data.draw(st.sets(st.integers(0, graph.n - 1), min_size=1)))
+    found = features(graph, np.array(chosen))
+    degree = graph.in_degree() + graph.out_degree()
+    own = graph.relations["own"]
+    assert own.weight is not None
+    ends = list(zip(*(e.tolist() for e in graph.ends), strict=True))
+    rows = list(zip(own.source.tolist(), own.target.tolist(), own.weight.tolist(), strict=True))
+    for v, row in zip(chosen, found.tolist(), strict=True):
+        seen = dict(zip(NAMES, row, strict=True))
+        assert (seen["in-degree"], seen["out-degree"]) == (graph.in_degree()[v], graph.out_degree()[v])
+        values = {
+            "degree of out neighbours": [degree[b] for a, b in ends if a == v],
+            "degree of in neighbours": [degree[a] for a, b in ends if b == v],
+            "outgoing weight": [w for a, _, w in rows if a == v],
+            "ingoing weight": [w for _, b, w in rows if b == v],
+        }
+        for name, some in values.items():
+            summary = (np.mean(some), min(some), max(some)) if some else (NONE, NONE, NONE)
+            told = [seen[f"{what} {name}"] for what in ("mean", "least", "greatest")]
+            assert told == pytest.approx(summary)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=12))
+def test_area_is_the_share_of_pairs_in_order(scored: list[tuple[bool, int]]) -> None:
+    true, false = ([s for t, s in scored if t is kind] for kind in (True, False))
+    if true and false:
+        share = np.mean([(a > b) + (a == b) / 2 for a in true for b in false])
+        truth, score = (np.array(column) for column in zip(*scored, strict=True))
+        assert area_under_curve(truth, score.astype(np.float64)) == pytest.approx(share)
+
+
+def with_more(graph: KnowledgeGraph, more: list[tuple[int, int, float]]) -> KnowledgeGraph:
+    """The graph with further edges, to further vertices."""
+    (own,) = graph.relations.values()
+    assert own.weight is not None
+    source, target, weight = (np.array(column) for column in zip(*more, strict=True))
+    n = max(graph.n, int(max(source.max(), target.max())) + 1)
+    parts = [np.concatenate(p) for p in ((own.source, source), (own.target, target), (own.weight, weight))]
+    return KnowledgeGraph(np.arange(n).astype(object), {"own": Relation(*parts)})
+
+
+PLANTED = {
+    "pendants": lambda v, rng: [(v, int(rng.integers(400)), 0.5)],
+    "hubs": lambda v, rng: [(v, int(u), rng.random()) for u in rng.choice(400, 60, replace=False)],
+    "weights": lambda v, rng: (
+        [(v, int(u), 0.123) for u in rng.choice(400, 4)] + [(int(u), v, 0.123) for u in rng.choice(400, 4)]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_synthetic_vertices_of_another_kind_are_told(kind: str) -> None:
+    rng = np.random.default_rng(1)
+    graph = erdos_renyi(400, 1_600, rng)
+    more = [edge for v in range(400, 440) for edge in PLANTED[kind](v, rng)]
+    found = telling(with_more(graph, more), np.arange(400), rng)
+    assert found.auc is not None
+    assert found.auc > 0.97
+    assert found.synthetic == 40
+
+
+@pytest.mark.parametrize(("n", "synthetic"), [(2_000, 1_000), (2_000, 100), (8_000, 4_000)])
+def test_exchangeable_vertices_are_not_told(n: int, synthetic: int) -> None:
+    rng = np.random.default_rng(2)
+    graph = erdos_renyi(n, 4 * n, rng)
+    found = telling(graph, np.sort(rng.permutation(n)[synthetic:]), rng)
+    assert found.auc is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert abs(found.auc - 0.5) < 0.05
+    assert found.low - 0.03 < 0.5 < found.high + 0.03
+    assert (found.high - found.low < 0.06) == (synthetic > 100)
+
+
+def test_the_same_graph_gives_the_same_figure() -> None:
+    graph = erdos_renyi(300, 1_000, np.random.default_rng(0))
+    found = [telling(graph, np.arange(200), np.random.default_rng(3)) for _ in range(2)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("synthetic", [0, FEWEST - 1])
+def test_few_synthetic_vertices_give_no_figure(synthetic: int) -> None:
+    graph = erdos_renyi(50, 100, np.random.default_rng(0))
+    found = telling(graph, np.arange(50 - synthetic), np.random.default_rng(0))
+    assert (found.auc, found.synthetic) == (None, synthetic)
+    assert str(found) == "not measured: there are fewer than 10 synthetic vertices"
+    assert found.as_dict()["reason"] == "there are fewer than 10 synthetic vertices"
+
+
+def test_few_original_vertices_give_no_figure() -> None:
+    graph = erdos_renyi(50, 100, np.random.default_rng(0))
+    assert telling(graph, np.arange(3), np.random.default_rng(0)).reason.endswith("10 original vertices")
