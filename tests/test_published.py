@@ -13,8 +13,8 @@ from kgreason.anonymizers.assemble import is_symmetric
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.copies import copied_edges, reweighed
 from kgreason.anonymizers.diversify import ball
-from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.select import choose_disjoint
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_within

@@ -22,7 +22,7 @@ from kgreason.analysis.check import load_file
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import is_symmetric
 from kgreason.anonymizers.base import Augmented
-from kgreason.anonymizers.kguard import Kguard
+from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.klone import Klone
 from kgreason.anonymizers.merge import joints
 from kgreason.anonymizers.partition import _with_least, partition
@@ -178,7 +178,7 @@ def test_the_checker_knows_exactly_which_edges_may_be_lost() -> None:
 def test_one_and_two_processes_agree(cores: int, ownership_of: Callable[[], KnowledgeGraph]) -> None:
     graph = ownership_of()
     parts = partition(graph, 60, 3)
-    found = SplitMerge(Kguard(2, 3, 2), parts).augment(graph, CONTROL, np.random.default_rng(5), SILENT)
+    found = SplitMerge(PublishedKguard(2, 3, 2), parts).augment(graph, CONTROL, np.random.default_rng(5), SILENT)
     (own,) = found.graph.relations.values()
     assert own.weight is not None
     seen = (own.source.tolist(), own.target.tolist(), own.weight.tolist(), found.figures)

@@ -224,7 +224,7 @@ def _asks_for_more(rule: CheckedRule, weighed: frozenset[str]) -> bool:
     weights = [a.terms[2] for a in (*rule.positives, *rule.negatives) if a.predicate in weighed]
     conditions = [step.expression for step in (*rule.before, *rule.after)]
     return all(
-        isinstance(w, Variable) and all(_bounds_below(e, w.name) for e in conditions if w.name in names(e))
+        isinstance(w, Variable) and all(bounds_below(e, w.name) for e in conditions if w.name in names(e))
         for w in weights
     )
 

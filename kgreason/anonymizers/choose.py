@@ -5,8 +5,8 @@ from __future__ import annotations
 from kgreason.anonymizers.base import Anonymizer
 from kgreason.anonymizers.kguard import Kguard
 from kgreason.anonymizers.klone import Klone
-from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.partition import partition
+from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.split_keep import SplitKeep
 from kgreason.anonymizers.split_merge import SplitMerge
 from kgreason.choices import Method, Mode

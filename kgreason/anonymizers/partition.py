@@ -12,7 +12,7 @@ import numpy as np
 
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.subgraphs.enumerate import undirected
+from kgreason.subgraphs.adjacency import undirected
 
 
 def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:

@@ -15,7 +15,7 @@ from kgreason.anonymizers.klone import to_new_vertices
 from kgreason.anonymizers.matching import match_between
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.records import dataclass
-from kgreason.subgraphs.enumerate import undirected
+from kgreason.subgraphs.adjacency import undirected
 
 
 def seam(graph: KnowledgeGraph, parts: Vertices, x: int) -> Vertices:
