@@ -134,7 +134,9 @@ class InducedReasoner:
             If there are more than 8 vertices.
         """
         if members.shape[1] > LARGEST:
-            raise ValueError(f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived")
+            raise ValueError(
+                f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived"
+            )
         return self._interpreter.words(members) if self._plan else _packed(self._lifted(members))
 
     def derived(self, members: Vertices) -> Derived:

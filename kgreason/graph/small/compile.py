@@ -49,9 +49,7 @@ class Plan:
     doubles: int
 
 
-def compile_small(
-    program: CheckedProgram, weights: Mapping[str, Range], also: Sequence[str] = ()
-) -> Plan:
+def compile_small(program: CheckedProgram, weights: Mapping[str, Range], also: Sequence[str] = ()) -> Plan:
     """Make a plan of a program.
 
     Parameters
