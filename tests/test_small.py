@@ -291,6 +291,8 @@ def test_masks_have_room_for_eight_vertices() -> None:
     assert np.array_equal(reasoner.derived(eight)[0, 0], np.tri(8, dtype=bool))
     with pytest.raises(ValueError, match="a mask has room for 8 vertices, not for 9: use derived"):
         reasoner.masks(np.arange(9)[None])
+    with pytest.raises(ValueError, match="use derived"):
+        reasoner.settled(np.arange(9)[None])
     assert np.array_equal(reasoner.derived(np.arange(9)[None])[0, 0], np.triu(np.ones((9, 9), dtype=bool)))
 
 
