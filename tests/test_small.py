@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -74,7 +75,9 @@ def alone(graph: KnowledgeGraph, program: CheckedProgram, members: np.ndarray) -
         for p, predicate in enumerate(program.derived):
             for u, v in set(found.rows(predicate)) - given_.get(predicate, set()):
                 bit = chosen.index(u) * x + chosen.index(v)
-                masks[i, p] |= np.int64(bit - 64 if bit == 63 else 1 << bit) if bit < 63 else np.int64(-(2**63))
+                masks[i, p] |= (
+                    np.int64(bit - 64 if bit == 63 else 1 << bit) if bit < 63 else np.int64(-(2**63))
+                )
     return masks
 
 
@@ -116,7 +119,9 @@ def programs(draw: st.DrawFn) -> str:
             for _ in range(draw(number) % 2 if bound else 0):
                 body.append(f"{pick(bound)} {pick(['!=', '!=', '=='])} {pick(bound)}")
             for _ in range(draw(number) % 2 if read else 0):
-                left = pick([*read, f"{pick(read)} * 0.5", f"{pick(read)} + {pick(read)}", f"1 - {pick(read)}"])
+                left = pick(
+                    [*read, f"{pick(read)} * 0.5", f"{pick(read)} + {pick(read)}", f"1 - {pick(read)}"]
+                )
                 body.append(f"{left} {pick(['<', '<=', '>', '>=', '==', '!='])} {pick([*read, *BOUNDS])}")
             if draw(number) % 4 == 0 and len(bound) > 1:
                 body.append(f"({bound[0]} != {bound[1]} || {(read or ['1'])[0]} > 0.25)")
@@ -165,7 +170,11 @@ def test_random_rules_as_the_engine() -> None:
     assert sum(inside) > len(inside) / 2
 
 
-@given(graph=graphs(), seed=st.integers(0, 1000), name=st.sampled_from(["control", "ultimate_controller", "reachability"]))
+@given(
+    graph=graphs(),
+    seed=st.integers(0, 1000),
+    name=st.sampled_from(["control", "ultimate_controller", "reachability"]),
+)
 @settings(max_examples=60, deadline=None)
 def test_settled_is_decided_by_ties(graph: KnowledgeGraph, seed: int, name: str) -> None:
     reasoner = InducedReasoner(own(graph), usual(name))
@@ -221,7 +230,10 @@ def test_usual_rules_as_the_engine(name: str, graph: KnowledgeGraph, seed: int) 
     ("rule", "reason"),
     [
         ("p(X,Y) :- own(X,Y,_), X < Y.", "`X < Y` compares vertices by their names"),
-        ("p(X,Y) :- own(X,Y,W), 1 / (W - 0.5) > 0.5.", "`1 / (W - 0.5)` divides integers, or perhaps by zero"),
+        (
+            "p(X,Y) :- own(X,Y,W), 1 / (W - 0.5) > 0.5.",
+            "`1 / (W - 0.5)` divides integers, or perhaps by zero",
+        ),
         ("p(X,Y) :- own(X,Y,W), W * 1E301 > 0.5.", "`1e+301` may become too large"),
         ("p(X,Y) :- own(X,Y,W), sqrt(W) > 0.5.", "`sqrt(W)` is more than arithmetic"),
         ("p(X,Y) :- own(X,Y,W), not own(Y,X,W).", "`not own(Y, X, W)` is about a value"),
@@ -269,7 +281,7 @@ def test_too_many_ties_are_not_worth_sharing(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_masks_have_room_for_eight_vertices() -> None:
     labels = [f"v{i}" for i in range(9)]
-    edges = [(a, b, 0.6) for a, b in zip(labels, labels[1:], strict=False)]
+    edges = [(a, b, 0.6) for a, b in pairwise(labels)]
     graph = KnowledgeGraph.from_edges(edges, relation="own")
     program = usual("control")
     reasoner = InducedReasoner(graph, program)
@@ -279,6 +291,8 @@ def test_masks_have_room_for_eight_vertices() -> None:
     assert np.array_equal(reasoner.derived(eight)[0, 0], np.tri(8, dtype=bool))
     with pytest.raises(ValueError, match="a mask has room for 8 vertices, not for 9: use derived"):
         reasoner.masks(np.arange(9)[None])
+    with pytest.raises(ValueError, match="use derived"):
+        reasoner.settled(np.arange(9)[None])
     assert np.array_equal(reasoner.derived(np.arange(9)[None])[0, 0], np.triu(np.ones((9, 9), dtype=bool)))
 
 
@@ -304,7 +318,9 @@ def test_sums_at_the_bound(parts: tuple[float, ...], shift: int) -> None:
     assert np.array_equal(masks[known], reasoner.masks(members)[known])
 
 
-@given(st.lists(st.floats(-1e9, 1e9) | st.sampled_from([2.0**-54, 2.0**-107, 0.5, 1.0]), min_size=1, max_size=8))
+@given(
+    st.lists(st.floats(-1e9, 1e9) | st.sampled_from([2.0**-54, 2.0**-107, 0.5, 1.0]), min_size=1, max_size=8)
+)
 @settings(max_examples=300, deadline=None)
 def test_sums_are_rounded_once(values: list[float]) -> None:
     d = np.zeros(PART + 64)
@@ -349,7 +365,10 @@ def test_long_and_short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         np.arange(n).astype(str).astype(object), {"own": Relation(source, target, rng.random(1500))}
     ).distinct()
     members = np.concatenate(
-        [rng.permuted(np.tile(np.arange(12), (300, 1)), axis=1)[:, :4], rng.permuted(np.tile(np.arange(n), (300, 1)), axis=1)[:, :4]]
+        [
+            rng.permuted(np.tile(np.arange(12), (300, 1)), axis=1)[:, :4],
+            rng.permuted(np.tile(np.arange(n), (300, 1)), axis=1)[:, :4],
+        ]
     )
     program = usual("reachability")
     assert np.array_equal(InducedReasoner(graph, program).masks(members), alone(graph, program, members))

@@ -100,7 +100,13 @@ class InducedReasoner:
         tuple
             Of each subgraph whether this is all there is to know, bool, shape (N,), and its masks, as `masks` gives
             them, int64, shape (N, P); where it is not known, `masks` tells.
+
+        Raises
+        ------
+        ValueError
+            If there are more than 8 vertices.
         """
+        _check_size(members)
         count = len(members)
         if not self._shares:
             return np.zeros(count, dtype=np.bool_), np.zeros((count, len(self.predicates)), dtype=np.int64)
@@ -238,6 +244,11 @@ def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vert
     np.False_
     """
     return InducedReasoner(graph, program).derived(members)
+
+
+def _check_size(members: Vertices) -> None:
+    if members.shape[1] > LARGEST:
+        raise ValueError(f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived")
 
 
 def _packed(derived: Derived) -> Ints:

@@ -31,8 +31,8 @@ MOST = 64
 SHORT = 24  # neighbours that are quicker read than searched
 
 WORDS, RECORDS, MET, TABLES, SLOTS, EDGES, GIVEN, STRATA, OUTPUTS, HEADER = range(10)
-"""Places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of edges; place
-of the words that derived ones begin with; place of the strata; place of the words that come out."""
+"""Places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of edges;
+places of the words that derived ones begin with, of the strata, and of the words that come out."""
 
 ALL, NONE, FIRST = range(3)
 """Word of all vertices and word of nothing; then come those of derived predicates."""
@@ -54,14 +54,14 @@ PAIRS, ONES, NOTHING, DIAGONAL = range(4)
 """Forms of groups: two vertices, one, none; one, which stands twice in the head."""
 
 T_FUNCTION, T_ARGUMENT, T_RESULT, T_BOUND, T_AFTER, T_TABLE, T_STEPS, T_DIRECT, T_VALUES = range(9)
-"""Of a total: function; registers of its argument and result; register that the result must exceed, or -1; place of the
-steps after it; slot in which the value is kept, or -1; place of the steps before it; slot of the weights that are all of
-its argument, or -1; number of values, then for each: slot of computed values or -1, slot of weights, the two vertices
-of the pair (0 is a, 1 is b, 2 is z; -1 is none), the register that receives it."""
+"""Of a total: function; registers of its argument and result; register that the result must exceed, or -1; place of
+the steps after it; slot in which the value is kept, or -1; place of the steps before it; slot of the weights that are
+all of its argument, or -1; number of values, then for each: slot of computed values or -1, slot of weights, the two
+vertices of the pair (0 is a, 1 is b, 2 is z; -1 is none), the register that receives it."""
 
 SUM, COUNT, LEAST, GREATEST, EXISTS = range(5)
 
-ADD, SUBTRACT, TIMES, DIVIDE, BELOW, UP_TO, EQUAL, AND, OR, NOT, MEET = range(11)
+ADD, SUBTRACT, TIMES, DIVIDE, BELOW, UP_TO, AND, OR, NOT, EQUAL, MEET = range(11)
 """Operators. Steps: their number, then for each: operator, register of the result (-1: it must be true), two operands;
 those of MEET are vertices."""
 
@@ -209,7 +209,7 @@ def _carry_out(m: Ints, d: Doubles, at: int) -> bool:
             value = 1.0 if left < right else 0.0
         elif operator == UP_TO:
             value = 1.0 if left <= right else 0.0
-        elif operator == EQUAL or operator == MEET:
+        elif operator >= EQUAL:
             value = 1.0 if left == right else 0.0
         elif operator == TIMES:
             value = left * right
@@ -252,7 +252,7 @@ def _sum(d: Doubles, number: int) -> float:
             carried = total
         d[PART + kept] = carried
         used = kept + 1
-    high = d[PART + used - 1]
+    high: float = d[PART + used - 1]
     for i in range(PART + used - 2, PART - 1, -1):
         total = high + d[i]
         low = d[i] - (total - high)
@@ -267,7 +267,9 @@ def _sum(d: Doubles, number: int) -> float:
 
 @kernel
 def _better(function: int, old: float, new: float) -> float:
-    return min(old, new) if function == LEAST else max(old, new)
+    if function == LEAST:
+        return old if old < new else new
+    return old if old > new else new
 
 
 @kernel
@@ -320,7 +322,7 @@ def _groups(
     total, shape, third = m[op + OP_TOTAL], m[op + OP_SHAPE], x if m[op + OP_SOURCE] < 0 else 1
     function, direct, bound = m[total + T_FUNCTION], m[total + T_DIRECT], m[total + T_BOUND]
     slots, full = m[SLOTS], (1 << x) - 1
-    counted = heads if shape == ONES or shape == DIAGONAL else 1 if shape == NOTHING else whole
+    counted = whole if shape == PAIRS else 1 if shape == NOTHING else heads
     new = False
     for s in range(count):
         groups = changed[s] & counted & ~target[s]
@@ -380,16 +382,14 @@ def _groups(
                         continue
                 if m[total + T_TABLE] >= 0:
                     d[m[TABLES] + (m[total + T_TABLE] * BLOCK + s) * MOST + pair] = result
-                mark = 1 << pair
-                if shape == ONES:
-                    mark = full << (a * x)
-                elif shape == NOTHING:
-                    mark = whole
+                if shape == PAIRS:
+                    target[s] |= bit << (a * x)
                 elif shape == DIAGONAL:
-                    mark = 1 << (a * x + a)
-                target[s] |= mark
+                    target[s] |= 1 << (a * x + a)
+                else:
+                    target[s] |= full << (a * x) if shape == ONES else whole
                 new = True
-            groups = (groups >> x) & (whole >> x if x < 8 else 0xFFFFFFFFFFFFFF)
+            groups = (groups >> x) & (whole ^ full << (x * x - x))
             a += 1
     return new
 

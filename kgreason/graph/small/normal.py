@@ -53,7 +53,7 @@ def project(program: CheckedProgram) -> CheckedProgram:
     made: list[CheckedRule] = []
 
     def changed(rule: CheckedRule) -> CheckedRule:
-        negatives = tuple(_projected(atom, rule, program, made) for atom in rule.negatives)
+        negatives = tuple(_projected(atom, rule, made) for atom in rule.negatives)
         return replace(rule, negatives=negatives) if rule.negatives else rule
 
     strata: list[Stratum] = []
@@ -66,9 +66,7 @@ def project(program: CheckedProgram) -> CheckedProgram:
     return replace(program, strata=tuple(strata), arities={**program.arities, **arities})
 
 
-def _projected(
-    atom: CheckedAtom, rule: CheckedRule, program: CheckedProgram, made: list[CheckedRule]
-) -> CheckedAtom:
+def _projected(atom: CheckedAtom, rule: CheckedRule, made: list[CheckedRule]) -> CheckedAtom:
     bound = {v for a in rule.positives for v in a.variables}
     bound |= {step.variable for step in rule.before if isinstance(step, Assign)}
     known = tuple(Variable(name) for name in atom.variables if name in bound)

@@ -18,8 +18,8 @@ WEIGHT = Variable("W")
 """The variable of conditions on a single weight."""
 
 FUNCTIONS = {"sum": k.SUM, "count": k.COUNT, "min": k.LEAST, "max": k.GREATEST}
-DIRECTIONS = {(0, 2): k.COLUMN, (2, 1): k.ROW, (0, 1): k.PLAIN}
-EQUALITIES = {(0, 2): k.A_IS_Z, (2, 1): k.Z_IS_B, (0, 1): k.A_IS_B}
+DIRECTIONS: dict[tuple[int, ...], int] = {(0, 2): k.COLUMN, (2, 1): k.ROW, (0, 1): k.PLAIN}
+EQUALITIES: dict[tuple[int, ...], int] = {(0, 2): k.A_IS_Z, (2, 1): k.Z_IS_B, (0, 1): k.A_IS_B}
 
 
 class Book(Protocol):
