@@ -9,14 +9,16 @@ the reasoner.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.augmentation import kept_edges, kept_weights
-from kgreason.assess.images import Space, Targets, attacked_subsets, decide
+from kgreason.assess.adjacency import undirected
+from kgreason.assess.images import attacked, decide
+from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
+from kgreason.assess.visits import count_connected
 from kgreason.assess.witness import image_witness, listing
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -109,17 +111,20 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     >>> count_attacked(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
     2
     """
-    total = 0
-    for size, subsets in attacked_subsets(original, x):
-        _check_largest(size)
-        for part in subsets:
-            total += len(part)
-            if total > limit:
-                raise AnonymizationError(
-                    f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
-                    hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
-                    "or allow more with --max-subgraphs, which takes time and memory",
-                )
+    _, component = original.components()
+    sizes = np.bincount(component)
+    _check_largest(min(x, int(sizes.max(initial=0))))
+    total = int((sizes < x).sum())
+    if x == 1:
+        total += original.n
+    elif (sizes >= x).any():
+        total += count_connected(undirected(original), x, limit)
+    if total > limit:
+        raise AnonymizationError(
+            f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
+            hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
+            "or allow more with --max-subgraphs, which takes time and memory",
+        )
     return total
 
 
@@ -251,26 +256,14 @@ def _images(
     names[mapping] = original.labels
     satisfied = total = undecided = 0
     words: list[str] = []
-    for size, subsets in attacked_subsets(original, x):
+    for size, where in attacked(space, original, mapping, x):
         _check_largest(size)
-        found = decide(space, size, _mapped(subsets, mapping), k, progress)
-        satisfied += int((found.status == 1).sum())
-        undecided += int((found.status == -1).sum())
-        total += len(found.status)
-        words += [image_witness(space, found, i, k, names) for i in _some_failed(found)]
+        found = decide(space, size, where, k, progress)
+        satisfied += found.satisfied
+        undecided += found.undecided
+        total += found.total
+        words += [image_witness(space, found, i, k, names) for i in range(len(found.status))]
     delta = Delta(satisfied, total, undecided)
     failed = total - satisfied
     detail = f"{satisfied:,} of {total:,} subgraphs stand at {k} places, δ = {delta}"
     return Item("images", not failed, detail, listing(words, failed)), delta
-
-
-def _mapped(subsets: Iterable[Vertices], mapping: Vertices) -> Iterator[Vertices]:
-    return (mapping[members] for members in subsets)
-
-
-def _some_failed(found: Targets) -> list[int]:
-    """A few attacked subgraphs without images, of different classes if there are such."""
-    failed = np.flatnonzero(found.status != 1)
-    _, first = np.unique(found.classes[failed], return_index=True)
-    picked = dict.fromkeys([*failed[first[:WITNESSES]].tolist(), *failed[:WITNESSES].tolist()])
-    return list(picked)[:WITNESSES]
