@@ -31,7 +31,7 @@ from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
-WINDOW = 1 << 21  # attacked subgraphs without images in the pools that are searched for together
+WINDOW = 1 << 17  # attacked subgraphs without images in the pools that are searched for together
 SHOWN = 5
 
 
@@ -128,9 +128,10 @@ class _Decision:
             return
         self._sample(np.ones(len(self.catalogue.full), dtype=bool))
         self.pools.sample(patterns, self._all(), _places(adjacency), QUOTA)
+        self.pools.vary()
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
-        parts = deque(shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15)))
-        each = max(1, self.outcome.total // max(len(parts), 1))
+        divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
+        parts = deque(divided[i] for i in scrambled(len(divided)))  # the first batches are like the others
         kept: list[tuple[Ints, Ints]] = []
         count, batch = 0, 1
         while parts:
@@ -139,11 +140,11 @@ class _Decision:
             kept += found
             more = sum(len(rows) for rows, _ in found)
             count += more
-            if count and (count > WINDOW or not parts or (batch == 1 and more > each // 64)):
+            if count and (count > WINDOW or not parts):
                 self._remain(*map(np.concatenate, zip(*kept, strict=True)))
                 kept, count = [], 0
             room = WINDOW // max(1, more // batch)
-            batch = max(1, min(4 * batch, room))
+            batch = max(1, min(2 * batch, room))
 
     def _all(self) -> npt.NDArray[np.bool_]:
         return np.ones(len(self.catalogue.full), dtype=bool)
@@ -161,8 +162,8 @@ class _Decision:
         number = np.empty(self.space.graph.n, dtype=np.int64)
         number[patterns.adjacency.vertices] = np.arange(self.space.graph.n)
         orders = Orders(
-            *(jobs, patterns.classes, patterns.canonical, self.need, self.pools.most),
-            *(self.pools.sizes, number[self.pools.members]),
+            *(jobs, np.append(self.pools.first, [-1, -1])[patterns.classes], patterns.canonical, self.need, self.pools.most),
+            *(self.pools.blocks, number[self.pools.members]),
         )
         handed: dict[Share, list[tuple[Ints, Ints]]] = {}
         waiting = deque(parts)

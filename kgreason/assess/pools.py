@@ -17,21 +17,25 @@ Ints = npt.NDArray[np.int64]
 ENTRIES = 1 << 11  # places of the release where members are sampled, and of the attacked subgraphs
 QUOTA = 1 << 8  # sets visited at each of these places
 RAREST = 1 << 19  # sets of rare degrees visited, about
-KEPT = 1 << 10  # sampled members of a class that are kept beside its pool
+BLOCKS = 1 << 6  # of a pool at most
+VARIANTS = 1 << 3  # blocks that are made of sampled members
+KEPT = 1 << 12  # sampled members of a class that are kept beside its pool
 
 
 class Pools:
-    """Members of classes that are pairwise apart: no vertex and, position by position, no trait in common.
+    """Members of classes in blocks that are pairwise apart: no vertex and, by position, no trait in common.
 
-    A vertex of an attacked subgraph is in at most one of them, and at its position its in-degree and its out-degree
-    are in at most one each. So a pool of k - 1 + 3x members serves all attacked subgraphs of its class.
+    A vertex of an attacked subgraph is in at most one member of a block, and at its position its in-degree and its
+    out-degree are in at most one each. So a block of k - 1 + 3x members serves all attacked subgraphs of its class.
 
     Attributes
     ----------
     most
         So many members.
-    sizes, members
-        Number of members of each class; those of class c begin at row ``c * most``, as vertices of the release.
+    first
+        The first block of each class.
+    blocks, members
+        As `stands` takes them, with vertices of the release.
     sampled
         Members that were met, and their classes.
     """
@@ -39,68 +43,106 @@ class Pools:
     def __init__(self, catalogue: Catalogue, need: int) -> None:
         self._catalogue, self.need = catalogue, need
         self.most = need + (3 if catalogue.space.distinct else 4) * catalogue.size
-        self.sizes = np.zeros(0, dtype=np.int64)
+        self.first = np.zeros(0, dtype=np.int64)
+        self.blocks = np.zeros((0, 2), dtype=np.int64)
         self.members = np.zeros((0, catalogue.size), dtype=np.int64)
         self.sampled: list[tuple[Ints, Ints]] = []
+        self._last = np.zeros(0, dtype=np.int64)
+        self._count = np.zeros(0, dtype=np.int64)
         self._kept = np.zeros(0, dtype=np.int64)
+        self._turns = np.zeros((0, catalogue.size), dtype=np.int64)
+        self._starts = np.zeros(1, dtype=np.int64)
 
     def reserve(self) -> None:
-        """Make room for the classes that are new."""
-        more = len(self._catalogue.full) - len(self.sizes)
-        if more > 0:
-            self.sizes = np.concatenate([self.sizes, np.zeros(more, dtype=np.int64)])
-            self._kept = np.concatenate([self._kept, np.zeros(more, dtype=np.int64)])
-            rows = np.zeros((more * self.most, self._catalogue.size), dtype=np.int64)
-            self.members = np.concatenate([self.members, rows])
+        """Make a block for each class that is new."""
+        known, count = len(self.first), len(self._catalogue.full)
+        if count == known:
+            return
+        new = self._more(count - known)
+        forms = [self._catalogue.full.form(c).automorphisms for c in range(known, count)]
+        self.first, self._last = np.concatenate([self.first, new]), np.concatenate([self._last, new])
+        self._count = np.concatenate([self._count, np.ones(count - known, dtype=np.int64)])
+        self._kept = np.concatenate([self._kept, np.zeros(count - known, dtype=np.int64)])
+        self._turns = np.concatenate([self._turns, *forms])
+        ends = self._starts[-1] + np.cumsum([len(f) for f in forms])
+        self._starts = np.concatenate([self._starts, ends.astype(np.int64)])
+
+    def _more(self, count: int) -> Ints:
+        """Make blocks; returns their numbers."""
+        new = np.arange(len(self.blocks), len(self.blocks) + count)
+        self.blocks = np.concatenate([self.blocks, np.tile([0, -1], (count, 1))])
+        rows = np.zeros((count * self.most, self._catalogue.size), dtype=np.int64)
+        self.members = np.concatenate([self.members, rows])
+        return new
 
     def full(self) -> npt.NDArray[np.bool_]:
         """Which classes need no more members."""
-        return self.sizes >= self.most
+        return self.blocks[self.first, 0] >= self.most
 
     def add(self, rows: Ints, classes: Ints) -> None:
-        """Put members into the pools that are apart from all that are there."""
+        """Put members into the last blocks of their classes, if they are apart from all that are there."""
         self.reserve()
-        forms = [self._catalogue.full.form(c).automorphisms for c in range(len(self.sizes))]
-        starts = np.cumsum([0, *map(len, forms)]).astype(np.int64)
-        turns = np.concatenate(forms) if forms else np.zeros((0, rows.shape[1]), dtype=np.int64)
-        traits = self._catalogue.space.traits
         fill(
-            np.ascontiguousarray(rows), classes, turns, starts, traits, self.sizes, self.members, self.most
+            *(np.ascontiguousarray(rows), classes, self._turns, self._starts, self._last, self.most),
+            *(self.blocks, self.members, self._catalogue.space.traits),
         )
 
-    def prefer(self, images: Ints, number: int) -> None:
-        """Let some members that are apart from each other be the first of their class."""
-        first = number * self.most
-        old = self.members[first : first + self.sizes[number]].copy()
-        self.sizes[number] = len(images)
-        self.members[first : first + len(images)] = images
-        self.add(old, np.full(len(old), number, dtype=np.int64))
+    def room(self, number: int) -> bool:
+        """Whether a class may have one more block."""
+        return bool(self._count[number] < BLOCKS)
+
+    def vary(self) -> None:
+        """Make more blocks of the sampled members of the classes of which the first block is not full."""
+        if not self.sampled:
+            return
+        rows, classes = (np.concatenate(parts) for parts in zip(*self.sampled, strict=True))
+        short = np.flatnonzero(~self.full())
+        mine = np.flatnonzero(np.isin(classes, short))
+        mine = mine[np.argsort(classes[mine], kind="stable")]
+        for part in np.split(mine, np.flatnonzero(np.diff(classes[mine])) + 1):
+            if len(part) > self.need:
+                number = int(classes[part[0]])
+                for i in range(1, VARIANTS):
+                    turned = rows[np.roll(part, -i * len(part) // VARIANTS)]
+                    self.extend(number, turned[:0], turned)
+
+    def extend(self, number: int, images: Ints, others: Ints) -> None:
+        """Give a class a block more: of images that are apart from each other, and of others that are apart from all."""
+        if not self.room(number):
+            return
+        new = int(self._more(1)[0])
+        self.members[new * self.most : new * self.most + len(images)] = images
+        self.blocks[new, 0] = len(images)
+        self.blocks[self._last[number], 1] = new
+        self._last[number] = new
+        self._count[number] += 1
+        self.add(others, np.full(len(others), number, dtype=np.int64))
 
     def settled(self, rows: Ints, classes: Ints) -> npt.NDArray[np.bool_]:
         """Tell for each row whether it has its images in the pool of its class."""
         self.reserve()
         status = np.zeros(len(rows), dtype=np.int64)
         settle(
-            *(np.ascontiguousarray(rows), classes, self._catalogue.space.traits),
-            *(self.sizes, self.members, self.most, self.need, status),
+            *(np.ascontiguousarray(rows), self.first[classes], self.most, self.blocks, self.members, self.need),
+            *(self._catalogue.space.traits, status),
         )
         return status == 1
 
     def sample(self, patterns: Patterns, wanted: npt.NDArray[np.bool_], places: list[Share], quota: int) -> None:
         """Fill the pools of the wanted classes, those that are not full, with sets of some shares."""
         self.reserve()
-        wanted = np.concatenate([wanted, np.ones(len(self.sizes) - len(wanted), dtype=bool)])
+        wanted = np.concatenate([wanted, np.ones(len(self.first) - len(wanted), dtype=bool)])
         if not (wanted & ~self.full()).any() or not places:
             return
         patterns.learn(places, quota)
         self.reserve()
-        wanted = np.concatenate([wanted, np.zeros(len(self.sizes) - len(wanted), dtype=bool)])
+        wanted = np.concatenate([wanted, np.zeros(len(self.first) - len(wanted), dtype=bool)])
         open_ = wanted & ~self.full()
 
         def jobs() -> Ints:
             return patterns.jobs(np.where(open_, HANDED, SKIPPED))
 
-        orders = Orders(jobs(), patterns.classes, patterns.canonical)
+        orders = Orders(jobs(), np.zeros_like(patterns.classes), patterns.canonical)
 
         def keep(rows: Ints, nodes: Ints) -> None:
             nonlocal open_

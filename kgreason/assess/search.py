@@ -28,10 +28,13 @@ HARD = 1 << 33  # comparisons of that search for all X1 of a size together; some
 BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
 SAMPLE = 1 << 14  # members of a class of which those with vertices of their own come first
 PARTS = 1 << 10  # shares into which the release is divided
-ROUND = 8  # of them that are visited in the first round; each round is larger by as much
+ROUND = 64  # of them that are visited in the first round; GROWTH times as many in each round after it
+GROWTH = 8
 STOCK = 1 << 23  # members kept at most
 ALL_SUBSETS = 1 << 22  # vertex sets listed at most when an attacked subgraph is disconnected in the release
 CHUNK = 1 << 16
+MANY = 1 << 12  # attacked subgraphs of a class that are not looked at one by one while the listing goes on
+FEW = 1 << 6  # attacked subgraphs of which the images are found to serve others of their class
 
 
 class Search:
@@ -59,7 +62,7 @@ class Search:
         while rest:
             rounds.append(rest[:count])
             rest = rest[count:]
-            count *= ROUND
+            count *= GROWTH
         return rounds
 
     def members(self, number: int) -> Ints | None:
@@ -111,7 +114,7 @@ class Search:
     def _list_all(self, wanted: list[int], mine: list[int]) -> list[int]:
         """Look at every vertex set, for classes that are not connected."""
         n = self.space.graph.n
-        if math.comb(n, self.size) > ALL_SUBSETS:
+        if self.size > 1 and math.comb(n, self.size) > ALL_SUBSETS:
             for c in wanted:
                 self._rounds[c] = -1
             return [c for c in mine if c not in wanted]
@@ -144,16 +147,33 @@ class Search:
 
     def attempt(self, rows: Ints, classes: Ints, status: Ints, wanted: Ints, budget: int) -> None:
         """Resolve what can be resolved with the members so far."""
-        self._stock.settle()
         mine = np.flatnonzero((status != 1) & np.isin(classes, wanted))
         mine = mine[np.argsort(classes[mine], kind="stable")]
         for part in np.split(mine, np.flatnonzero(np.diff(classes[mine])) + 1):
             if len(part):
                 number = int(classes[part[0]])
-                status[part] = self._images(rows[part], number, budget)
+                rest = part[~self._covered(rows[part], number)]
+                status[part] = 1
+                late = budget == PATIENCE and len(rest) > MANY  # more members will serve many of them at once
+                status[rest] = 0 if late else self._images(rows[rest], number, budget)[0]
 
-    def _images(self, rows: Ints, number: int, budget: int) -> Ints:
-        """Search the images of attacked subgraphs of a class in its stock."""
+    def _covered(self, rows: Ints, number: int) -> npt.NDArray[np.bool_]:
+        """Extend the pool of a class for many attacked subgraphs; tell which of them have their images there."""
+        same = np.full(len(rows), number, dtype=np.int64)
+        covered = self.pools.settled(rows, same)
+        stock = self._stock.of(number)[:SAMPLE]
+        turns = self.catalogue.full.form(number).automorphisms
+        while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
+            placed = stock[:, turns].reshape(-1, self.size)
+            rare = np.argsort(collisions(rows[left], placed, self.space.traits), kind="stable")
+            self.pools.extend(number, placed[:0], placed[rare[:SAMPLE]])
+            covered[left] = self.pools.settled(rows[left], same[left])
+            if np.count_nonzero(~covered) > 0.75 * len(left):
+                break
+        return covered
+
+    def _images(self, rows: Ints, number: int, budget: int) -> tuple[Ints, Ints]:
+        """Search the images of attacked subgraphs of a class in its stock; their status, and the images (N, k - 1, x)."""
         from kgreason.assess.kernels import find_images
 
         pool = _spread(self._stock.of(number))
@@ -163,22 +183,19 @@ class Search:
         turns = self.catalogue.full.form(number).automorphisms
         index = unusual_degrees(pool, traits)
         status = np.zeros(len(rows), dtype=np.int64)
-        examples: dict[int, Ints] = {}
+        images = np.zeros((len(rows), self.need, self.size), dtype=np.int64)
 
         def block(mine: Ints) -> None:
-            images = np.empty((len(mine), self.need), dtype=np.int64)
+            chosen = np.zeros((len(mine), self.need), dtype=np.int64)
             status[mine] = find_images(
-                rows[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, images
+                rows[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, chosen
             )
-            found = np.flatnonzero(status[mine] == 1)
-            if len(found):
-                m, f = np.divmod(images[found[0]], len(turns))
-                examples[int(mine[0])] = np.take_along_axis(pool[m], turns[f], axis=1)
+            if len(pool):
+                m, f = np.divmod(chosen, len(turns))
+                images[mine] = np.take_along_axis(pool[m], turns[f], axis=2)
 
         each(block, np.array_split(order, len(order) // BLOCK + 1))
-        if examples and self.pools.sizes[number] < self.pools.most:
-            self.pools.prefer(examples[min(examples)], number)
-        return status
+        return status, images
 
     def _hard(self, i: int, rows: Ints, classes: Ints, status: Ints) -> None:
         """Decide an attacked subgraph that the kernel gave up."""
@@ -193,9 +210,9 @@ class _Stock:
     """Members of classes, as they come in."""
 
     def __init__(self, size: int) -> None:
+        self._none = np.empty((0, size), dtype=np.int64)
         self._new: list[tuple[Ints, Ints]] = []
-        self._members = np.empty((0, size), dtype=np.int64)
-        self._classes = np.empty(0, dtype=np.int64)
+        self._members: dict[int, list[Ints]] = {}
 
     def add(self, members: Ints, classes: Ints) -> None:
         """Take members in."""
@@ -208,26 +225,41 @@ class _Stock:
 
     def forget(self, classes: list[int]) -> None:
         """Drop the members of classes."""
-        self.settle()
-        keep = ~np.isin(self._classes, classes)
-        self._members, self._classes = self._members[keep], self._classes[keep]
+        self._settle()
+        for c in classes:
+            self._members.pop(c, None)
 
-    def settle(self) -> None:
-        """Sort the members by class."""
+    def _settle(self) -> None:
+        """Sort the new members by class."""
         if not self._new:
             return
-        members = np.concatenate([self._members, *(m for m, _ in self._new)])
-        classes = np.concatenate([self._classes, *(c for _, c in self._new)])
+        members = np.concatenate([m for m, _ in self._new])
+        classes = np.concatenate([c for _, c in self._new])
         self._new = []
-        order = scrambled(len(classes))
-        order = order[np.argsort(classes[order], kind="stable")]
-        self._members, self._classes = members[order], classes[order]
+        order = np.argsort(classes, kind="stable")
+        for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
+            if len(part):
+                self._members.setdefault(int(classes[part[0]]), []).append(members[part])
 
     def of(self, number: int) -> Ints:
         """Members of a class, in no particular order."""
-        self.settle()
-        first, stop = np.searchsorted(self._classes, [number, number + 1])
-        return self._members[first:stop]
+        self._settle()
+        parts = self._members.get(number, [])
+        if len(parts) > 1:
+            whole = np.concatenate(parts)
+            parts[:] = [whole[scrambled(len(whole))]]
+        return parts[0] if parts else self._none
+
+
+def collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
+    """With how many degrees of rows, position by position, those of each placement collide."""
+    found = np.zeros(len(placed), dtype=np.int64)
+    for p in range(rows.shape[1]):
+        for d in range(2):
+            degrees = traits[placed[:, p], d]
+            often = np.bincount(traits[rows[:, p], d], minlength=int(degrees.max(initial=0)) + 1)
+            found += often[degrees]
+    return found
 
 
 def degree_marks(traits: Ints) -> Ints:

@@ -146,15 +146,25 @@ def apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
 
 
 @kernel
-def stands(rows: Rows, row: int, pools: Rows, begin: int, count: int, need: int, traits: Rows) -> bool:
-    """Whether `need` of the rows ``pools[begin:begin + count]`` are apart from a row."""
-    found = 0
-    i = 0
-    while found < need and found + count - i >= need:
-        if apart(rows, row, pools, begin + i, traits):
-            found += 1
-        i += 1
-    return found >= need
+def stands(rows: Rows, row: int, pool: int, most: int, blocks: Rows, members: Rows, need: int, traits: Rows) -> bool:
+    """Whether `need` members of one block of a pool are apart from a row.
+
+    Block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, all apart from each other, and is followed by
+    block ``blocks[b, 1]``, or by none if that is negative. The number of the first block is that of the pool.
+    """
+    b = pool
+    while b >= 0:
+        count = blocks[b, 0]
+        found = 0
+        i = 0
+        while found < need and found + count - i >= need:
+            if apart(rows, row, members, b * most + i, traits):
+                found += 1
+            i += 1
+        if found >= need:
+            return True
+        b = blocks[b, 1]
+    return False
 
 
 @kernel
@@ -172,11 +182,11 @@ def visit(
     table: Ints,
     nodes: Rows,
     jobs: Ints,
-    classes: Ints,
+    pools: Ints,
     orders: Rows,
     traits: Rows,
-    sizes: Ints,
-    pools: Rows,
+    blocks: Rows,
+    members: Rows,
     out: Rows,
     patterns: Ints,
 ) -> int:
@@ -193,19 +203,19 @@ def visit(
         The share.
     shape
         Bits of a tie, bits of a kind, bits of `held` that are set if a chosen vertex is adjacent, images needed, most
-        rows in a pool.
+        members of a block.
     held, opened
         `held` is the kind of each vertex, before and after; `opened` is scratch of n + 1 numbers.
     head, path
         State between calls: where the walk stands, nodes used, sets settled, sets seen, sets that may still be seen.
     table, nodes
         The tree of patterns.
-    jobs, classes, orders
-        For each node what to do with its sets, their class, and the order of the chosen vertices that is canonical.
+    jobs, pools, orders
+        For each node what to do with its sets, their pool, and the order of the chosen vertices that is canonical.
     traits
         In-degree, out-degree and label of each vertex, shape (n, 3).
-    sizes, pools
-        For each class the number of rows in its pool; pool c begins at row ``c * shape[4]``.
+    blocks, members
+        The pools, as `stands` takes them.
     out, patterns
         Rows handed out, in canonical order where that is known, and their nodes; ``head[LEFT + 1]`` tells how many.
 
@@ -288,8 +298,8 @@ def visit(
                         for p in range(size):
                             q = orders[node, p]
                             out[count, p] = u if q == depth else path[CHOSEN, q]
-                        c = classes[node]
-                        if job == CHECKED and stands(out, count, pools, c * most, sizes[c], need, traits):
+                        pool = pools[node]
+                        if job == CHECKED and stands(out, count, pool, most, blocks, members, need, traits):
                             settled += 1
                         else:
                             patterns[count] = node
@@ -349,37 +359,37 @@ def visit(
 
 
 @kernel
-def settle(rows: Rows, classes: Ints, traits: Rows, sizes: Ints, pools: Rows, most: int, need: int, status: Ints) -> None:
-    """Set the status of rows to 1 where `need` rows of the pool of their class are apart from them."""
+def settle(rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need: int, traits: Rows, status: Ints) -> None:
+    """Set the status of rows to 1 where `need` members of a block of their pool are apart from them."""
     for i in range(len(rows)):
-        c = classes[i]
-        if stands(rows, i, pools, c * most, sizes[c], need, traits):
+        if status[i] != 1 and stands(rows, i, pools[i], most, blocks, members, need, traits):
             status[i] = 1
 
 
 @kernel
 def fill(
-    rows: Rows, classes: Ints, turns: Rows, starts: Ints, traits: Rows, sizes: Ints, pools: Rows, most: int
+    rows: Rows, classes: Ints, turns: Rows, starts: Ints, places: Ints, most: int, blocks: Rows, members: Rows, traits: Rows
 ) -> None:
-    """Put rows into the pools of their classes, as they are or turned, if they are apart from all that are there.
+    """Put rows into blocks, as they are or turned, if they are apart from all that are there.
 
-    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c.
+    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c, and ``places[c]`` is the block.
     """
     size = rows.shape[1]
     for i in range(len(rows)):
         c = classes[i]
+        b = places[c]
         for t in range(starts[c], starts[c + 1]):
-            count = sizes[c]
+            count = blocks[b, 0]
             if count == most:
                 break
-            place = c * most + count
+            place = b * most + count
             for p in range(size):
-                pools[place, p] = rows[i, turns[t, p]]
+                members[place, p] = rows[i, turns[t, p]]
             free = True
             for j in range(count):
-                if not apart(pools, place, pools, c * most + j, traits):
+                if not apart(members, place, members, b * most + j, traits):
                     free = False
                     break
             if free:
-                sizes[c] += 1
+                blocks[b, 0] += 1
                 break

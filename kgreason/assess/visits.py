@@ -131,20 +131,20 @@ class Orders:
 
     Attributes
     ----------
-    jobs, classes, canonical
-        For each node of the tree: `FREE`, `CHECKED`, `HANDED` or `SKIPPED`; its class; and the order of the chosen
+    jobs, pools, canonical
+        For each node of the tree: `FREE`, `CHECKED`, `HANDED` or `SKIPPED`; its pool; and the order of the chosen
         vertices that is canonical, shape (nodes, x).
-    need, most, sizes, pools
-        Images needed, and pools of at most `most` rows for each class, in the numbers of the adjacency.
+    need, most, blocks, members
+        Images needed, and pools in blocks of at most `most` members, in the numbers of the adjacency.
     """
 
     jobs: Ints
-    classes: Ints
+    pools: Ints
     canonical: Ints
     need: int = 1
     most: int = 0
-    sizes: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    pools: Ints = field(default_factory=lambda: np.zeros((1, 1), dtype=np.int64))
+    blocks: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
+    members: Ints = field(default_factory=lambda: np.zeros((1, 1), dtype=np.int64))
 
     @classmethod
     def learning(cls, nodes: int, size: int) -> Orders:
@@ -181,8 +181,8 @@ class Walker:
             head[USED] = tree.used
             why = visit(
                 *(a.indptr, a.neighbour, a.tie, *share, shape, self._held, self._opened, head, self._path),
-                *(tree.table, tree.nodes, orders.jobs, orders.classes, orders.canonical, self._traits),
-                *(orders.sizes, orders.pools, self._out, self._patterns),
+                *(tree.table, tree.nodes, orders.jobs, orders.pools, orders.canonical, self._traits),
+                *(orders.blocks, orders.members, self._out, self._patterns),
             )
             tree.used = int(head[USED])
             if count := int(head[LEFT + 1]):
@@ -193,6 +193,6 @@ class Walker:
                 tree.reserve(2 * len(tree.nodes))
                 more = Orders.learning(len(tree.nodes), self._size)
                 more.jobs[: len(orders.jobs)] = orders.jobs
-                more.classes[: len(orders.classes)] = orders.classes
+                more.pools[: len(orders.pools)] = orders.pools
                 more.canonical[: len(orders.canonical)] = orders.canonical
-                orders.jobs, orders.classes, orders.canonical = more.jobs, more.classes, more.canonical
+                orders.jobs, orders.pools, orders.canonical = more.jobs, more.pools, more.canonical
