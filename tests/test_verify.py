@@ -169,9 +169,27 @@ def random_case(seed: int):
 def small(patch: pytest.MonkeyPatch) -> None:
     """So little at once that small graphs need all that large ones do."""
     for module, name, value in [
-        *[(search, "BLOCK", 2), (search, "SAMPLE", 2), (search, "FEW", 1), (search, "MANY", 2), (search, "ROUND", 1)],
-        *[(search, "GROWTH", 1), (search, "PARTS", 3), (visits, "ROWS", 2), (visits, "NODES", 1), (images, "SHARES", 3)],
-        *[(images, "WINDOW", 2), (images, "RAREST", 2), (images, "ENTRIES", 1), (images, "QUOTA", 1)],
+        *[
+            (search, "BLOCK", 2),
+            (search, "SAMPLE", 2),
+            (search, "FEW", 1),
+            (search, "MANY", 2),
+            (search, "ROUND", 1),
+        ],
+        *[
+            (search, "GROWTH", 1),
+            (search, "PARTS", 3),
+            (visits, "ROWS", 2),
+            (visits, "NODES", 1),
+            (images, "SHARES", 3),
+        ],
+        *[
+            (images, "SHARES", 3),
+            (images, "WINDOW", 2),
+            (images, "RAREST", 2),
+            (images, "ENTRIES", 1),
+            (images, "QUOTA", 1),
+        ],
         *[(pools, "VARIANTS", 2), (pools, "BLOCKS", 2), (pools, "KEPT", 1)],
     ]:
         patch.setattr(module, name, value)
@@ -182,7 +200,9 @@ def small(patch: pytest.MonkeyPatch) -> None:
 def test_delta_is_that_of_brute_force(seed: int) -> None:
     original, released, mapping, rules, k, x = random_case(seed)
     with pytest.MonkeyPatch.context() as patch:
-        if seed % 4 == 0:  # with one thread and with several; what is enough for small graphs is not for large ones
+        if (
+            seed % 4 == 0
+        ):  # with one thread and with several; what is enough for small graphs is not for large ones
             small(patch)
         verdict = verify(original, released, mapping, rules, k, x)
     expected = Brute(original, released, mapping, rules).delta(k, x)

@@ -56,8 +56,8 @@ class Adjacency:
         sort = np.argsort(u * n + v)
         indptr = np.searchsorted(u[sort], np.arange(n + 1)).astype(np.int64)
         ends = v[sort].astype(np.int32), tie[sort].astype(np.int32)
-        widths = (int(a.max(initial=0)).bit_length() for a in (tie, kinds))
-        return cls(order, indptr, *ends, kinds[order], *widths, linked)
+        bits, low = (int(a.max(initial=0)).bit_length() for a in (tie, kinds))
+        return cls(order, indptr, *ends, kinds[order], bits, low, linked)
 
     def link(self, size: int) -> int:
         """Bits of what a vertex holds of which one is set if a chosen vertex is adjacent."""
@@ -76,7 +76,7 @@ def undirected(graph: KnowledgeGraph) -> Adjacency:
     source, target = graph.ends
     u, v = np.divmod(_both_ways(source, target, n), max(n, 1))
     nothing = np.zeros(n, dtype=np.int64)
-    return Adjacency.of(_hubs_first(u, n), u, v, np.zeros(len(u), dtype=np.int64), nothing, 0)
+    return Adjacency.of(_hubs_first(u, n), u, v, np.ones(len(u), dtype=np.int64), nothing, 0)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,8 @@ class Bonds:
     def attacked(self, original: KnowledgeGraph, mapping: Ints) -> Adjacency:
         """The vertices of an original: adjacent as they are there, tied as they are in the release."""
         n = self.n
-        links = _both_ways(*(mapping[ends] for ends in original.ends), n)
+        source, target = original.ends
+        links = _both_ways(mapping[source], mapping[target], n)
         inside = np.zeros(n, dtype=bool)
         inside[mapping] = True
         u, v = np.divmod(self.keys, max(n, 1))
@@ -145,7 +146,7 @@ class Bonds:
 
 
 def _both_ways(source: Ints, target: Ints, n: int) -> Ints:
-    """u * n + v for the ends of each edge that is no loop, in either direction, ascending."""
+    """U * n + v for the ends of each edge that is no loop, in either direction, ascending."""
     straight = source != target
     source, target = source[straight], target[straight]
     return np.unique(np.concatenate([source * n + target, target * n + source]))
@@ -166,4 +167,5 @@ def _looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
     if not len(keys):
         return np.zeros(len(wanted), dtype=np.int64)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, values[place], 0)
+    found: Ints = np.where(keys[place] == wanted, values[place], 0)
+    return found

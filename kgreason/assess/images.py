@@ -22,7 +22,7 @@ from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Pools
 from kgreason.assess.search import Search
 from kgreason.assess.space import Catalogue, Space
-from kgreason.assess.visit_kernels import CHECKED, FREE, HANDED
+from kgreason.assess.visit_kernels import CHECKED, FREE
 from kgreason.assess.visits import ENDLESS, SHARES, Orders, Share, Walker, shares
 from kgreason.cores import together
 from kgreason.graph.model import KnowledgeGraph
@@ -115,7 +115,7 @@ class _Decision:
             return
         classes, rows = self.catalogue.classify(members)
         if self.size > 1:
-            self._sample(np.ones(len(self.catalogue.full), dtype=bool))
+            self._sample()
         self._remain(rows, classes)
 
     def visited(self, adjacency: Adjacency) -> None:
@@ -126,7 +126,7 @@ class _Decision:
         if not self.need:
             self.outcome.satisfied = self.outcome.total
             return
-        self._sample(np.ones(len(self.catalogue.full), dtype=bool))
+        self._sample()
         self.pools.sample(patterns, self._all(), _places(adjacency), QUOTA)
         self.pools.vary()
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
@@ -149,9 +149,9 @@ class _Decision:
     def _all(self) -> npt.NDArray[np.bool_]:
         return np.ones(len(self.catalogue.full), dtype=bool)
 
-    def _sample(self, wanted: npt.NDArray[np.bool_]) -> None:
+    def _sample(self) -> None:
         """Fill the pools with members of the release."""
-        release = self.search.release
+        release, wanted = self.search.release, self._all()
         self.pools.sample(release, wanted, _rarest(release.adjacency, self.size), QUOTA << 8)
         self.pools.sample(release, wanted, _places(release.adjacency), QUOTA)
 
@@ -161,8 +161,15 @@ class _Decision:
         jobs = patterns.jobs(np.where(self.pools.full(), FREE, CHECKED), all_open=True)
         number = np.empty(self.space.graph.n, dtype=np.int64)
         number[patterns.adjacency.vertices] = np.arange(self.space.graph.n)
+        first = np.append(self.pools.first, [-1, -1])[patterns.classes]
         orders = Orders(
-            *(jobs, np.append(self.pools.first, [-1, -1])[patterns.classes], patterns.canonical, self.need, self.pools.most),
+            *(
+                jobs,
+                first,
+                patterns.canonical,
+                self.need,
+                self.pools.most,
+            ),
             *(self.pools.blocks, number[self.pools.members]),
         )
         handed: dict[Share, list[tuple[Ints, Ints]]] = {}
@@ -176,8 +183,7 @@ class _Decision:
                     share = waiting.popleft()
                 except IndexError:
                     return settled
-                mine = handed[share] = []
-                done, seen = walker.walk(share, orders, lambda rows, nodes: mine.append((rows, nodes.copy())))
+                handed[share], done, seen = walker.gather(share, orders)
                 settled += done
                 self.progress.advance(seen)
 
@@ -229,9 +235,7 @@ def _rarest(adjacency: Adjacency, size: int) -> list[Share]:
     degree = np.diff(adjacency.indptr)
     source = np.repeat(np.arange(len(degree)), degree)
     u = adjacency.neighbour
-    rest = np.arange(len(u)) - adjacency.indptr[source]
     work = np.where(u > source, (degree[u] + degree[source]).astype(np.float64) ** (size - 2), 0)
-    del rest
     done = np.cumsum(work[::-1])
     first = len(u) - int(np.searchsorted(done, RAREST))
     parts = [(max(first, e), min(e + 64, len(u))) for e in range(max(first, 0), len(u), 64)]

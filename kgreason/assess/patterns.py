@@ -52,7 +52,9 @@ class Patterns:
                     share = waiting.popleft()
                 except IndexError:
                     return walker.tree, found, total
-                total += walker.walk(share, orders, lambda *new: found.append((new[0], new[1].copy())), quota)[1]
+                new, _, seen = walker.gather(share, orders, quota)
+                found += new
+                total += seen
 
         rows, leaves, total = [], [], 0
         for tree, found, count in together(work, len(shares), waiting.clear):
@@ -66,7 +68,9 @@ class Patterns:
 
     def _classify(self, rows: Ints, leaves: Ints) -> None:
         leaves, first = np.unique(leaves, return_index=True)
-        order = np.lexsort(self.tree.paths(leaves, self.size).T[::-1])  # whoever met them, they come in this order
+        order = np.lexsort(
+            self.tree.paths(leaves, self.size).T[::-1]
+        )  # whoever met them, they come in this order
         leaves, rows = leaves[order], rows[first[order]]
         _, classes, orders, ground = self.catalogue.settled(rows)
         room = len(self.tree.nodes)

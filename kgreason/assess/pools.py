@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.space import Catalogue
-from kgreason.assess.visit_kernels import CHECKED, FREE, HANDED, SKIPPED, fill, settle
-from kgreason.assess.visits import ENDLESS, Orders, Share, Walker
+from kgreason.assess.visit_kernels import HANDED, SKIPPED, fill, settle
+from kgreason.assess.visits import Orders, Share, Walker
 
 Ints = npt.NDArray[np.int64]
 
@@ -77,7 +75,7 @@ class Pools:
 
     def full(self) -> npt.NDArray[np.bool_]:
         """Which classes need no more members."""
-        return self.blocks[self.first, 0] >= self.most
+        return np.greater_equal(self.blocks[self.first, 0], self.most)
 
     def add(self, rows: Ints, classes: Ints) -> None:
         """Put members into the last blocks of their classes, if they are apart from all that are there."""
@@ -104,31 +102,38 @@ class Pools:
                 number = int(classes[part[0]])
                 for i in range(1, VARIANTS):
                     turned = rows[np.roll(part, -i * len(part) // VARIANTS)]
-                    self.extend(number, turned[:0], turned)
+                    self.extend(number, turned)
 
-    def extend(self, number: int, images: Ints, others: Ints) -> None:
-        """Give a class a block more: of images that are apart from each other, and of others that are apart from all."""
+    def extend(self, number: int, members: Ints) -> None:
+        """Give a class one more block of members, those of them that are apart from all before."""
         if not self.room(number):
             return
         new = int(self._more(1)[0])
-        self.members[new * self.most : new * self.most + len(images)] = images
-        self.blocks[new, 0] = len(images)
         self.blocks[self._last[number], 1] = new
         self._last[number] = new
         self._count[number] += 1
-        self.add(others, np.full(len(others), number, dtype=np.int64))
+        self.add(members, np.full(len(members), number, dtype=np.int64))
 
     def settled(self, rows: Ints, classes: Ints) -> npt.NDArray[np.bool_]:
         """Tell for each row whether it has its images in the pool of its class."""
         self.reserve()
         status = np.zeros(len(rows), dtype=np.int64)
         settle(
-            *(np.ascontiguousarray(rows), self.first[classes], self.most, self.blocks, self.members, self.need),
+            *(
+                np.ascontiguousarray(rows),
+                self.first[classes],
+                self.most,
+                self.blocks,
+                self.members,
+                self.need,
+            ),
             *(self._catalogue.space.traits, status),
         )
-        return status == 1
+        return np.equal(status, 1)
 
-    def sample(self, patterns: Patterns, wanted: npt.NDArray[np.bool_], places: list[Share], quota: int) -> None:
+    def sample(
+        self, patterns: Patterns, wanted: npt.NDArray[np.bool_], places: list[Share], quota: int
+    ) -> None:
         """Fill the pools of the wanted classes, those that are not full, with sets of some shares."""
         self.reserve()
         wanted = np.concatenate([wanted, np.ones(len(self.first) - len(wanted), dtype=bool)])

@@ -27,10 +27,12 @@ BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
 HARD = 1 << 33  # comparisons of that search for all X1 of a size together; some minutes
 BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
 SAMPLE = 1 << 14  # members of a class of which those with vertices of their own come first
+GIVEN_UP = -1  # in place of the rounds of a class that has too many members to keep
 PARTS = 1 << 10  # shares into which the release is divided
 ROUND = 64  # of them that are visited in the first round; GROWTH times as many in each round after it
 GROWTH = 8
-STOCK = 1 << 23  # members kept at most
+AT_ONCE = 64  # shares visited before the members are counted
+STOCK = 1 << 24  # members kept at most
 ALL_SUBSETS = 1 << 22  # vertex sets listed at most when an attacked subgraph is disconnected in the release
 CHUNK = 1 << 16
 MANY = 1 << 12  # attacked subgraphs of a class that are not looked at one by one while the listing goes on
@@ -67,8 +69,7 @@ class Search:
 
     def members(self, number: int) -> Ints | None:
         """All members of a class, if the whole release was visited for it."""
-        whole = self._rounds.get(number, 0) >= len(self.parts) + 1
-        return self._stock.of(number) if whole else None
+        return self._stock.of(number) if self._rounds.get(number, 0) > len(self.parts) else None
 
     def decide(self, rows: Ints, classes: Ints) -> Ints:
         """Decide for each attacked subgraph, in canonical order, whether it has images: 1, 0, or -1 not decided."""
@@ -79,19 +80,18 @@ class Search:
         while len(wanted := self._unfinished(classes, status)):
             self._extend(wanted)
             self.attempt(rows, classes, status, wanted, PATIENCE)
-        wanted = np.unique(classes[status != 1])
-        self.attempt(rows, classes, status, wanted, BUDGET)
-        for i in np.flatnonzero(status == -1):
-            self._hard(i, rows, classes, status)
-        short = [c for c in wanted.tolist() if self._rounds.get(c, 0) < len(self.parts) + 1]
-        status[np.isin(classes, short) & (status == 0)] = -1
+        whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
+        self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), BUDGET)
+        for i in np.flatnonzero((status == -1) & np.isin(classes, whole)):
+            self._hard(int(i), rows, classes, status)
+        status[(status == 0) & ~np.isin(classes, whole)] = -1
         return status
 
     def _unfinished(self, classes: Ints, status: Ints) -> Ints:
         """Classes in which some are without images and of which the release may hold more members."""
         open_ = np.unique(classes[status != 1])
-        whole = len(self.parts) + 1
-        return np.array([c for c in open_.tolist() if 0 <= self._rounds.get(c, 0) < whole], dtype=np.int64)
+        left = [c for c in open_.tolist() if 0 <= self._rounds.get(c, 0) <= len(self.parts)]
+        return np.array(left, dtype=np.int64)
 
     def _extend(self, wanted: Ints) -> None:
         """Visit the next round of the release for those wanted classes that are furthest behind."""
@@ -106,7 +106,8 @@ class Search:
         else:
             self._visit(np.array(mine), self.parts[at])
         for c in mine:
-            self._rounds[c] = at + 1
+            if self._rounds.get(c) != GIVEN_UP:
+                self._rounds[c] = at + 1
 
     def _connected(self, number: int) -> bool:
         return self.catalogue.full.form(number).connected_ground(self.space.ground_types)
@@ -116,7 +117,7 @@ class Search:
         n = self.space.graph.n
         if self.size > 1 and math.comb(n, self.size) > ALL_SUBSETS:
             for c in wanted:
-                self._rounds[c] = -1
+                self._rounds[c] = GIVEN_UP
             return [c for c in mine if c not in wanted]
         self._stock.forget(wanted)
         for members in _all_subsets(n, self.size):
@@ -126,22 +127,37 @@ class Search:
         return mine
 
     def _visit(self, wanted: Ints, parts: list[Share]) -> None:
-        """Collect the members of classes in some shares of the release."""
+        """Collect the members of classes in some shares of the release; give up those that have too many."""
         self.release.learn(parts, ENDLESS)
+        for begin in range(0, len(parts), AT_ONCE):
+            self._collect(wanted, parts[begin : begin + AT_ONCE])
+            wanted = wanted[~np.isin(wanted, self._given_up())]
+
+    def _given_up(self) -> list[int]:
+        """The classes with most members, if there are more members than can be kept."""
+        counts = self._stock.counts()
+        most: list[int] = []
+        for c in sorted(counts, key=lambda c: (-counts[c], c)):
+            if sum(counts.values()) <= STOCK:
+                break
+            most.append(c)
+            counts[c] = 0
+            self._rounds[c] = GIVEN_UP
+        return most
+
+    def _collect(self, wanted: Ints, parts: list[Share]) -> None:
         asked = np.full(len(self.catalogue.full), SKIPPED, dtype=np.int64)
         asked[wanted] = HANDED
-        jobs = self.release.jobs(asked)
-        orders = Orders(jobs, self.release.classes, self.release.canonical)
-        found: dict[Share, list[tuple[Ints, Ints]]] = {}
+        release = self.release
+        jobs = release.jobs(asked)
+        orders = Orders(jobs, np.zeros_like(jobs), release.canonical)
 
-        def visit(share: Share) -> None:
-            walker = Walker(self.release.adjacency, self.release.traits, self.size, self.release.tree)
-            mine = found[share] = []
-            walker.walk(share, orders, lambda rows, nodes: mine.append((rows, nodes.copy())))
+        def visit(share: Share) -> list[tuple[Ints, Ints]]:
+            walker = Walker(release.adjacency, release.traits, self.size, release.tree)
+            return walker.gather(share, orders)[0]
 
-        each(visit, parts)
-        for rows, nodes in (part for share in parts for part in found[share]):
-            classes, rows = self.release.resolve(rows, nodes)
+        for rows, nodes in (part for found in each(visit, parts) for part in found):
+            classes, rows = release.resolve(rows, nodes)
             keep = np.isin(classes, wanted)
             self._stock.add(rows[keep], classes[keep])
 
@@ -155,7 +171,7 @@ class Search:
                 rest = part[~self._covered(rows[part], number)]
                 status[part] = 1
                 late = budget == PATIENCE and len(rest) > MANY  # more members will serve many of them at once
-                status[rest] = 0 if late else self._images(rows[rest], number, budget)[0]
+                status[rest] = 0 if late else self._images(rows[rest], number, budget)
 
     def _covered(self, rows: Ints, number: int) -> npt.NDArray[np.bool_]:
         """Extend the pool of a class for many attacked subgraphs; tell which of them have their images there."""
@@ -166,14 +182,14 @@ class Search:
         while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
             placed = stock[:, turns].reshape(-1, self.size)
             rare = np.argsort(collisions(rows[left], placed, self.space.traits), kind="stable")
-            self.pools.extend(number, placed[:0], placed[rare[:SAMPLE]])
+            self.pools.extend(number, placed[rare[:SAMPLE]])
             covered[left] = self.pools.settled(rows[left], same[left])
             if np.count_nonzero(~covered) > 0.75 * len(left):
                 break
         return covered
 
-    def _images(self, rows: Ints, number: int, budget: int) -> tuple[Ints, Ints]:
-        """Search the images of attacked subgraphs of a class in its stock; their status, and the images (N, k - 1, x)."""
+    def _images(self, rows: Ints, number: int, budget: int) -> Ints:
+        """Search the images of attacked subgraphs of a class in its stock; returns their status."""
         from kgreason.assess.kernels import find_images
 
         pool = _spread(self._stock.of(number))
@@ -183,19 +199,15 @@ class Search:
         turns = self.catalogue.full.form(number).automorphisms
         index = unusual_degrees(pool, traits)
         status = np.zeros(len(rows), dtype=np.int64)
-        images = np.zeros((len(rows), self.need, self.size), dtype=np.int64)
 
         def block(mine: Ints) -> None:
             chosen = np.zeros((len(mine), self.need), dtype=np.int64)
             status[mine] = find_images(
                 rows[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, chosen
             )
-            if len(pool):
-                m, f = np.divmod(chosen, len(turns))
-                images[mine] = np.take_along_axis(pool[m], turns[f], axis=2)
 
         each(block, np.array_split(order, len(order) // BLOCK + 1))
-        return status, images
+        return status
 
     def _hard(self, i: int, rows: Ints, classes: Ints, status: Ints) -> None:
         """Decide an attacked subgraph that the kernel gave up."""
@@ -240,6 +252,11 @@ class _Stock:
         for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
             if len(part):
                 self._members.setdefault(int(classes[part[0]]), []).append(members[part])
+
+    def counts(self) -> dict[int, int]:
+        """Number of members of each class."""
+        self._settle()
+        return {c: sum(map(len, parts)) for c, parts in self._members.items()}
 
     def of(self, number: int) -> Ints:
         """Members of a class, in no particular order."""

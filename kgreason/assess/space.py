@@ -18,22 +18,27 @@ Known = npt.NDArray[np.bool_]
 
 
 class _Reasoner:
-    def __init__(self, graph, rules):
-        self._inner = InducedReasoner(graph, rules)
-        self._view = self._inner._coarse or self._inner._exact
+    """What patterns settle and what is to be looked at one by one."""
+
+    def __init__(self, graph: KnowledgeGraph, rules: CheckedProgram) -> None:
+        self._exact = InducedReasoner(graph, rules)
+        self._view = self._exact._coarse or self._exact._exact
         self.ties = self._view._ties if self._view._generic else None
 
-    def _pack(self, derived):
-        n, p, x, _ = derived.shape
-        bits = np.arange(x * x)
-        return (derived.reshape(n, p, x * x).astype(np.int64) << bits).sum(axis=2)
-
-    def settled(self, members):
+    def settled(self, members: Ints) -> tuple[Known, Ints]:
+        """Tell which of these sets have the derived edges of all of their pattern, and these as bits."""
         known, derived = self._view.resolve(members)
-        return known, self._pack(derived)
+        return known, _bits(derived)
 
-    def masks(self, members):
-        return self._pack(self._inner.derived(members))
+    def masks(self, members: Ints) -> Ints:
+        """Derived edges of each set: bit a * x + b of each predicate."""
+        return _bits(self._exact.derived(members))
+
+
+def _bits(derived: Known) -> Ints:
+    count, predicates, x, _ = derived.shape
+    flat = derived.reshape(count, predicates, x * x).astype(np.int64)
+    return np.asarray((flat << np.arange(x * x)).sum(axis=2))
 
 
 class Space:

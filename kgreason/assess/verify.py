@@ -13,8 +13,8 @@ import math
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.augmentation import kept_edges, kept_weights
 from kgreason.assess.adjacency import undirected
+from kgreason.assess.augmentation import kept_edges, kept_weights
 from kgreason.assess.images import attacked, decide
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict

@@ -17,7 +17,14 @@ CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `visit`
 
 @kernel
 def count_sets(
-    indptr: Ints, neighbour: Shorts, first: int, stop: int, root: int, path: Rows, seen: Shorts, opened: Shorts
+    indptr: Ints,
+    neighbour: Shorts,
+    first: int,
+    stop: int,
+    root: int,
+    path: Rows,
+    seen: Shorts,
+    opened: Shorts,
 ) -> int:
     """Count the sets of a share; the vertices that join last are not visited, only counted.
 
@@ -91,7 +98,7 @@ def count_sets(
 
 @kernel
 def slot_of(table: Ints, parent: int, value: int) -> int:
-    """Where the child of a node with a value stands in the hash table of nodes, or would stand: (parent, value, node)."""
+    """Where (parent, value, node) of the child of a node with a value stands in the table of nodes, or would stand."""
     h = (parent * -7046029254386353131 ^ value) * -4417276706812531889
     mask = (len(table) >> 2) - 1
     slot = (h ^ h >> 32) & mask
@@ -110,14 +117,14 @@ def add_node(table: Ints, nodes: Rows, parent: int, value: int, used: int) -> in
         table[slot + 2] = used
         nodes[used, 0] = parent
         nodes[used, 1] = value
-    return table[slot + 2]
+    return int(table[slot + 2])
 
 
 @kernel
 def add_nodes(table: Ints, nodes: Rows, used: int, others: Rows, begin: int, stop: int, numbers: Ints) -> int:
-    """Add nodes ``others[begin:stop]`` of a tree that has the nodes before `begin` in common; returns how many there are.
+    """Add nodes ``others[begin:stop]`` of a tree that has the nodes before `begin` in common.
 
-    ``numbers[i]`` becomes the number of the other tree's node i.
+    ``numbers[i]`` becomes the number of the other tree's node i. Returns how many nodes there are then.
     """
     for i in range(begin, stop):
         parent = others[i, 0]
@@ -146,7 +153,9 @@ def apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
 
 
 @kernel
-def stands(rows: Rows, row: int, pool: int, most: int, blocks: Rows, members: Rows, need: int, traits: Rows) -> bool:
+def stands(
+    rows: Rows, row: int, pool: int, most: int, blocks: Rows, members: Rows, need: int, traits: Rows
+) -> bool:
     """Whether `need` members of one block of a pool are apart from a row.
 
     Block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, all apart from each other, and is followed by
@@ -228,7 +237,6 @@ def visit(
     size = out.shape[1]
     root, depth, used = head[ROOT], head[DEPTH], head[USED]
     settled, seen, left = head[SETTLED], head[SEEN], head[LEFT]
-    kinds = (1 << low) - 1
     count = 0
     why = DONE
     while why == DONE and (depth > 0 or (root < len(indptr) - 1 and indptr[root] < stop)):
@@ -359,7 +367,9 @@ def visit(
 
 
 @kernel
-def settle(rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need: int, traits: Rows, status: Ints) -> None:
+def settle(
+    rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need: int, traits: Rows, status: Ints
+) -> None:
     """Set the status of rows to 1 where `need` members of a block of their pool are apart from them."""
     for i in range(len(rows)):
         if status[i] != 1 and stands(rows, i, pools[i], most, blocks, members, need, traits):
@@ -368,7 +378,15 @@ def settle(rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need
 
 @kernel
 def fill(
-    rows: Rows, classes: Ints, turns: Rows, starts: Ints, places: Ints, most: int, blocks: Rows, members: Rows, traits: Rows
+    rows: Rows,
+    classes: Ints,
+    turns: Rows,
+    starts: Ints,
+    places: Ints,
+    most: int,
+    blocks: Rows,
+    members: Rows,
+    traits: Rows,
 ) -> None:
     """Put rows into blocks, as they are or turned, if they are apart from all that are there.
 

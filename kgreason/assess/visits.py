@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +51,7 @@ def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
     done = np.cumsum(work)
     cuts = np.searchsorted(done, done[-1] * np.arange(1, count) / count)
     cuts = np.unique(np.concatenate([[0], cuts, [m]]))
-    return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
@@ -169,9 +170,17 @@ class Walker:
         self._out = np.empty((ROWS, size), dtype=np.int64)
         self._patterns = np.empty(ROWS, dtype=np.int64)
 
-    def walk(
-        self, share: Share, orders: Orders, handler: Handler, quota: int = ENDLESS
-    ) -> tuple[int, int]:
+    def gather(
+        self, share: Share, orders: Orders, quota: int = ENDLESS
+    ) -> tuple[list[tuple[Ints, Ints]], int, int]:
+        """Visit a share; return the rows handed out with their patterns, and the numbers of sets settled and seen."""
+        found: list[tuple[Ints, Ints]] = []
+        settled, seen = self.walk(
+            share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota
+        )
+        return found, settled, seen
+
+    def walk(self, share: Share, orders: Orders, handler: Handler, quota: int = ENDLESS) -> tuple[int, int]:
         """Visit a share, at most `quota` sets; give the rows handed out to the handler; count sets settled and seen."""
         a, tree, head = self._adjacency, self.tree, self._head
         head[:] = 0
