@@ -65,10 +65,6 @@ class Adjacency:
             return ((1 << WORD) - 1) & ~((1 << self.low) - 1)
         return sum(self.linked << (self.low + self.bits * d) for d in range(size - 1))
 
-    def fits(self, size: int) -> bool:
-        """Whether the ties to all but one vertex of a set fit into a word."""
-        return self.low + self.bits * (size - 1) <= WORD
-
 
 def undirected(graph: KnowledgeGraph) -> Adjacency:
     """Who is adjacent to whom, hubs first: as roots they vanish early."""
@@ -120,6 +116,11 @@ class Bonds:
         kinds = _numbered(pairs.types_at(loops), seen.loop)
         return cls(n, keys, ties + 1, kinds)
 
+    def fit(self, size: int) -> bool:
+        """Whether the ties to all but one vertex of a set, and whether these are adjacent, fit into a word."""
+        bits, low = (int(a.max(initial=0)).bit_length() for a in (self.tie, self.kinds))
+        return low + (bits + 1) * (size - 1) <= WORD and bits < 31
+
     def release(self, order: Ints) -> Adjacency:
         """All of the release."""
         u, v = np.divmod(self.keys, max(self.n, 1))
@@ -167,5 +168,4 @@ def _looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
     if not len(keys):
         return np.zeros(len(wanted), dtype=np.int64)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found: Ints = np.where(keys[place] == wanted, values[place], 0)
-    return found
+    return np.asarray(np.where(keys[place] == wanted, values[place], 0))

@@ -75,7 +75,7 @@ def attacked(
     for size in np.unique(sizes[sizes < x]).tolist():
         yield size, mapping[order[sizes[order] == size].reshape(-1, size)]
     if (sizes >= x).any():
-        yield x, mapping[:, None] if x == 1 else space.bonds.attacked(original, mapping)
+        yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
 
 
 def decide(space: Space, size: int, where: Ints | Adjacency, k: int, progress: Progress) -> Outcome:

@@ -11,6 +11,7 @@ from kgreason.assess.visit_kernels import HANDED, SKIPPED, fill, settle
 from kgreason.assess.visits import Orders, Share, Walker
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 ENTRIES = 1 << 11  # places of the release where members are sampled, and of the attacked subgraphs
 QUOTA = 1 << 8  # sets visited at each of these places
@@ -73,9 +74,10 @@ class Pools:
         self.members = np.concatenate([self.members, rows])
         return new
 
-    def full(self) -> npt.NDArray[np.bool_]:
+    def full(self) -> Flags:
         """Which classes need no more members."""
-        return np.greater_equal(self.blocks[self.first, 0], self.most)
+        full: Flags = self.blocks[self.first, 0] >= self.most
+        return full
 
     def add(self, rows: Ints, classes: Ints) -> None:
         """Put members into the last blocks of their classes, if they are apart from all that are there."""
@@ -114,7 +116,7 @@ class Pools:
         self._count[number] += 1
         self.add(members, np.full(len(members), number, dtype=np.int64))
 
-    def settled(self, rows: Ints, classes: Ints) -> npt.NDArray[np.bool_]:
+    def settled(self, rows: Ints, classes: Ints) -> Flags:
         """Tell for each row whether it has its images in the pool of its class."""
         self.reserve()
         status = np.zeros(len(rows), dtype=np.int64)
@@ -131,9 +133,7 @@ class Pools:
         )
         return np.equal(status, 1)
 
-    def sample(
-        self, patterns: Patterns, wanted: npt.NDArray[np.bool_], places: list[Share], quota: int
-    ) -> None:
+    def sample(self, patterns: Patterns, wanted: Flags, places: list[Share], quota: int) -> None:
         """Fill the pools of the wanted classes, those that are not full, with sets of some shares."""
         self.reserve()
         wanted = np.concatenate([wanted, np.ones(len(self.first) - len(wanted), dtype=bool)])
@@ -172,7 +172,7 @@ class Pools:
         self._kept += np.bincount(classes[kept], minlength=len(self._kept))
 
 
-def _at(flags: npt.NDArray[np.bool_], numbers: Ints) -> npt.NDArray[np.bool_]:
+def _at(flags: Flags, numbers: Ints) -> Flags:
     """Flags of numbers, those beyond the end have none."""
     return (numbers < len(flags)) & flags[np.minimum(numbers, len(flags) - 1)]
 

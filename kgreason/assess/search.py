@@ -52,14 +52,14 @@ class Search:
     @cached_property
     def release(self) -> Patterns:
         """The release, sets of rare degrees last."""
-        return Patterns(self.space.rare_first, self.catalogue)
+        return Patterns(self.space.rare_first(self.size), self.catalogue)
 
     @cached_property
     def parts(self) -> list[list[Share]]:
         """The release in rounds, sets of rare degrees first."""
         if self.size == 1:
             return []
-        rest = shares(self.space.rare_first, self.size, PARTS)[::-1]
+        rest = shares(self.release.adjacency, self.size, PARTS)[::-1]
         rounds, count = [], ROUND
         while rest:
             rounds.append(rest[:count])
@@ -194,7 +194,7 @@ class Search:
 
         pool = _spread(self._stock.of(number))
         traits = self.space.traits
-        marks = degree_marks(traits)[rows] @ (len(traits) + 1) ** np.arange(self.size)
+        marks = self.space.degree_marks[rows] @ (len(traits) + 1) ** np.arange(self.size)
         order = np.argsort(marks, kind="stable")
         turns = self.catalogue.full.form(number).automorphisms
         index = unusual_degrees(pool, traits)
@@ -277,13 +277,6 @@ def collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
             often = np.bincount(traits[rows[:, p], d], minlength=int(degrees.max(initial=0)) + 1)
             found += often[degrees]
     return found
-
-
-def degree_marks(traits: Ints) -> Ints:
-    """A number for each pair of in- and out-degree, to sort by; shape (n,)."""
-    degrees, mark = np.unique(traits[:, :2], axis=0, return_inverse=True)
-    marks: Ints = scrambled(len(degrees))[mark.reshape(-1)]
-    return marks
 
 
 def unusual_degrees(pool: Ints, traits: Ints) -> tuple[Ints, Ints, Ints]:

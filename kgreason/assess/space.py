@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.adjacency import Adjacency, Bonds
-from kgreason.assess.classes import Classes, Pairs
+from kgreason.assess.classes import Classes, Pairs, scrambled
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 
@@ -66,12 +66,26 @@ class Space:
         )
 
     @cached_property
-    def bonds(self) -> Bonds:
-        """Ties of the release."""
-        return Bonds.of(self.pairs, self.reasoner.ties)
+    def degree_marks(self) -> Ints:
+        """A number for each pair of in- and out-degree, to sort by; shape (n,)."""
+        most = int(self.traits[:, 1].max(initial=0)) + 1
+        degrees, mark = np.unique(self.traits[:, 0] * most + self.traits[:, 1], return_inverse=True)
+        marks: Ints = scrambled(len(degrees))[mark.reshape(-1)]
+        return marks
 
     @cached_property
-    def rare_first(self) -> Adjacency:
+    def _bonds(self) -> Bonds:
+        return Bonds.of(self.pairs, self.reasoner.ties)
+
+    def shares(self, size: int) -> bool:
+        """Whether sets of the same pattern share what is known of them; otherwise each is looked at."""
+        return self.reasoner.ties is not None and self._bonds.fit(size)
+
+    def bonds(self, size: int) -> Bonds:
+        """Ties of the release, for sets of so many vertices."""
+        return self._bonds if self.shares(size) else Bonds.of(self.pairs, None)
+
+    def rare_first(self, size: int) -> Adjacency:
         """The release, its vertices numbered from those of common degrees to those of rare ones.
 
         As every set is visited from its least vertex, the last shares hold the sets of rare degrees alone.
@@ -79,7 +93,7 @@ class Space:
         common = np.ones(self.graph.n)
         for degrees in self.traits[:, :2].T:
             common *= np.bincount(degrees, minlength=1)[degrees]
-        return self.bonds.release(np.argsort(-common, kind="stable"))
+        return self.bonds(size).release(np.argsort(-common, kind="stable"))
 
     @cached_property
     def ground_types(self) -> int:
@@ -115,7 +129,7 @@ class Catalogue:
         """Whether all sets of the same pattern are of one class; this, the canonical order, and the ground class."""
         ground = self.space.pairs.of(members)
         ground_classes = self.ground.classify(ground)[0]
-        if self.space.reasoner.ties is None:
+        if not self.space.shares(self.size):
             known = np.zeros(len(members), dtype=bool)
             masks = np.zeros((len(members), len(self.space.rules.derived)), dtype=np.int64)
         else:
