@@ -147,7 +147,7 @@ class Bonds:
 
 
 def _both_ways(source: Ints, target: Ints, n: int) -> Ints:
-    """U * n + v for the ends of each edge that is no loop, in either direction, ascending."""
+    """Keys u * n + v for the ends of each edge that is no loop, in either direction, ascending."""
     straight = source != target
     source, target = source[straight], target[straight]
     return np.unique(np.concatenate([source * n + target, target * n + source]))
@@ -160,7 +160,8 @@ def _hubs_first(ends: Ints, n: int) -> Ints:
 def _numbered(first: Ints, second: Ints) -> Ints:
     """Number pairs of numbers, (0, 0) is 0 if it occurs at all."""
     _, numbers = np.unique(first * (int(second.max(initial=0)) + 1) + second, return_inverse=True)
-    return numbers.reshape(-1).astype(np.int64)
+    dense: Ints = numbers.reshape(-1).astype(np.int64)
+    return dense
 
 
 def _looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
@@ -168,4 +169,5 @@ def _looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
     if not len(keys):
         return np.zeros(len(wanted), dtype=np.int64)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.asarray(np.where(keys[place] == wanted, values[place], 0))
+    found: Ints = np.where(keys[place] == wanted, values[place], 0)
+    return found
