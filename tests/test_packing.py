@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from kgreason.assess import images
+from kgreason.assess import search
 from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.verify import verify
 from tests.test_verify import Brute, random_case
@@ -63,7 +63,7 @@ def test_tokens_meet_where_placements_do() -> None:
 @given(st.integers(0, 2**32))
 def test_verification_by_tokens_alone_is_that_of_brute_force(seed: int) -> None:
     original, released, mapping, rules, k, x = random_case(seed)
-    with patch.object(images, "PATIENCE", 0), patch.object(images, "BUDGET", 0):
+    with patch.object(search, "PATIENCE", 0), patch.object(search, "BUDGET", 0):
         verdict = verify(original, released, mapping, rules, k, x)
     expected = Brute(original, released, mapping, rules).delta(k, x)
     assert (verdict.delta.satisfied, verdict.delta.total) == expected

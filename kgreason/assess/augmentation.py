@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -63,26 +62,26 @@ def kept_weights(
     keys = _keys(mine, mapping, released.n)
     their_keys = _keys(theirs, np.arange(released.n), released.n)
     shared = np.isin(their_keys, keys)
-    before, after = _by_pair(keys, mine.weight), _by_pair(their_keys[shared], theirs.weight[shared])
-    for key, weights in before.items():
-        there = after.get(key, Counter())
-        count = there.total()
-        for weight, number in weights.items():
-            if weights.total() <= count and number > count - there[weight]:
-                yield f"{_edge(original, released, mapping, name, key)} still has the weight {weight}"
+    their_keys = their_keys[shared]
+    _, pair = np.unique(np.concatenate([keys, their_keys]), return_inverse=True)
+    values, weight = np.unique(
+        np.concatenate([mine.weight, theirs.weight[shared]]), return_inverse=True, equal_nan=False
+    )
+    edge, first, which = np.unique(
+        pair.reshape(-1) * len(values) + weight.reshape(-1), return_index=True, return_inverse=True
+    )
+    before, after = np.split(which.reshape(-1), [len(keys)])
+    number, there = (np.bincount(part, minlength=len(edge)) for part in (before, after))
+    pairs = edge // max(len(values), 1)
+    total, count = (np.bincount(pairs, part).astype(np.int64)[pairs] for part in (number, there))
+    kept = np.flatnonzero((number > 0) & (total <= count) & (number > count - there))
+    for i in kept[np.argsort(first[kept])]:
+        words = _edge(original, released, mapping, name, int(keys[first[i]]))
+        yield f"{words} still has the weight {float(mine.weight[first[i]])}"
 
 
 def _keys(relation: Relation, mapping: Vertices, n: int) -> Vertices:
     return mapping[relation.source] * n + mapping[relation.target]
-
-
-def _by_pair(
-    keys: Vertices, weights: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> dict[int, Counter[float]]:
-    pairs: dict[int, Counter[float]] = {}
-    for key, weight in zip(keys.tolist(), weights.tolist(), strict=True):
-        pairs.setdefault(key, Counter())[weight] += 1
-    return pairs
 
 
 def _edge(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str, key: int) -> str:

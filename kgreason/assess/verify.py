@@ -9,14 +9,16 @@ the reasoner.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.assess.adjacency import undirected
 from kgreason.assess.augmentation import kept_edges, kept_weights, lost_edges
-from kgreason.assess.images import Space, Targets, attacked_subsets, decide
+from kgreason.assess.images import attacked, decide
+from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
+from kgreason.assess.visits import count_connected
 from kgreason.assess.witness import image_witness, listing
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -26,6 +28,7 @@ from kgreason.progress import SILENT, Progress
 __all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
 
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
+ROUGH = 1e-9  # by which, in parts of the sum, a sum in any order may be off
 TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
 WITNESSES = 5
 
@@ -115,17 +118,20 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     >>> count_attacked(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
     2
     """
-    total = 0
-    for size, subsets in attacked_subsets(original, x):
-        _check_largest(size)
-        for part in subsets:
-            total += len(part)
-            if total > limit:
-                raise AnonymizationError(
-                    f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
-                    hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
-                    "or allow more with --max-subgraphs, which takes time and memory",
-                )
+    _, component = original.components()
+    sizes = np.bincount(component)
+    _check_largest(min(x, int(sizes.max(initial=0))))
+    total = int((sizes < x).sum())
+    if x == 1:
+        total += original.n
+    elif (sizes >= x).any():
+        total += count_connected(undirected(original), x, limit)
+    if total > limit:
+        raise AnonymizationError(
+            f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
+            hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
+            "or allow more with --max-subgraphs, which takes time and memory",
+        )
     return total
 
 
@@ -242,12 +248,18 @@ def _incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> It
     relation = released.relations.get(predicate)
     if relation is None or relation.weight is None:
         return Item(name, True, "the relation has no weights")
-    order = np.argsort(relation.target, kind="stable")
-    targets, first = np.unique(relation.target[order], return_index=True)
-    sums = np.array([math.fsum(w) for w in np.split(relation.weight[order], first[1:])][: len(targets)])
-    high = np.flatnonzero(~(sums <= bound * (1 + TOLERANCE) + TOLERANCE))
-    if len(high):
-        words = listing(f"incoming weights of {released.labels[targets[i]]} sum to {sums[i]}" for i in high)
+    most = bound * (1 + TOLERANCE) + TOLERANCE
+    rough = np.bincount(relation.target, relation.weight, released.n)
+    near = np.flatnonzero(
+        ~(rough <= most - ROUGH * np.bincount(relation.target, np.abs(relation.weight), released.n))
+    )
+    mine = np.flatnonzero(np.isin(relation.target, near))
+    mine = mine[np.argsort(relation.target[mine], kind="stable")]
+    starts = np.searchsorted(relation.target[mine], near)
+    sums = [math.fsum(w) for w in np.split(relation.weight[mine], starts[1:])][: len(near)]
+    high = [(v, s) for v, s in zip(near.tolist(), sums, strict=True) if not s <= most]
+    if high:
+        words = listing(f"incoming weights of {released.labels[v]} sum to {s}" for v, s in high)
         return Item(name, False, f"{len(high):,} vertices exceed {bound:g}", words)
     return Item(name, True, f"incoming weights of every vertex sum to at most {bound:g}")
 
@@ -266,26 +278,14 @@ def _images(
     names[mapping] = original.labels
     satisfied = total = undecided = 0
     words: list[str] = []
-    for size, subsets in attacked_subsets(original, x):
+    for size, where in attacked(space, original, mapping, x):
         _check_largest(size)
-        found = decide(space, size, _mapped(subsets, mapping), k, progress)
-        satisfied += int((found.status == 1).sum())
-        undecided += int((found.status == -1).sum())
-        total += len(found.status)
-        words += [image_witness(space, found, i, k, names) for i in _some_failed(found)]
+        found = decide(space, size, where, k, progress)
+        satisfied += found.satisfied
+        undecided += found.undecided
+        total += found.total
+        words += [image_witness(space, found, i, k, names) for i in range(len(found.status))]
     delta = Delta(satisfied, total, undecided)
     failed = total - satisfied
     detail = f"{satisfied:,} of {total:,} subgraphs stand at {k} places, δ = {delta}"
     return Item("images", not failed, detail, listing(words, failed)), delta
-
-
-def _mapped(subsets: Iterable[Vertices], mapping: Vertices) -> Iterator[Vertices]:
-    return (mapping[members] for members in subsets)
-
-
-def _some_failed(found: Targets) -> list[int]:
-    """A few attacked subgraphs without images, of different classes if there are such."""
-    failed = np.flatnonzero(found.status != 1)
-    _, first = np.unique(found.classes[failed], return_index=True)
-    picked = dict.fromkeys([*failed[first[:WITNESSES]].tolist(), *failed[:WITNESSES].tolist()])
-    return list(picked)[:WITNESSES]

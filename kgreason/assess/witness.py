@@ -8,7 +8,8 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.images import Space, Targets
+from kgreason.assess.images import Outcome
+from kgreason.assess.space import Space
 
 Ints = npt.NDArray[np.int64]
 SHOWN = 5
@@ -29,7 +30,7 @@ def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
     return (*shown, f"... and {more:,} more") if more > 0 else shown
 
 
-def image_witness(space: Space, found: Targets, row: int, k: int, originals: npt.NDArray[np.object_]) -> str:
+def image_witness(space: Space, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_]) -> str:
     """Describe an attacked subgraph and why it lacks images.
 
     Parameters
@@ -48,7 +49,7 @@ def image_witness(space: Space, found: Targets, row: int, k: int, originals: npt
     return "\n  ".join([*lines, _reason(space, found, row, k)])
 
 
-def _edges(space: Space, found: Targets, row: int) -> list[str]:
+def _edges(space: Space, found: Outcome, row: int) -> list[str]:
     labels = space.graph.labels[found.members[row]]
     types = found.forms.form(int(found.classes[row])).types
     ground, derived = [], []
@@ -67,7 +68,7 @@ def _edges(space: Space, found: Targets, row: int) -> list[str]:
     ]
 
 
-def _reason(space: Space, found: Targets, row: int, k: int) -> str:
+def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
     number = int(found.classes[row])
     target = found.members[row]
     whole = found.pools.get(number, target[None, :])

@@ -1,8 +1,7 @@
-"""Connected vertex sets of a graph, and their classes up to KG-isomorphism."""
+"""Ground edges within vertex sets, and classes of vertex sets up to KG-isomorphism."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import permutations
 
 import numpy as np
@@ -12,7 +11,6 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
-CHUNK = 1 << 16
 
 
 def scrambled(count: int) -> Ints:
@@ -24,44 +22,6 @@ def scrambled(count: int) -> Ints:
     return np.argsort(z ^ (z >> np.uint64(31)))
 
 
-def connected_subsets(graph: KnowledgeGraph, size: int, chunk: int = CHUNK) -> Iterator[Ints]:
-    """List all vertex sets of `size` vertices that induce a weakly connected subgraph, each once.
-
-    Yields
-    ------
-    ndarray
-        int64 arrays of shape (at most `chunk`, size), together all sets, in no particular order.
-
-    Examples
-    --------
-    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
-    >>> sorted(tuple(sorted(row)) for part in connected_subsets(graph, 3) for row in part.tolist())
-    [(0, 1, 2), (1, 2, 3)]
-    """
-    n = graph.n
-    if size == 1:
-        for first in range(0, n, chunk):
-            yield np.arange(first, min(n, first + chunk), dtype=np.int64)[:, None]
-        return
-    from kgreason.assess.kernels import next_subsets
-
-    order = scrambled(n)
-    number = np.empty(n, dtype=np.int64)
-    number[order] = np.arange(n)
-    source, target = (number[ends] for ends in graph.ends)
-    pairs = np.unique(np.concatenate([source * n + target, target * n + source]))
-    pairs = pairs[pairs // max(n, 1) != pairs % max(n, 1)]
-    indptr = np.searchsorted(pairs, np.arange(n + 1) * n)
-    head = np.zeros(2, dtype=np.int64)
-    chosen, at, end = np.zeros((3, size + 1), dtype=np.int64)
-    opened, seen = np.zeros((2, n + 1), dtype=np.int64)
-    out = np.empty((chunk, size), dtype=np.int64)
-    while head[0] < n:
-        count = next_subsets(indptr, pairs % n, head, chosen, at, end, opened, seen, out)
-        if count:
-            yield order[out[:count]]
-
-
 class Pairs:
     """The ground edges of a graph by ordered pair of vertices.
 
@@ -71,12 +31,15 @@ class Pairs:
     ----------
     counts
         Edges per relation of each type, shape (types, relations).
+    keys
+        u * n + v for each ordered pair with edges, ascending.
     """
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         n = max(graph.n, 1)
         source, target = graph.ends
         keys, position = np.unique(source * n + target, return_inverse=True)
+        self.n, self.keys = graph.n, keys
         relation = np.repeat(np.arange(len(graph.relations)), [len(r) for r in graph.relations.values()])
         counts = np.zeros((len(keys), len(graph.relations)), dtype=np.int64)
         np.add.at(counts, (position, relation.astype(np.int64)), 1)
@@ -86,6 +49,13 @@ class Pairs:
         self._types = np.ascontiguousarray(types.reshape(-1)[1:].astype(np.int64))
         self._indptr = np.searchsorted(keys, np.arange(graph.n + 1) * n)
         self._indices = keys % n
+
+    def types_at(self, keys: Ints) -> Ints:
+        """Types of ordered pairs by their keys."""
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.int64)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, self._types[place], 0)
 
     def of(self, members: Ints) -> Ints:
         """Types of all ordered pairs within each vertex set (N, x), shape (N, x * x)."""
@@ -165,6 +135,9 @@ class Classes:
         self._class = np.empty(0, dtype=np.int64)
         self._order = np.empty(0, dtype=np.int64)
         self._known: dict[int, Form] = {}
+
+    def __len__(self) -> int:
+        return self._forms.count
 
     def classify(self, matrices: Ints) -> tuple[Ints, Ints]:
         """Class of each matrix, and the order of its vertices that gives the canonical form.

@@ -1,0 +1,323 @@
+"""The search for images of single attacked subgraphs, in more and more of the release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import combinations, islice
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.classes import scrambled
+from kgreason.assess.packing import packs, placements, tokens
+from kgreason.assess.patterns import Patterns
+from kgreason.assess.pools import Pools
+from kgreason.assess.space import Catalogue
+from kgreason.assess.visit_kernels import HANDED, SKIPPED
+from kgreason.assess.visits import ENDLESS, Orders, Share, Walker, shares
+from kgreason.cores import each
+from kgreason.progress import Progress
+
+Ints = npt.NDArray[np.int64]
+
+PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
+BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
+HARD = 1 << 33  # comparisons of that search for all X1 of a size together; some minutes
+BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
+SAMPLE = 1 << 14  # members of a class of which those with vertices of their own come first
+GIVEN_UP = -1  # in place of the rounds of a class that has too many members to keep
+PARTS = 1 << 10  # shares into which the release is divided
+ROUND = 64  # of them that are visited in the first round; GROWTH times as many in each round after it
+GROWTH = 8
+AT_ONCE = 64  # shares visited before the members are counted
+STOCK = 1 << 24  # members kept at most
+ALL_SUBSETS = 1 << 22  # vertex sets listed at most when an attacked subgraph is disconnected in the release
+CHUNK = 1 << 16
+MANY = 1 << 12  # attacked subgraphs of a class that are not looked at one by one while the listing goes on
+FEW = 1 << 6  # attacked subgraphs of which the images are found to serve others of their class
+
+
+class Search:
+    """Members of classes, as far as the release was visited for them, and what they are images of."""
+
+    def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress) -> None:
+        self.catalogue, self.space, self.size = catalogue, catalogue.space, catalogue.size
+        self.pools, self.need, self.progress = pools, pools.need, progress
+        self.left = HARD
+        self._stock = _Stock(self.size)
+        self._rounds: dict[int, int] = {}  # of each class, how many were visited for it
+
+    @cached_property
+    def release(self) -> Patterns:
+        """The release, sets of rare degrees last."""
+        return Patterns(self.space.rare_first(self.size), self.catalogue)
+
+    @cached_property
+    def parts(self) -> list[list[Share]]:
+        """The release in rounds, sets of rare degrees first."""
+        if self.size == 1:
+            return []
+        rest = shares(self.release.adjacency, self.size, PARTS)[::-1]
+        rounds, count = [], ROUND
+        while rest:
+            rounds.append(rest[:count])
+            rest = rest[count:]
+            count *= GROWTH
+        return rounds
+
+    def members(self, number: int) -> Ints | None:
+        """All members of a class, if the whole release was visited for it."""
+        return self._stock.of(number) if self._rounds.get(number, 0) > len(self.parts) else None
+
+    def decide(self, rows: Ints, classes: Ints) -> Ints:
+        """Decide for each attacked subgraph, in canonical order, whether it has images: 1, 0, or -1 not decided."""
+        status = np.zeros(len(rows), dtype=np.int64)
+        self._stock.take(self.pools.sampled)
+        self.attempt(rows, classes, status, np.unique(classes), PATIENCE)
+        self.progress.step(f"Searching the release for images of {self.size} vertices")
+        while len(wanted := self._unfinished(classes, status)):
+            self._extend(wanted)
+            self.attempt(rows, classes, status, wanted, PATIENCE)
+        whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
+        self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), BUDGET)
+        for i in np.flatnonzero((status == -1) & np.isin(classes, whole)):
+            self._hard(int(i), rows, classes, status)
+        status[(status == 0) & ~np.isin(classes, whole)] = -1
+        return status
+
+    def _unfinished(self, classes: Ints, status: Ints) -> Ints:
+        """Classes in which some are without images and of which the release may hold more members."""
+        open_ = np.unique(classes[status != 1])
+        left = [c for c in open_.tolist() if 0 <= self._rounds.get(c, 0) <= len(self.parts)]
+        return np.array(left, dtype=np.int64)
+
+    def _extend(self, wanted: Ints) -> None:
+        """Visit the next round of the release for those wanted classes that are furthest behind."""
+        at = min(self._rounds.get(c, 0) for c in wanted.tolist())
+        mine = [c for c in wanted.tolist() if self._rounds.get(c, 0) == at]
+        if at == 0:
+            self._stock.forget(mine)
+        loose = [c for c in mine if not self._connected(c)]
+        if at == len(self.parts):
+            if loose or self.size == 1:
+                mine = self._list_all(mine if self.size == 1 else loose, mine)
+        else:
+            self._visit(np.array(mine), self.parts[at])
+        for c in mine:
+            if self._rounds.get(c) != GIVEN_UP:
+                self._rounds[c] = at + 1
+
+    def _connected(self, number: int) -> bool:
+        return self.catalogue.full.form(number).connected_ground(self.space.ground_types)
+
+    def _list_all(self, wanted: list[int], mine: list[int]) -> list[int]:
+        """Look at every vertex set, for classes that are not connected."""
+        n = self.space.graph.n
+        if self.size > 1 and math.comb(n, self.size) > ALL_SUBSETS:
+            for c in wanted:
+                self._rounds[c] = GIVEN_UP
+            return [c for c in mine if c not in wanted]
+        self._stock.forget(wanted)
+        for members in _all_subsets(n, self.size):
+            classes, rows = self.catalogue.classify(members)
+            keep = np.isin(classes, wanted)
+            self._stock.add(rows[keep], classes[keep])
+        return mine
+
+    def _visit(self, wanted: Ints, parts: list[Share]) -> None:
+        """Collect the members of classes in some shares of the release; give up those that have too many."""
+        self.release.learn(parts, ENDLESS)
+        for begin in range(0, len(parts), AT_ONCE):
+            self._collect(wanted, parts[begin : begin + AT_ONCE])
+            wanted = wanted[~np.isin(wanted, self._given_up())]
+
+    def _given_up(self) -> list[int]:
+        """The classes with most members, if there are more members than can be kept."""
+        counts = self._stock.counts()
+        most: list[int] = []
+        for c in sorted(counts, key=lambda c: (-counts[c], c)):
+            if sum(counts.values()) <= STOCK:
+                break
+            most.append(c)
+            counts[c] = 0
+            self._rounds[c] = GIVEN_UP
+        return most
+
+    def _collect(self, wanted: Ints, parts: list[Share]) -> None:
+        asked = np.full(len(self.catalogue.full), SKIPPED, dtype=np.int64)
+        asked[wanted] = HANDED
+        release = self.release
+        jobs = release.jobs(asked)
+        orders = Orders(jobs, np.zeros_like(jobs), release.canonical)
+
+        def visit(share: Share) -> list[tuple[Ints, Ints]]:
+            walker = Walker(release.adjacency, release.traits, self.size, release.tree)
+            return walker.gather(share, orders)[0]
+
+        for rows, nodes in (part for found in each(visit, parts) for part in found):
+            classes, rows = release.resolve(rows, nodes)
+            keep = np.isin(classes, wanted)
+            self._stock.add(rows[keep], classes[keep])
+
+    def attempt(self, rows: Ints, classes: Ints, status: Ints, wanted: Ints, budget: int) -> None:
+        """Resolve what can be resolved with the members so far."""
+        mine = np.flatnonzero((status != 1) & np.isin(classes, wanted))
+        mine = mine[np.argsort(classes[mine], kind="stable")]
+        for part in np.split(mine, np.flatnonzero(np.diff(classes[mine])) + 1):
+            if len(part):
+                number = int(classes[part[0]])
+                rest = part[~self._covered(rows[part], number)]
+                status[part] = 1
+                late = budget == PATIENCE and len(rest) > MANY  # more members will serve many of them at once
+                status[rest] = 0 if late else self._images(rows[rest], number, budget)
+
+    def _covered(self, rows: Ints, number: int) -> npt.NDArray[np.bool_]:
+        """Extend the pool of a class for many attacked subgraphs; tell which of them have their images there."""
+        same = np.full(len(rows), number, dtype=np.int64)
+        covered = self.pools.settled(rows, same)
+        stock = self._stock.of(number)[:SAMPLE]
+        turns = self.catalogue.full.form(number).automorphisms
+        while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
+            placed = stock[:, turns].reshape(-1, self.size)
+            rare = np.argsort(collisions(rows[left], placed, self.space.traits), kind="stable")
+            self.pools.extend(number, placed[rare[:SAMPLE]])
+            covered[left] = self.pools.settled(rows[left], same[left])
+            if np.count_nonzero(~covered) > 0.75 * len(left):
+                break
+        return covered
+
+    def _images(self, rows: Ints, number: int, budget: int) -> Ints:
+        """Search the images of attacked subgraphs of a class in its stock; returns their status."""
+        from kgreason.assess.kernels import find_images
+
+        pool = _spread(self._stock.of(number))
+        traits = self.space.traits
+        marks = self.space.degree_marks[rows] @ (len(traits) + 1) ** np.arange(self.size)
+        order = np.argsort(marks, kind="stable")
+        turns = self.catalogue.full.form(number).automorphisms
+        index = unusual_degrees(pool, traits)
+        status = np.zeros(len(rows), dtype=np.int64)
+
+        def block(mine: Ints) -> None:
+            chosen = np.zeros((len(mine), self.need), dtype=np.int64)
+            status[mine] = find_images(
+                rows[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, chosen
+            )
+
+        each(block, np.array_split(order, len(order) // BLOCK + 1))
+        return status
+
+    def _hard(self, i: int, rows: Ints, classes: Ints, status: Ints) -> None:
+        """Decide an attacked subgraph that the kernel gave up."""
+        number, traits = int(classes[i]), self.space.traits
+        turns = self.catalogue.full.form(number).automorphisms
+        placed = placements(rows[i], self._stock.of(number), turns, traits)
+        status[i], spent = packs(tokens(placed, traits), self.need, self.left)
+        self.left -= spent
+
+
+class _Stock:
+    """Members of classes, as they come in."""
+
+    def __init__(self, size: int) -> None:
+        self._none = np.empty((0, size), dtype=np.int64)
+        self._new: list[tuple[Ints, Ints]] = []
+        self._members: dict[int, list[Ints]] = {}
+
+    def add(self, members: Ints, classes: Ints) -> None:
+        """Take members in."""
+        self._new.append((members, classes))
+
+    def take(self, parts: list[tuple[Ints, Ints]]) -> None:
+        """Take parts over from their owner."""
+        self._new += parts
+        parts.clear()
+
+    def forget(self, classes: list[int]) -> None:
+        """Drop the members of classes."""
+        self._settle()
+        for c in classes:
+            self._members.pop(c, None)
+
+    def _settle(self) -> None:
+        """Sort the new members by class."""
+        if not self._new:
+            return
+        members = np.concatenate([m for m, _ in self._new])
+        classes = np.concatenate([c for _, c in self._new])
+        self._new = []
+        order = np.argsort(classes, kind="stable")
+        for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
+            if len(part):
+                self._members.setdefault(int(classes[part[0]]), []).append(members[part])
+
+    def counts(self) -> dict[int, int]:
+        """Number of members of each class."""
+        self._settle()
+        return {c: sum(map(len, parts)) for c, parts in self._members.items()}
+
+    def of(self, number: int) -> Ints:
+        """Members of a class, in no particular order."""
+        self._settle()
+        parts = self._members.get(number, [])
+        if len(parts) > 1:
+            whole = np.concatenate(parts)
+            parts[:] = [whole[scrambled(len(whole))]]
+        return parts[0] if parts else self._none
+
+
+def collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
+    """With how many degrees of rows, position by position, those of each placement collide."""
+    found = np.zeros(len(placed), dtype=np.int64)
+    for p in range(rows.shape[1]):
+        for d in range(2):
+            degrees = traits[placed[:, p], d]
+            often = np.bincount(traits[rows[:, p], d], minlength=int(degrees.max(initial=0)) + 1)
+            found += often[degrees]
+    return found
+
+
+def unusual_degrees(pool: Ints, traits: Ints) -> tuple[Ints, Ints, Ints]:
+    """List the members whose degree at a position is not the usual one there, where these are few.
+
+    An attacked subgraph with the usual degree can only have images among them.
+
+    Returns
+    -------
+    usual, start, unusual
+        As `find_images` takes them.
+    """
+    usual: list[int] = []
+    rows: list[Ints] = []
+    for q in range(pool.shape[1]):
+        for d in range(2):
+            degrees = traits[pool[:, q], d]
+            usual.append(int(np.bincount(degrees, minlength=1).argmax()))
+            rows.append(np.flatnonzero(degrees != usual[-1]))
+            if len(rows[-1]) > len(pool) // 4:
+                usual[-1], rows[-1] = -1, rows[-1][:0]
+    start = np.cumsum([0, *map(len, rows)])
+    return np.array(usual, dtype=np.int64), start.astype(np.int64), np.concatenate(rows).astype(np.int64)
+
+
+def _spread(pool: Ints) -> Ints:
+    """Put members that share no vertex with earlier ones first, so that they go together.
+
+    Without that a hub, which is in most members of some classes, is also in most of the first ones.
+    """
+    first = pool[:SAMPLE]
+    vertices = first.reshape(-1)
+    order = np.argsort(vertices, kind="stable")
+    begins = np.searchsorted(vertices[order], vertices[order])
+    occurrence = np.empty_like(order)
+    occurrence[order] = np.arange(len(order)) - begins
+    best = np.argsort(occurrence.reshape(first.shape).max(axis=1, initial=0), kind="stable")
+    return np.concatenate([first[best], pool[SAMPLE:]])
+
+
+def _all_subsets(n: int, size: int) -> Iterator[Ints]:
+    sets = combinations(range(n), size)
+    while part := list(islice(sets, CHUNK)):
+        yield np.array(part, dtype=np.int64)
