@@ -325,7 +325,9 @@ def _groups(
     counted = whole if shape == PAIRS else 1 if shape == NOTHING else heads
     new = False
     for s in range(count):
-        groups = changed[s] & counted & ~target[s]
+        groups = changed[s] & counted
+        if shape != DIAGONAL:  # whose bits are not those of its groups
+            groups &= ~target[s]
         record = m[RECORDS] + s
         a = 0
         while groups:
