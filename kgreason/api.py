@@ -22,6 +22,7 @@ from kgreason.arguments import (
     check_numbers,
     check_relations,
     check_rules,
+    check_sizes,
     check_split,
     output_names,
 )
@@ -212,11 +213,12 @@ def anonymize(
     data: Mapping[str, Any] | KnowledgeGraph | None = None,
     *,
     method: Method = "kguard",
-    mode: Mode = "published",
+    mode: Mode = "exact",
     k: int = 3,
     x: int = 4,
+    sizes: Sequence[int] | None = None,
     trials: int = 10,
-    max_subgraphs: int = MAX_SUBGRAPHS,
+    max_subgraphs: int | None = None,
     split: int | None = None,
     keep_cuts: bool = False,
     seed: int | None = None,
@@ -228,18 +230,22 @@ def anonymize(
     Parameters
     ----------
     method
-        ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x with far fewer additions.
+        ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
+        additions.
     mode
-        Of ``"kguard"``: ``"published"`` follows the paper and may leave some subgraphs without images; the verdict
-        tells.
+        Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper and may leave some
+        without images, which the verdict tells.
     k
         Number of indistinguishable places, at least 2.
     x
         Vertices of the subgraphs an attacker knows; for ``"klone"`` the size that is verified.
+    sizes
+        Several numbers of vertices in place of `x`: all are protected, and all are verified.
     trials
         Draws of random weights of which the most useful is kept.
     max_subgraphs
-        Refuse graphs with more connected subgraphs of x vertices.
+        Refuse graphs with more connected subgraphs of x vertices; by default 10^9, or 10^7 for ``"published"``, which
+        stores them.
     split
         Anonymize parts of about so many vertices on their own, in parallel processes. The edges between them are
         lost, which the verdict says; for graphs that are too large or too dense otherwise.
@@ -274,21 +280,24 @@ def anonymize(
 
     if folders is not None:
         folders.check()
-    check_numbers(k=(k, 2), x=(x, 1), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
+    sizes = check_sizes((x,) if sizes is None else sizes)
+    check_numbers(k=(k, 2), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
     check_numbers(split=(split, 1), seed=(seed, 0))
     check_split(split, keep_cuts)
     clock, rng = Clock(), np.random.default_rng(seed)
-    algorithm: Anonymizer = choose(method, mode, k, x, trials, max_subgraphs)
+    algorithm: Anonymizer = choose(method, mode, k, sizes, trials, max_subgraphs)
     written = load(rules)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
-    check_parameters(graph, k, x)
+    for size in sizes:
+        check_parameters(graph, k, size)
     attacked = graph
     if split is not None:
-        algorithm, attacked = divide(algorithm, graph, split, k, x, progress, keep_cuts=keep_cuts)
-    count = count_attacked(attacked, x, max_subgraphs)
-    progress.note(f"{count:,} connected subgraphs of {x} vertices to protect")
+        algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
+    for size in sizes:
+        count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
+        progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
     labels = frozenset(graph.labels.tolist())
@@ -296,7 +305,7 @@ def anonymize(
     clock.lap("anonymize")
     if folders is None:
         pair = Pair(graph, release.graph, release.mapping, release.parts)
-        return _assess(pair, program, release, k, x, max_subgraphs, clock, progress)
+        return _assess(pair, program, release, sizes, clock, progress)
     with staged(folders) as (public, private):
         write_release(public, release, program)
         write_mapping(private / "mapping.csv", graph, release)
@@ -304,8 +313,8 @@ def anonymize(
             write_parts(private / "parts.csv", graph, release.parts)
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
-        result = _assess(pair, program, release, k, x, max_subgraphs, clock, progress)
-        write_readme(public, program, release, x, holds=result.holds, seeded=seed is not None)
+        result = _assess(pair, program, release, sizes, clock, progress)
+        write_readme(public, program, release, sizes, holds=result.holds, seeded=seed is not None)
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
         )
@@ -316,15 +325,15 @@ def _assess(
     pair: Pair,
     program: CheckedProgram,
     release: Release,
-    k: int,
-    x: int,
-    max_subgraphs: int,
+    sizes: Sequence[int],
     clock: Clock,
     progress: Progress,
 ) -> Anonymization:
+    from kgreason.assess import verify as checker
+
     graphs = (pair.original, pair.released, pair.mapping)
-    verdict = verify(
-        *graphs, program, k=k, x=x, parts=pair.parts, max_subgraphs=max_subgraphs, progress=progress
+    verdict = checker.verify(
+        *graphs, program, release.guarantee.k, sizes[-1], progress, pair.parts, sizes[:-1]
     )
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
@@ -340,6 +349,7 @@ def verify(
     *,
     k: int = 3,
     x: int = 4,
+    sizes: Sequence[int] | None = None,
     parts: Vertices | None = None,
     max_subgraphs: int = MAX_SUBGRAPHS,
     progress: Progress = SILENT,
@@ -354,6 +364,8 @@ def verify(
         Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
     k, x
         Parameters of the guarantee.
+    sizes
+        Several numbers of vertices in place of `x`.
     parts
         Part of each original vertex, int64, shape (n,), if the release gives up the edges between parts.
     max_subgraphs
@@ -369,11 +381,14 @@ def verify(
     from kgreason.assess import verify as checker
     from kgreason.graph.parts import inside
 
+    sizes = check_sizes((x,) if sizes is None else sizes)
     program = anonymizable(load(rules))
     for graph in (original, released):
         check_relations(graph, program)
-    checker.count_attacked(original if parts is None else inside(original, parts), x, max_subgraphs)
-    return checker.verify(original, released, np.asarray(mapping), program, k, x, progress, parts)
+    for size in sizes:
+        checker.count_attacked(original if parts is None else inside(original, parts), size, max_subgraphs)
+    pair = original, released, np.asarray(mapping)
+    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1])
 
 
 def score(

@@ -118,6 +118,27 @@ def check_numbers(**given: tuple[int | None, int]) -> None:
             raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
+def check_sizes(sizes: object) -> tuple[int, ...]:
+    """Numbers of vertices of attacked subgraphs, ascending.
+
+    Raises
+    ------
+    AnonymizationError
+        If there is none, or one is no whole number of at least 1.
+
+    Examples
+    --------
+    >>> check_sizes(range(4, 1, -1))
+    (2, 3, 4)
+    """
+    found = tuple(sizes) if isinstance(sizes, Iterable) and not isinstance(sizes, str) else (sizes,)
+    if not found:
+        raise AnonymizationError("no number of vertices is given", hint="say for instance sizes=(2, 3, 4)")
+    for x in found:
+        check_numbers(x=(x, 1))
+    return tuple(sorted({int(x) for x in found}))
+
+
 def check_split(split: int | None, keep_cuts: bool) -> None:
     """Refuse to keep edges between parts where there are no parts.
 

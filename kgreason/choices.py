@@ -5,5 +5,6 @@ from typing import Literal
 Method = Literal["kguard", "klone"]
 Mode = Literal["exact", "published"]
 
-MAX_SUBGRAPHS = 10_000_000  # by default more are refused: each takes memory and time
+MAX_SUBGRAPHS = 1_000_000_000  # by default more are refused: each takes time
+MAX_STORED = 10_000_000  # the same where they are stored
 MAX_VERTICES = 20_000_000  # larger releases are refused: at 64 bytes and more per vertex they fill memory

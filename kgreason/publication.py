@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -270,10 +270,17 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def write_readme(
-    folder: Path, program: CheckedProgram, release: Release, x: int, *, holds: bool, seeded: bool
+    folder: Path,
+    program: CheckedProgram,
+    release: Release,
+    sizes: Sequence[int],
+    *,
+    holds: bool,
+    seeded: bool,
 ) -> None:
     """Write README.txt: what was promised, and for which x the check confirmed it."""
     warnings = []
+    x = ", ".join(map(str, sizes))
     if not holds:
         (folder / "UNVERIFIED").touch()
         warnings.append(

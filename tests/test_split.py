@@ -178,7 +178,9 @@ def test_the_checker_knows_exactly_which_edges_may_be_lost() -> None:
 def test_one_and_two_processes_agree(cores: int, ownership_of: Callable[[], KnowledgeGraph]) -> None:
     graph = ownership_of()
     parts = partition(graph, 60, 3)
-    found = SplitMerge(PublishedKguard(2, 3, 2), parts).augment(graph, CONTROL, np.random.default_rng(5), SILENT)
+    found = SplitMerge(PublishedKguard(2, 3, 2), parts).augment(
+        graph, CONTROL, np.random.default_rng(5), SILENT
+    )
     (own,) = found.graph.relations.values()
     assert own.weight is not None
     seen = (own.source.tolist(), own.target.tolist(), own.weight.tolist(), found.figures)

@@ -24,18 +24,24 @@ class Guarantee:
         Each attacked subgraph has k - 1 disjoint images.
     x
         Number of vertices of the attacked subgraphs; `None`: every x up to n.
+    also
+        Smaller numbers of vertices that are protected as well.
     cut
         Number of original edges that are given up: the release is one of the graph without them.
     """
 
     k: int
     x: int | None
+    also: tuple[int, ...] = ()
     cut: int = 0
 
     def __str__(self) -> str:
-        what = (
-            f"({self.k},x)-isomorphism for every x" if self.x is None else f"({self.k},{self.x})-isomorphism"
-        )
+        if self.x is None:
+            what = f"({self.k},x)-isomorphism for every x"
+        elif self.also:
+            what = f"({self.k},x)-isomorphism for x = {', '.join(map(str, (*self.also, self.x)))}"
+        else:
+            what = f"({self.k},{self.x})-isomorphism"
         return what + (" within parts (edges between parts are left out)" if self.cut else "")
 
 

@@ -9,14 +9,16 @@ from kgreason.anonymizers.partition import partition
 from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.split_keep import SplitKeep
 from kgreason.anonymizers.split_merge import SplitMerge
-from kgreason.choices import Method, Mode
+from kgreason.choices import MAX_STORED, MAX_SUBGRAPHS, Method, Mode
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import inside
 from kgreason.progress import Progress
 
 
-def choose(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraphs: int) -> Anonymizer:
+def choose(
+    method: Method, mode: Mode, k: int, sizes: tuple[int, ...], trials: int, max_subgraphs: int | None
+) -> Anonymizer:
     """Choose the algorithm by its name.
 
     Raises
@@ -29,9 +31,13 @@ def choose(method: Method, mode: Mode, k: int, x: int, trials: int, max_subgraph
     if method == "klone":
         return Klone(k, trials)
     if method == "kguard" and mode == "exact":
-        return Kguard(k, (x,), trials, max_subgraphs)
+        return Kguard(k, sizes, trials, max_subgraphs or MAX_SUBGRAPHS)
     if method == "kguard":
-        return PublishedKguard(k, x, trials, max_subgraphs)
+        if len(sizes) > 1:
+            raise AnonymizationError(
+                "the published KGUARD protects one x, not several", hint="leave --mode published out"
+            )
+        return PublishedKguard(k, sizes[0], trials, max_subgraphs or MAX_STORED)
     raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard or klone")
 
 

@@ -100,7 +100,8 @@ class Kguard:
             "synthetic_edges": augmented.m - sum(fixed.values()),
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
-        return Augmented(weighed, Guarantee(self.k, max(self.sizes)), figures, originals=graph.n)
+        *also, x = sorted(self.sizes)
+        return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
 
     def _mended(
         self,

@@ -53,6 +53,11 @@ class Delta:
     total: int
     undecided: int = 0
 
+    def __add__(self, other: Delta) -> Delta:
+        return Delta(
+            self.satisfied + other.satisfied, self.total + other.total, self.undecided + other.undecided
+        )
+
     @property
     def exact(self) -> bool:
         """Whether every subgraph was decided; else `value` is a lower bound."""

@@ -9,6 +9,8 @@ the reasoner.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,6 +44,7 @@ def verify(
     x: int,
     progress: Progress = SILENT,
     parts: Vertices | None = None,
+    also: Sequence[int] = (),
 ) -> Verdict:
     """Check every item of Definition 4.1, item 4 for all attacked subgraphs.
 
@@ -58,6 +61,9 @@ def verify(
     parts
         Part of each original vertex, int64, shape (n,), where the release gives up the edges between parts: all of
         these must be lost and no others, and what is attacked is the graph without them.
+
+    also
+        Other numbers of vertices for which item 4 is to be decided.
 
     Raises
     ------
@@ -87,8 +93,12 @@ def verify(
     items += [_incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
     if reason := _senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
-    images, delta = _images(kept, released, mapping, rules, k, x, progress)
-    return Verdict(k, x, (*items, images), delta)
+    images, deltas = [], []
+    for size in (*also, x):
+        found, delta = _images(kept, released, mapping, rules, k, size, progress)
+        images.append(found if size == x else replace(found, name=f"images of {size} vertices"))
+        deltas.append(delta)
+    return Verdict(k, x, (*items, *images), sum(deltas[1:], deltas[0]))
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:

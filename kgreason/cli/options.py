@@ -63,8 +63,29 @@ X = Annotated[
         "-x", min=1, help="Vertices of the part that an attacker knows; kguard 1 to 6, klone 1 to 8."
     ),
 ]
+
+
+def _sizes(text: str) -> range:
+    first, _, last = text.partition("..")
+    if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
+        raise typer.BadParameter(f"{text!r} is no range of numbers of vertices; say for instance 2..4")
+    return range(int(first), int(last or first) + 1)
+
+
+Sizes = Annotated[
+    range | None,
+    typer.Option(
+        "--sizes",
+        metavar="A..B",
+        parser=_sizes,
+        help="Parts of several sizes in place of -x, as in 2..4: all of them are protected.",
+    ),
+]
 MaxSubgraphs = Annotated[
-    int, typer.Option(min=1, help="Refuse graphs with more connected subgraphs of x vertices.")
+    int | None,
+    typer.Option(
+        min=1, help="Refuse graphs with more connected subgraphs of x vertices; default: a billion."
+    ),
 ]
 Split = Annotated[
     int | None,

@@ -22,6 +22,7 @@ from kgreason.cli.options import (
     ReleasedFiles,
     RulesFile,
     Seed,
+    Sizes,
     Split,
     X,
 )
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
-    "publish it. `--method klone` gives a release in which every subgraph is protected."
+    "publish it. Without `--mode published` every subgraph is protected."
 )
 
 
@@ -41,11 +42,17 @@ def anonymize(
     rules: RulesFile,
     data: DataFiles = None,
     method: Annotated[
-        Method, typer.Option(help="klone protects every x by k copies, kguard one x by far fewer additions.")
+        Method,
+        typer.Option(
+            help="klone protects every x by k copies, kguard one x, or some, by far fewer additions."
+        ),
     ] = "kguard",
-    mode: Annotated[Mode, typer.Option(help="Of kguard; this version has only published.")] = "published",
+    mode: Annotated[
+        Mode, typer.Option(help="Of kguard: exact protects every subgraph, published is the paper.")
+    ] = "exact",
     k: K = 3,
     x: X = 4,
+    sizes: Sizes = None,
     trials: Annotated[
         int, typer.Option(min=1, help="Draws of random weights; the most useful is kept.")
     ] = 10,
@@ -55,7 +62,7 @@ def anonymize(
     force: Annotated[
         bool, typer.Option("--force", help="Replace earlier releases in these folders.")
     ] = False,
-    max_subgraphs: MaxSubgraphs = MAX_SUBGRAPHS,
+    max_subgraphs: MaxSubgraphs = None,
     split: Split = None,
     keep_cuts: KeepCuts = False,
     as_json: AsJson = False,
@@ -76,6 +83,7 @@ def anonymize(
             mode=mode,
             k=k,
             x=x,
+            sizes=sizes,
             trials=trials,
             max_subgraphs=max_subgraphs,
             split=split,
@@ -92,7 +100,7 @@ def anonymize(
         print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)
     if not result.holds:
         print(f"{private / 'report.json'} tells which subgraphs are not protected, and why.", file=sys.stderr)
-        if method == "kguard" and not result.verdict["images"].holds:
+        if mode == "published" and method == "kguard" and not result.verdict["images"].holds:
             print(PUBLISHED_MAY_FAIL, file=sys.stderr)
     return int(not result.holds)
 
@@ -105,7 +113,8 @@ def verify(
     mapping: MappingFile,
     k: K = 3,
     x: X = 4,
-    max_subgraphs: MaxSubgraphs = MAX_SUBGRAPHS,
+    sizes: Sizes = None,
+    max_subgraphs: MaxSubgraphs = None,
     as_json: AsJson = False,
 ) -> int:
     """Decide exactly whether a release is a (k,x)-isomorphism anonymization."""
@@ -120,8 +129,9 @@ def verify(
             *(pair.original, pair.released, pair.mapping, program),
             k=k,
             x=x,
+            sizes=sizes,
             parts=pair.parts,
-            max_subgraphs=max_subgraphs,
+            max_subgraphs=max_subgraphs or MAX_SUBGRAPHS,
             progress=shown,
         )
     if as_json:
