@@ -25,6 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 SAMPLE = 2_048  # members of a class that are kept at hand
 _WHOLLY = 0.2  # share of a sample without images from which on the class is mended before all are visited
+_COSTLY = 5_000_000  # subgraphs of which not all are visited as long as some at hand lack images
 _MANY = 512  # subgraphs of a class that are looked at closely
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
 _PLACES = (64, 4_096)  # members that one subgraph may have for images, at first and then
@@ -125,6 +126,10 @@ class Cover:
         size = np.maximum(np.bincount(self.classes, minlength=count), 1)
         share = np.bincount(self.classes[poor], minlength=count) / size
         wholly = (share > _WHOLLY) & (self._counts > _MANY)
+        if self._counts.sum() > _COSTLY and poor.any():  # first those at hand, then all
+            some = self._still(pools, self.members[poor], self.classes[poor])
+            if len(some.members):
+                return some
         wanted = np.where(wholly, PASS, TEST).astype(np.uint8)
         members, kinds = visit_all(catalogue, wanted, pools, self.need, advance=progress.advance)
         classes = catalogue.class_of[kinds].astype(np.int64)

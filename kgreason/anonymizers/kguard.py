@@ -33,7 +33,7 @@ from kgreason.subgraphs.enumerate import count_connected, small_components, too_
 from kgreason.subgraphs.patterns import LARGEST
 from kgreason.subgraphs.pools import MOST
 
-_ATTEMPTS, _EFFORT = 6, 20_000_000  # at adding little: so often, but no more subgraphs than this in all
+_ATTEMPTS, _EFFORT = 4, 20_000_000  # at adding little: so often, but no more subgraphs than this in all
 _LITTLE = 24  # vertices and edges that are not worth another attempt
 _FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
 _FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed

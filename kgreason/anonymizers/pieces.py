@@ -23,7 +23,7 @@ _LATER = 3.0  # what it costs to make an image later, in edges
 _AGAIN = 0.35  # what it costs at most to begin again, as a part of making all images at once
 _VERTEX_COSTS = (1.0, 2.0, 6.0)  # in edges, for templates to choose from
 _EXAMPLES = 8  # members of a class that are looked at for a template
-_ATTEMPTS = 12
+_ATTEMPTS = 4
 
 
 class Pieces:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints
 
-_STEPS = 20_000  # placements that are looked at for each class
+_STEPS = 200_000  # placements that are looked at for each class
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,67 +84,26 @@ class Template:
 
     def _cheapest(self, example: Example) -> list[int]:
         """Vertex of the template for each position, -1 for a new one."""
+        from kgreason.anonymizers.template_kernels import cheapest
+
         x = len(example.kinds)
-        order = _order(example.kinds != 0)
-        best: list[int] = [-1] * x
-        least = x * self._vertex_cost + float(example.edges.sum()) + 1e-9
-        steps = 0
-        vertices = self._rng.permutation(len(self)).tolist()
-        place = [-1] * x
-
-        def descend(depth: int, cost: float) -> None:
-            nonlocal best, least, steps
-            if cost >= least or steps > _STEPS:
-                return
-            if depth == x:
-                if self._has_room(example, place):
-                    best, least = place.copy(), cost
-                return
-            a = order[depth]
-            for v in (*vertices, -1):
-                if v >= 0 and v in place:
-                    continue
-                steps += 1
-                more = self._added(example, place, order[:depth], a, v)
-                if more is not None:
-                    place[a] = v
-                    descend(depth + 1, cost + more)
-                    place[a] = -1
-
-        descend(0, 0.0)
-        return best
-
-    def _added(
-        self, example: Example, place: Sequence[int], before: Sequence[int], a: int, v: int
-    ) -> float | None:
-        """Cost of a vertex at a position; `None` if it does not fit."""
-        cost = self._vertex_cost if v < 0 else 0.0
-        for p, q in ((a, a), *((a, b) for b in before), *((b, a) for b in before)):
-            s, t = (v if p == a else place[p]), (v if q == a else place[q])
-            known = int(self.kinds[s, t]) if s >= 0 and t >= 0 else -1
-            if known < 0:
-                cost += float(example.edges[p, q])
-            elif known != example.kinds[p, q]:
-                return None
-        return cost
-
-    def _has_room(self, example: Example, place: Sequence[int]) -> bool:
-        """Whether incoming weights stay within their bounds."""
-        for b, v in enumerate(place):
-            if v >= 0:
-                free = [u < 0 or self.kinds[u, v] < 0 for u in place]
-                if self._incoming[v] + example.weights[free, b].sum() > _FULL:
-                    return False
-        return True
+        room = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
+        best = np.zeros(x, dtype=np.int64)
+        cheapest(
+            *(np.ascontiguousarray(self.kinds), example.kinds, example.edges, example.weights.ravel()),
+            *(self._incoming, _order(example.kinds != 0), self._rng.permutation(len(self))),
+            *(self._vertex_cost, _FULL, _STEPS, *room, best),
+        )
+        return best.tolist()
 
 
 _FULL = 0.9  # part of a bound on incoming weights that members may use up
 
 
-def _order(tied: npt.NDArray[np.bool_]) -> list[int]:
+def _order(tied: npt.NDArray[np.bool_]) -> Ints:
     """Positions, each after the first with as many ties to those before as there are."""
     order = [int(tied.sum(axis=1).argmax())]
     while len(order) < len(tied):
         rest = [a for a in range(len(tied)) if a not in order]
         order.append(max(rest, key=lambda a: int(tied[a, order].sum())))
-    return order
+    return np.array(order, dtype=np.int64)
