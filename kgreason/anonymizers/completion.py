@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.anonymizers.between import Between
 from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
 from kgreason.graph.facts import InducedReasoner
@@ -43,12 +44,18 @@ class Model:
         The other positions, in the canonical order of the smaller class.
     number
         That class.
+    tied
+        Which positions have an edge with the hole.
+    edges
+        Edges between the hole and the others, and its loops: relation, positions, weight.
     """
 
     member: Ints
     hole: int
     rest: Ints
     number: int
+    tied: npt.NDArray[np.bool_]
+    edges: tuple[tuple[str, int, int, float], ...]
 
 
 class Completer:
@@ -78,9 +85,7 @@ class Completer:
         members, kinds = visit_all(self._small, np.full(len(counts), DRAW, np.uint8), threshold=bound)
         self._rows = self._small.ordered(members, kinds)
         self._of = self._small.class_of[kinds]
-        self._rows_of_edges = {
-            name: _Lookup.of(r, self._graph.n) for name, r in self._graph.relations.items()
-        }
+        self._between = Between.of(self._graph)
 
     def mend(self, lack: Lack) -> Lack:
         """Make members for the subgraphs that lack images; returns those that none could be made for."""
@@ -140,17 +145,22 @@ class Completer:
                 others = np.delete(np.arange(x), p)
                 ordered, number = self._small.classified(member[None, others])
                 rest = others[[int(np.flatnonzero(member[others] == v)[0]) for v in ordered[0]]]
-                yield Model(member, p, rest.astype(np.int64), int(number[0]))
+                edges = tuple(e for e in self._edges(member) if p in e[1:3])
+                yield Model(member, p, rest.astype(np.int64), int(number[0]), tied[p], edges)
+
+    def _edges(self, vertices: Ints) -> Iterator[tuple[str, int, int, float]]:
+        """Edges among some vertices: relation, positions, weight."""
+        for name, between in self._between.items():
+            weight = between.relation.weight
+            for a, b, row in zip(*(c.tolist() for c in between.among(vertices)), strict=True):
+                yield name, a, b, 0.0 if weight is None else float(weight[row])
 
     def _tied(self, member: Ints) -> npt.NDArray[np.bool_]:
         """Which vertices have an edge, either way; shape (x, x)."""
-        x = len(member)
-        found = np.zeros((x, x), dtype=np.bool_)
-        for look in self._rows_of_edges.values():
-            for a in range(x):
-                for b in range(x):
-                    found[a, b] |= a != b and len(look.rows(int(member[a]), int(member[b]))) > 0
-        return found | found.T
+        found = np.zeros((len(member), len(member)), dtype=np.bool_)
+        for _, a, b, _ in self._edges(member):
+            found[a, b] = found[b, a] = a != b
+        return found
 
     def _best(self, model: Model, number: int, lacking: Ints) -> tuple[float, Ints] | None:
         """The completion that serves most of the lacking ones; a member in canonical order, -1 a new vertex."""
@@ -160,7 +170,6 @@ class Completer:
         if not len(pool):
             return None
         more_in, more_out = self._more(model)
-        tied = self._tied(model.member)[model.hole]
         rows = np.full((len(pool), x), -1, dtype=np.int64)
         rows[:, model.rest] = pool
         found: list[tuple[float, Ints]] = []
@@ -174,7 +183,7 @@ class Completer:
             score = self._score(filled, inner, outer, lacking, made)
             cost = 0.0 if 0 <= host < self._graph.n else 0.3 if host >= 0 else 0.6
             for i in np.argsort(-score)[:4]:
-                if score[i] > 0 and self._may(filled[i], model, tied):
+                if score[i] > 0 and self._may(filled[i], model):
                     found.append((float(score[i]) - cost, filled[i]))
         found.sort(key=lambda f: -f[0])
         for value, member in found[:_TRIED]:
@@ -208,40 +217,30 @@ class Completer:
     def _more(self, model: Model) -> tuple[Ints, Ints]:
         """In- and out-degree that each position gains."""
         inner, outer = np.zeros((2, len(model.member)), dtype=np.int64)
-        for _, a, b, _ in self._edges(model):
+        for _, a, b, _ in model.edges:
             outer[a] += 1
             inner[b] += 1
         return inner, outer
 
-    def _edges(self, model: Model) -> Iterator[tuple[str, int, int, float]]:
-        """Edges between the hole and the others, and its loops: relation, positions, weight."""
-        for name, look in self._rows_of_edges.items():
-            weight = self._graph.relations[name].weight
-            for other in range(len(model.member)):
-                ways = {(model.hole, other), (other, model.hole)}
-                for a, b in sorted(ways):
-                    for row in look.rows(int(model.member[a]), int(model.member[b])):
-                        yield name, a, b, 0.0 if weight is None else float(weight[row])
-
-    def _may(self, member: Ints, model: Model, tied: npt.NDArray[np.bool_]) -> bool:
+    def _may(self, member: Ints, model: Model) -> bool:
         """Whether the edges are safe and no other ones run between the vertices."""
         draft, n, host = self.draft, self._graph.n, int(member[model.hole])
         inside = {int(v) for v in member}
         if len(inside) < len(member) or any(draft.beside(v) & inside for v in inside if v >= 0):
             return False
         if any(
-            sum(w for r, _, b, w in self._edges(model) if (r, b) == (name, p)) > room[v]
-            for name, room in ((name, draft.room(name)) for name in self._rows_of_edges)
+            self._weight(model, name, p) > draft.room(name, v)
+            for name in self._between
             for p, v in enumerate(member)
             if v >= 0
         ):
             return False
         if host < 0:
             return True
-        if any(a == b for _, a, b, _ in self._edges(model)) or (host < n and draft.loops[host]):
+        if any(a == b for _, a, b, _ in model.edges) or (host < n and draft.loops[host]):
             return False
         return all(
-            draft.fits(host, int(v)) if tied[p] else host >= n or not draft.adjacent(host, int(v))
+            draft.fits(host, int(v)) if model.tied[p] else host >= n or not draft.adjacent(host, int(v))
             for p, v in enumerate(member)
             if p != model.hole
         )
@@ -250,59 +249,35 @@ class Completer:
         """Whether the rules derive on a completion what they derive on the class."""
         if not self._reasoner.predicates:
             return True
-        x = len(member)
-        others = member[model.rest]
+        known = member[model.rest]
         relations = {}
-        for name, look in self._rows_of_edges.items():
-            relation = self._graph.relations[name]
-            entries = [
-                (a, b, 0.0 if relation.weight is None else float(relation.weight[row]))
-                for a, u in zip(model.rest.tolist(), others.tolist(), strict=True)
-                for b, v in zip(model.rest.tolist(), others.tolist(), strict=True)
-                for row in look.rows(u, v)
-            ]
-            entries += [(a, b, w) for r, a, b, w in self._edges(model) if r == name]
-            relations[name] = _relation(relation, entries)
-        labels = np.arange(x).astype(str).astype(object)
-        alone = InducedReasoner(KnowledgeGraph(labels, relations), self._program)
-        wanted = self._reasoner.masks(model.member[None])
-        return bool((alone.masks(np.arange(x, dtype=np.int64)[None]) == wanted).all())
+        for name, between in self._between.items():
+            a, b, row = between.among(known)
+            new = [e[1:] for e in model.edges if e[0] == name]
+            source = np.concatenate([model.rest[a], np.array([e[0] for e in new], dtype=np.int64)])
+            target = np.concatenate([model.rest[b], np.array([e[1] for e in new], dtype=np.int64)])
+            weight = between.relation.weight
+            if weight is not None:
+                weight = np.concatenate([weight[row], np.array([e[2] for e in new], dtype=np.float64)])
+            relations[name] = Relation(source, target, weight)
+        places = np.arange(len(member), dtype=np.int64)
+        alone = InducedReasoner(KnowledgeGraph(places.astype(str).astype(object), relations), self._program)
+        return bool((alone.masks(places[None]) == self._reasoner.masks(model.member[None])).all())
+
+    @staticmethod
+    def _weight(model: Model, relation: str, position: int) -> float:
+        """What a completion adds to the incoming weights of a vertex."""
+        return sum(w for name, _, b, w in model.edges if (name, b) == (relation, position))
 
     def _made(self, member: Ints, model: Model) -> Ints:
         """Add the edges, and the vertex if it is new."""
         member = member.copy()
         if member[model.hole] < 0:
             member[model.hole] = self.draft.new(1)[0]
-        for name, a, b, weight in self._edges(model):
+        for name, a, b, weight in model.edges:
             self.draft.edge(name, int(member[a]), int(member[b]), weight)
         self.draft.piece(member.tolist())
         return member
-
-
-@dataclass(frozen=True, eq=False)
-class _Lookup:
-    """Rows of a relation by pair of vertices."""
-
-    order: Ints
-    keys: Ints
-    n: int
-
-    @classmethod
-    def of(cls, relation: Relation, n: int) -> _Lookup:
-        keys = relation.source * n + relation.target
-        order = np.argsort(keys, kind="stable")
-        return cls(order, keys[order], n)
-
-    def rows(self, source: int, target: int) -> Ints:
-        key = source * self.n + target
-        return self.order[np.searchsorted(self.keys, key) : np.searchsorted(self.keys, key, side="right")]
-
-
-def _relation(like: Relation, entries: list[tuple[int, int, float]]) -> Relation:
-    source = np.array([e[0] for e in entries], dtype=np.int64)
-    target = np.array([e[1] for e in entries], dtype=np.int64)
-    weight = None if like.weight is None else np.array([e[2] for e in entries], dtype=np.float64)
-    return Relation(source, target, weight)
 
 
 def _connected(tied: npt.NDArray[np.bool_]) -> bool:

@@ -101,11 +101,11 @@ class Draft:
         self._incoming = {name: np.pad(sums, (0, count)) for name, sums in self._incoming.items()}
         return made
 
-    def room(self, relation: str) -> npt.NDArray[np.float64]:
-        """What more weights into each vertex may sum to; some is left for edges that only raise its degree."""
+    def room(self, relation: str, vertices: Ints | int) -> npt.NDArray[np.float64]:
+        """What more weights into vertices may sum to; some is left for edges that only raise their degree."""
         if relation not in self._incoming:
-            return np.full(self.n, np.inf)
-        return _FULL * self._bounds[relation] - self._incoming[relation]
+            return np.full(np.shape(vertices), np.inf)
+        return _FULL * self._bounds[relation] - self._incoming[relation][vertices]
 
     def piece(self, vertices: Sequence[int]) -> None:
         """Bar edges among these vertices from now on."""

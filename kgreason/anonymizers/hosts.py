@@ -100,6 +100,7 @@ class DegreeChooser:
         high = np.argsort(-(draft.inner[:n] + draft.outer[:n]), kind="stable")[: _HOSTS // 2]
         some = rng.choice(n, min(n, _HOSTS // 2), replace=False)
         self._candidates = rng.permutation(np.unique(np.concatenate([high, some])))
+        self._fit = [self._fitting(v) for v in range(planned.graph.n)]
 
     def _share(self, phi: int, v: int) -> npt.NDArray[np.float64]:
         """For each degree the greatest share of lacking subgraphs that have it where v stands."""
@@ -144,7 +145,7 @@ class DegreeChooser:
         now = [self._real[phi][self._candidates] + inside[phi] for phi in range(2)]
         then = [after[phi][np.minimum(now[phi], self._top - 1)] for phi in range(2)]
         raised = then[0] - now[0] + then[1] - now[1]
-        raised[~self._fitting(v)] = self._top
+        raised[~self._fit[v]] = self._top
         cheap = np.flatnonzero(raised < least)
         for i in cheap[np.argsort(raised[cheap], kind="stable")].tolist():
             host = int(self._candidates[i])
@@ -166,7 +167,7 @@ class DegreeChooser:
         for name, relation in self._planned.graph.relations.items():
             if relation.weight is not None:
                 more = float(relation.weight[relation.target == v].sum())
-                fits &= (more == 0) | (self._draft.room(name)[self._candidates] >= more)
+                fits &= (more == 0) | (self._draft.room(name, self._candidates) >= more)
         return fits
 
     def _looped(self, v: int) -> bool:

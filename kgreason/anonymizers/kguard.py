@@ -33,7 +33,8 @@ from kgreason.subgraphs.enumerate import count_connected, small_components, too_
 from kgreason.subgraphs.patterns import LARGEST
 from kgreason.subgraphs.pools import MOST
 
-_ATTEMPTS, _EFFORT = 4, 20_000_000  # at adding little: so often, but no more subgraphs than this in all
+_ATTEMPTS, _EFFORT = 4, 8_000_000  # at adding little: so often, but of no more subgraphs than this in all,
+_VERTEX_EFFORT = 50  # where a vertex counts as so many
 _LITTLE = 24  # vertices and edges that are not worth another attempt
 _FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
 _FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed
@@ -78,7 +79,8 @@ class Kguard:
         covers = self._covers(noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
         draft: Draft | None = None
-        for _ in range(max(1, min(_ATTEMPTS, _EFFORT // max(total, 1)))):
+        work = max(1, total + _VERTEX_EFFORT * graph.n)
+        for _ in range(max(1, min(_ATTEMPTS, _EFFORT // work))):
             found = self._mended(noised, noising, covers, reasoner, rng, progress, draft)
             draft = found or draft
             if draft is not None and draft.added <= _LITTLE:

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from kgreason.anonymizers.copies import copied_edges
+from kgreason.anonymizers.between import Between
 from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
 from kgreason.anonymizers.hosts import Choice, DegreeChooser, Planned
@@ -40,6 +40,7 @@ class Pieces:
         self._noising, self._graph, self._reasoner = noising, graph, reasoner
         self._draft, self._rng = draft, rng
         self._before: Planned | None = None
+        self._between = Between.of(graph)
 
     def make(self, lacks: Sequence[tuple[Cover, Lack]], *, apart: bool) -> None:
         """Add copies that hold a member of every lacking class, and tell the covers.
@@ -117,14 +118,13 @@ class Pieces:
 
     def _example(self, cover: Cover, member: Ints) -> Example:
         x = len(member)
-        copies = np.arange(x, dtype=np.int64)[None]
         edges, weights = np.zeros((x, x), dtype=np.int64), np.zeros((x, x))
-        for name, relation in self._graph.relations.items():
-            found = copied_edges(relation, self._graph.n, [(member[None], copies)])
-            np.add.at(edges, (found.source, found.target), 1)
+        for name, between in self._between.items():
+            a, b, row = between.among(member)
+            np.add.at(edges, (a, b), 1)
             bound = self._noising.program.incoming_sums.get(name)
-            if bound is not None and found.weight is not None:
-                np.add.at(weights, (found.source, found.target), found.weight / bound)
+            if bound is not None and between.relation.weight is not None:
+                np.add.at(weights, (a, b), between.relation.weight[row] / bound)
         return Example(member, cover.catalogue.ties(member[None])[0], edges, weights)
 
     def _keeps(self, template: Template, example: Example, place: Ints) -> bool:
@@ -142,21 +142,12 @@ class Pieces:
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:
         """Edges copied for each ordered pair from the pair of its origin, -1 for none."""
-        n = self._graph.n
         u, v = np.nonzero(origin[:, :, 0] >= 0)
-        wanted = origin[u, v, 0] * n + origin[u, v, 1]
         relations = {}
-        for name, relation in self._graph.relations.items():
-            keys = relation.source * n + relation.target
-            order = np.argsort(keys, kind="stable")
-            start, end = (np.searchsorted(keys[order], wanted, side=s) for s in ("left", "right"))
-            rows = [order[a:b] for a, b in zip(start, end, strict=True)]
-            many = end - start
-            row = np.concatenate([np.empty(0, dtype=np.int64), *rows])
-            weight = None if relation.weight is None else relation.weight[row]
-            relations[name] = Relation(
-                np.repeat(u, many).astype(np.int64), np.repeat(v, many).astype(np.int64), weight
-            )
+        for name, between in self._between.items():
+            pair, row = between.rows(origin[u, v, 0], origin[u, v, 1])
+            weight = None if between.relation.weight is None else between.relation.weight[row]
+            relations[name] = Relation(u[pair].astype(np.int64), v[pair].astype(np.int64), weight)
         return KnowledgeGraph(np.arange(len(origin)).astype(str).astype(object), relations)
 
     def _build(self, chosen: Choice, planned: Planned, lacks: Sequence[tuple[Cover, Lack]]) -> None:
@@ -210,7 +201,7 @@ class Pieces:
         return all(
             r.weight is None
             or (
-                np.bincount(r.target, weights=r.weight, minlength=graph.n) <= self._draft.room(name)[row]
+                np.bincount(r.target, weights=r.weight, minlength=graph.n) <= self._draft.room(name, row)
             ).all()
             for name, r in graph.relations.items()
         )

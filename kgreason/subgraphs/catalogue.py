@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 
 import numpy as np
 
@@ -107,13 +108,18 @@ class Catalogue:
         at = inverse.reshape(-1)
         return np.take_along_axis(members, orders[at], axis=1), classes[at]
 
-    def ties(self, members: Ints) -> Ints:
-        """What runs between the vertices of sets: numbers of ties, on the diagonal colours; shape (N, x, x)."""
+    @cached_property
+    def _keys(self) -> tuple[Ints, Ints]:
+        """Number of each vertex in the adjacency, and keys of the pairs with a tie, ascending."""
         a = self.adjacency
         rank = np.empty(a.n, dtype=np.int64)
         rank[a.original] = np.arange(a.n)
+        return rank, np.repeat(np.arange(a.n), np.diff(a.indptr)) * a.n + a.neighbour
+
+    def ties(self, members: Ints) -> Ints:
+        """What runs between the vertices of sets: numbers of ties, on the diagonal colours; shape (N, x, x)."""
+        a, (rank, keys) = self.adjacency, self._keys
         mine = rank[members]
-        keys = np.repeat(np.arange(a.n), np.diff(a.indptr)) * a.n + a.neighbour
         wanted = mine[:, :, None] * a.n + mine[:, None, :]
         at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
         found = np.where(keys[at] == wanted, a.tie[at], 0) if len(keys) else np.zeros_like(wanted)
