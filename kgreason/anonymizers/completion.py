@@ -204,12 +204,12 @@ class Completer:
         draft = self.draft
 
         def apart(others: Ints) -> npt.NDArray[np.bool_]:
-            far = (inner[:, None] != draft.inner[others][None]).all(axis=2)
+            far: npt.NDArray[np.bool_] = (inner[:, None] != draft.inner[others][None]).all(axis=2)
             far &= (outer[:, None] != draft.outer[others][None]).all(axis=2)
             far &= (members[:, None, :, None] != others[None, :, None, :]).all(axis=(2, 3))
             return far
 
-        serves = apart(lacking[: 1 << 10]).sum(axis=1).astype(np.float64)
+        serves: npt.NDArray[np.float64] = apart(lacking[: 1 << 10]).sum(axis=1).astype(np.float64)
         if len(made):
             serves *= (1 + apart(made).sum(axis=1)) / (1 + len(made))
         return serves

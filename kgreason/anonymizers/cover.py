@@ -7,6 +7,8 @@ docs/anonymization.md, KGUARD: natural cover.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -177,11 +179,10 @@ class Cover:
         def block(rows: Ints) -> None:
             for places in _PLACES:
                 mine = np.zeros(len(rows), dtype=np.bool_)
-                room = [np.zeros(size, dtype=np.int64) for size in (places, places, need)]
-                search(
-                    *(np.ascontiguousarray(members[rows]), classes[rows], bounds, others, *self.turns, ranks),
-                    *(need, _BUDGET, *room, mine),
-                )
+                room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (places, places, need))
+                sought: tuple[Any, ...] = np.ascontiguousarray(members[rows]), classes[rows], bounds, others
+                given: tuple[Any, ...] = *sought, *self.turns, ranks, need, _BUDGET, *room, mine
+                search(*given)
                 found[rows[mine]] = True
                 rows = rows[~mine]
 

@@ -105,7 +105,10 @@ class Draft:
         """What more weights into vertices may sum to; some is left for edges that only raise their degree."""
         if relation not in self._incoming:
             return np.full(np.shape(vertices), np.inf)
-        return _FULL * self._bounds[relation] - self._incoming[relation][vertices]
+        found: npt.NDArray[np.float64] = np.asarray(
+            _FULL * self._bounds[relation] - self._incoming[relation][vertices]
+        )
+        return found
 
     def piece(self, vertices: Sequence[int]) -> None:
         """Bar edges among these vertices from now on."""

@@ -163,7 +163,7 @@ class DegreeChooser:
 
     def _fitting(self, v: int) -> npt.NDArray[np.bool_]:
         """Candidates without loops that have room for the weights into a vertex."""
-        fits = ~self._draft.loops[self._candidates]
+        fits: npt.NDArray[np.bool_] = ~self._draft.loops[self._candidates]
         for name, relation in self._planned.graph.relations.items():
             if relation.weight is not None:
                 more = float(relation.weight[relation.target == v].sum())

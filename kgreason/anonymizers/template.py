@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -87,14 +89,15 @@ class Template:
         from kgreason.anonymizers.template_kernels import cheapest
 
         x = len(example.kinds)
-        room = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
+        room: tuple[Any, ...] = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
+        member: tuple[Any, ...] = example.kinds, example.edges, example.weights.ravel(), self._incoming
+        orders: tuple[Any, ...] = _order(example.kinds != 0), self._rng.permutation(len(self))
         best = np.zeros(x, dtype=np.int64)
-        cheapest(
-            *(np.ascontiguousarray(self.kinds), example.kinds, example.edges, example.weights.ravel()),
-            *(self._incoming, _order(example.kinds != 0), self._rng.permutation(len(self))),
-            *(self._vertex_cost, _FULL, _STEPS, *room, best),
-        )
-        return best.tolist()
+        known = np.ascontiguousarray(self.kinds)
+        given: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
+        cheapest(*given)
+        found: list[int] = best.tolist()
+        return found
 
 
 _FULL = 0.9  # part of a bound on incoming weights that members may use up

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
 from kgreason.records import dataclass
-from kgreason.subgraphs.adjacency import Adjacency, Ints, Shorts, numbered
+from kgreason.subgraphs.adjacency import Adjacency, Ints, numbered
 from kgreason.subgraphs.tasks import shared, tasks
 
 _PATTERNS, _VALUES = 1 << 10, 1 << 8  # room to begin with
@@ -88,10 +89,11 @@ class Walk:
         self.place = np.zeros(n, dtype=np.int32)
 
     @property
-    def graph(self) -> tuple[int, int, Ints, Shorts, Shorts, Shorts]:
-        """The adjacency as kernels take it."""
+    def arguments(self) -> tuple[Any, ...]:
+        """The search as kernels take it, from `x` to `place`."""
         a = self.adjacency
-        return a.bits, a.low, a.indptr, a.neighbour, a.tie, a.colour
+        graph = self.x, a.bits, a.low, a.indptr, a.neighbour, a.tie, a.colour
+        return *graph, self.head, *self.frames, self.joint, self.extension, self.place
 
     def begin(self, task: Ints) -> None:
         """Go to the first root of a task."""
@@ -148,11 +150,11 @@ def _count(walk: Walk, trie: _Trie, task: Ints, limit: int) -> int:
     values = _VALUES
     status = MORE_VALUES
     while status not in (DONE, TOO_MANY):
-        room = [np.zeros(values, dtype=t) for t in (np.int64, np.int32, np.int64, np.int64, np.int64)]
-        status = census(
-            *(task, walk.x, *walk.graph, walk.head, *walk.frames, walk.joint, walk.extension, walk.place),
-            *(*room, trie.slots, trie.nodes, trie.counts, trie.examples, limit),
-        )
+        kinds = np.int64, np.int32, np.int64, np.int64, np.int64
+        room: tuple[Any, ...] = tuple(np.zeros(values, dtype=kind) for kind in kinds)
+        found: tuple[Any, ...] = trie.slots, trie.nodes, trie.counts, trie.examples, limit
+        given: tuple[Any, ...] = task, *walk.arguments, *room, *found
+        status = census(*given)
         trie.used = int(walk.head[2])
         if status == MORE_PATTERNS:
             trie.grow()

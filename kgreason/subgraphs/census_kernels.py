@@ -22,7 +22,7 @@ DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3
 
 
 @kernel
-def _find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
+def find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
     """Slot of the child of a node, or the empty one where it belongs."""
     mask = len(slots) - 1
     h = (parent * _SPREAD ^ value) * _SPREAD
@@ -37,8 +37,8 @@ def _find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
 @kernel
 def child(parent: int, value: int, slots: Ints, nodes: Rows, head: Ints) -> int:
     """Number of the child of a node, which is made if it is not there; the table must have room."""
-    slot = _find(parent, value, slots, nodes)
-    found = slots[slot]
+    slot = find(parent, value, slots, nodes)
+    found: int = slots[slot]
     if found == 0:
         head[2] += 1
         found = head[2]
@@ -52,11 +52,11 @@ def child(parent: int, value: int, slots: Ints, nodes: Rows, head: Ints) -> int:
 def placed(nodes: Rows, count: int, slots: Ints) -> None:
     """Fill an empty table with the nodes 1 .. count."""
     for node in range(1, count + 1):
-        slots[_find(nodes[node, 0], nodes[node, 1], slots, nodes)] = node
+        slots[find(nodes[node, 0], nodes[node, 1], slots, nodes)] = node
 
 
 @kernel
-def _opened(
+def opened(
     root: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts, low: int,
     joint: Ints, extension: Shorts, place: Shorts,
 ) -> int:  # fmt: skip
@@ -74,7 +74,7 @@ def _opened(
 
 
 @kernel
-def _joined(
+def joined(
     root: int, w: int, shift: int, size: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
     joint: Ints, extension: Shorts, place: Shorts,
 ) -> int:  # fmt: skip
@@ -93,7 +93,7 @@ def _joined(
 
 
 @kernel
-def _left(
+def left(
     root: int, w: int, shift: int, low: int, indptr: Ints, neighbour: Shorts, joint: Ints,
 ) -> None:  # fmt: skip
     """Let w leave: its neighbours forget it, and those that were extensions by it alone are none."""
@@ -119,14 +119,14 @@ def _valued(value: int, keys: Ints, used: Shorts) -> int:
 
 @kernel
 def _last_of(
-    value: int, root: int, w: int, i: int, size: int, shift: int, low: int, indptr: Ints, neighbour: Shorts,
+    value: int, w: int, i: int, size: int, shift: int, indptr: Ints, neighbour: Shorts,
     tie: Shorts, colour: Shorts, joint: Ints, extension: Shorts, place: Shorts,
 ) -> int:  # fmt: skip
     """A vertex that completes the vertices chosen, w the last of them, by this value."""
     if value >> shift != 0:  # a neighbour of w
         e = indptr[w + 1] - 1
         while True:
-            u = neighbour[e]
+            u: int = neighbour[e]
             known = joint[u]
             if (known | tie[e] << shift | colour[u]) == value and (known == 0 or place[u] > i):
                 return u
@@ -197,7 +197,7 @@ def census(
                 return MORE_PATTERNS
             node[1] = child(0, colour[root], slots, nodes, head)
             chosen[0] = root
-            end[1] = _opened(root, indptr, neighbour, tie, colour, low, joint, extension, place)
+            end[1] = opened(root, indptr, neighbour, tie, colour, low, joint, extension, place)
             at[1] = task[2]
             depth = 1
         if depth == last:
@@ -256,7 +256,7 @@ def census(
                                 examples[found, a] = chosen[a]
                             examples[found, depth] = w
                             examples[found, depth + 1] = _last_of(
-                                keys[slot], root, w, i, size, shift, low, indptr, neighbour, tie, colour,
+                                keys[slot], w, i, size, shift, indptr, neighbour, tie, colour,
                                 joint, extension, place,
                             )  # fmt: skip
                 if head[3] > limit:
@@ -274,7 +274,7 @@ def census(
             at[depth] += 1
             chosen[depth] = w
             node[depth + 1] = child(node[depth], joint[w], slots, nodes, head)
-            end[depth + 1] = _joined(
+            end[depth + 1] = joined(
                 root,
                 w,
                 low + bits * depth,
@@ -293,7 +293,7 @@ def census(
         depth -= 1
         head[1] = depth
         if depth > 0:
-            _left(root, chosen[depth], low + bits * depth, low, indptr, neighbour, joint)
+            left(root, chosen[depth], low + bits * depth, low, indptr, neighbour, joint)
         else:
             for j in range(end[1]):
                 joint[extension[j]] = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,12 +82,11 @@ class Pools:
 
         found = np.zeros(len(members), dtype=np.bool_)
         x, count = members.shape[1], len(self.first) - 1
-        room = [np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1))]
-        as_they_are = np.tile(np.arange(x, dtype=np.int64), (count, 1))
-        cover(
-            *(np.ascontiguousarray(members), np.ascontiguousarray(classes), x, need, *room),
-            *(self.ranks, np.arange(count, dtype=np.int32), as_they_are, *self.arrays, found),
-        )
+        room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
+        as_they_are = np.arange(count, dtype=np.int32), np.tile(np.arange(x, dtype=np.int64), (count, 1))
+        members, classes = np.ascontiguousarray(members), np.ascontiguousarray(classes)
+        given: tuple[Any, ...] = members, classes, x, need, *room, self.ranks, *as_they_are, *self.arrays
+        cover(*given, found)
         return found
 
 

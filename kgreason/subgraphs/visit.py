@@ -21,7 +21,7 @@ _ROWS = 1 << 14  # written by one thread before they are looked at
 
 def visit_all(
     catalogue: Catalogue,
-    wanted: Ints,
+    wanted: npt.NDArray[np.uint8],
     pools: Pools | None = None,
     need: int = 0,
     threshold: Ints | None = None,
@@ -67,7 +67,7 @@ def visit_all(
 
     if x == 1:
         members = np.arange(catalogue.graph.n, dtype=np.int64)[:, None]
-        colours, rank = np.unique(a.colour, return_inverse=True)
+        _, rank = np.unique(a.colour, return_inverse=True)
         kinds = np.empty(len(members), dtype=np.int64)
         kinds[a.original] = c.first + rank.reshape(-1)
         members, kinds = look(members, kinds)
@@ -105,19 +105,18 @@ def _visited(
 
         walk = Walk(a, x)
         mark, counts = np.zeros(x + 1, dtype=np.int64), np.zeros(len(c.nodes), dtype=np.int64)
-        room = [np.zeros(s, dtype=np.int64) for s in (x, max(need, 1))]
+        room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, max(need, 1)))
         out = np.zeros((_ROWS, x + 1), dtype=np.int64)
 
         def do(task: Ints) -> tuple[Ints, Ints] | None:
             walk.begin(task)
             counts[:] = 0
+            looked: tuple[Any, ...] = c.slots, c.nodes, action, counts, marks, mark, bound
+            given: tuple[Any, ...] = task, *walk.arguments, *looked, need, *room, *arrays, out
             found, more = [], 1
             while more:
                 walk.head[3] = 0
-                more = visit(
-                    *(task, x, *walk.graph, walk.head, *walk.frames, walk.joint, walk.extension, walk.place),
-                    *(c.slots, c.nodes, action, counts, marks, mark, bound, need, *room, *arrays, out),
-                )
+                more = visit(*given)
                 rows = out[: walk.head[3]]
                 if len(rows):
                     found.append(look(a.original[rows[:, :x]], rows[:, x].copy()))
@@ -140,7 +139,7 @@ def _kept(
     catalogue: Catalogue,
     members: Ints,
     kinds: Ints,
-    wanted: Ints,
+    wanted: npt.NDArray[np.uint8],
     pools: Pools,
     need: int,
     threshold: Ints | None,
@@ -149,7 +148,7 @@ def _kept(
     classes = catalogue.class_of[kinds].astype(np.int64)
     fresh = classes >= len(wanted)
     what = np.where(fresh, TAKE if threshold is None else DRAW, wanted[np.where(fresh, 0, classes)])
-    keep = what == TAKE
+    keep: npt.NDArray[np.bool_] = what == TAKE
     at = np.flatnonzero(what == DRAW)
     if len(at) and threshold is not None:
         share = min(2**31, 2**31 * _OPEN // max(catalogue.ambiguous, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgreason.jit import Bytes, Ints, Rows, Shorts, kernel
-from kgreason.subgraphs.census_kernels import _find, _joined, _left, _opened
+from kgreason.subgraphs.census_kernels import find, joined, left, opened
 
 PASS, TAKE, DRAW, TEST = 0, 1, 2, 3  # what is done with the subgraphs of a pattern
 _SPREAD = -7046029254386353131
@@ -146,10 +146,10 @@ def visit(
         root = head[0]
         depth = head[1]
         if depth == 0:
-            node[1] = slots[_find(0, colour[root], slots, nodes)]
+            node[1] = slots[find(0, colour[root], slots, nodes)]
             chosen[0] = root
             mark[1] = marks[root]
-            end[1] = _opened(root, indptr, neighbour, tie, colour, low, joint, extension, place)
+            end[1] = opened(root, indptr, neighbour, tie, colour, low, joint, extension, place)
             at[1] = task[2]
             depth = 1
         stop = min(end[depth], task[3]) if depth == 1 else end[depth]
@@ -158,7 +158,7 @@ def visit(
             same, met, place_of_last = -1, 0, 0  # of the pattern before: what its first vertices clash with
             for i in range(at[depth], stop):
                 u = extension[i]
-                found = slots[_find(before, joint[u], slots, nodes)]
+                found = slots[find(before, joint[u], slots, nodes)]
                 what = action[found]
                 if what != PASS:
                     chosen[last] = u
@@ -203,8 +203,8 @@ def visit(
             at[depth] += 1
             chosen[depth] = w
             mark[depth + 1] = mark[depth] + marks[w]
-            node[depth + 1] = slots[_find(node[depth], joint[w], slots, nodes)]
-            end[depth + 1] = _joined(
+            node[depth + 1] = slots[find(node[depth], joint[w], slots, nodes)]
+            end[depth + 1] = joined(
                 root,
                 w,
                 low + bits * depth,
@@ -223,7 +223,7 @@ def visit(
         depth -= 1
         head[1] = depth
         if depth > 0:
-            _left(root, chosen[depth], low + bits * depth, low, indptr, neighbour, joint)
+            left(root, chosen[depth], low + bits * depth, low, indptr, neighbour, joint)
         else:
             for j in range(end[1]):
                 joint[extension[j]] = 0
