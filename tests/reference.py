@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations, product
 
 Row = tuple[int, ...]
 
@@ -174,3 +175,59 @@ def coreness(near: Sequence[set[int]]) -> list[int]:
 def links(near: Sequence[set[int]], v: int) -> int:
     """Ordered pairs of neighbours of v that are neighbours."""
     return sum(w in near[u] for u in near[v] for w in near[v])
+
+
+def connected_sets(near: Sequence[set[int]], size: int) -> list[Row]:
+    """All connected sets of vertices: of all combinations those whose first vertex reaches the others."""
+
+    def connected(chosen: Row) -> bool:
+        inside, reached = set(chosen), {chosen[0]}
+        while more := {u for v in reached for u in near[v]} & inside - reached:
+            reached |= more
+        return reached == inside
+
+    return [c for c in combinations(range(len(near)), size) if connected(c)]
+
+
+def apart(one: Row, other: Row, degrees: Sequence[Sequence[int]]) -> bool:
+    """Whether two sets share no vertex and differ in all degrees, position by position."""
+    return not set(one) & set(other) and all(
+        degree[u] != degree[v] for degree in degrees for u, v in zip(one, other, strict=True)
+    )
+
+
+def has_images(
+    target: Row, members: Iterable[Row], turns: Sequence[Row], degrees: Sequence[Sequence[int]], need: int
+) -> bool:
+    """Whether some choice of members, each turned, is apart from a set and from each other."""
+    turned = {tuple(member[a] for a in turn) for member in members for turn in turns}
+    fit = [member for member in sorted(turned) if apart(target, member, degrees)]
+    return any(
+        all(apart(a, b, degrees) for a, b in combinations(chosen, 2)) for chosen in combinations(fit, need)
+    )
+
+
+def least_addition(
+    known: Sequence[Sequence[int]],
+    kinds: Sequence[Sequence[int]],
+    edges: Sequence[Sequence[int]],
+    weights: Sequence[Sequence[float]],
+    incoming: Sequence[float],
+    vertex_cost: float,
+    full: float,
+) -> float:
+    """What the cheapest place of a member in a template adds, by all places; -1 stands for a new vertex."""
+    t, x = len(known), len(kinds)
+    costs = []
+    for place in product(range(-1, t), repeat=x):
+        old = [v for v in place if v >= 0]
+        if len(set(old)) < len(old):
+            continue
+        pairs = [(a, b, place[a], place[b]) for a in range(x) for b in range(x)]
+        fresh = [(a, b) for a, b, u, v in pairs if min(u, v) < 0 or known[u][v] < 0]
+        if any((a, b) not in fresh and known[u][v] != kinds[a][b] for a, b, u, v in pairs):
+            continue
+        more = {b: sum(weights[a][c] for a, c in fresh if c == b) for b in range(x)}
+        if not old or all(incoming[v] + more[b] <= full for b, v in enumerate(place) if v >= 0):
+            costs.append(vertex_cost * (x - len(old)) + sum(edges[a][b] for a, b in fresh))
+    return min(costs)

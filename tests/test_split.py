@@ -22,11 +22,11 @@ from kgreason.analysis.check import load_file
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import is_symmetric
 from kgreason.anonymizers.base import Augmented
-from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.klone import Klone
 from kgreason.anonymizers.merge import joints
 from kgreason.anonymizers.partition import _with_least, partition
 from kgreason.anonymizers.publish import publish
+from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.split_merge import SplitMerge
 from kgreason.assess.verify import verify
 from kgreason.errors import AnonymizationError, ReleaseError

@@ -11,19 +11,16 @@ KGISO, Definition 4.1; docs/anonymization.md, KGUARD.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import assemble, is_symmetric
+from kgreason.anonymizers.assemble import assemble
 from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.completion import Completer
-from kgreason.anonymizers.cover import Cover, Lack
+from kgreason.anonymizers.cover import Cover
 from kgreason.anonymizers.draft import Draft
 from kgreason.anonymizers.klone import Klone, check_k
+from kgreason.anonymizers.mending import Mending
 from kgreason.anonymizers.noise import WeightNoising
-from kgreason.anonymizers.pieces import Pieces
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
@@ -33,11 +30,10 @@ from kgreason.subgraphs.enumerate import count_connected, small_components, too_
 from kgreason.subgraphs.patterns import LARGEST
 from kgreason.subgraphs.pools import MOST
 
-_ATTEMPTS, _EFFORT = 4, 8_000_000  # at adding little: so often, but of no more subgraphs than this in all,
-_VERTEX_EFFORT = 50  # where a vertex counts as so many
-_LITTLE = 24  # vertices and edges that are not worth another attempt
-_FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
-_FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed
+_EFFORT, _VERTEX_EFFORT = (
+    8_000_000,
+    50,
+)  # subgraphs to look at in all attempts together; a vertex counts as so many
 
 
 @dataclass(frozen=True)
@@ -78,13 +74,8 @@ class Kguard:
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
-        draft: Draft | None = None
-        work = max(1, total + _VERTEX_EFFORT * graph.n)
-        for _ in range(max(1, min(_ATTEMPTS, _EFFORT // work))):
-            found = self._mended(noised, noising, covers, reasoner, rng, progress, draft)
-            draft = found or draft
-            if draft is not None and draft.added <= _LITTLE:
-                break
+        mending = Mending(noising, noised, reasoner, covers, self.k, rng, progress)
+        draft = mending.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
         if draft is None:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
@@ -104,41 +95,6 @@ class Kguard:
         weighed = noising.synthetic(augmented, fixed, rng, progress)
         *also, x = sorted(self.sizes)
         return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
-
-    def _mended(
-        self,
-        graph: KnowledgeGraph,
-        noising: WeightNoising,
-        covers: Sequence[Cover],
-        reasoner: InducedReasoner,
-        rng: np.random.Generator,
-        progress: Progress,
-        best: Draft | None,
-    ) -> Draft | None:
-        """Additions after which nothing lacks; `None` if they are more than the best so far, or than KLONE's."""
-        rules = noising.program
-        bounds, symmetric = rules.incoming_sums, is_symmetric(graph)
-        draft = Draft(graph, max(self.sizes), bounds, rng, symmetric=symmetric)
-        self._connect(draft, rng)
-        pieces = Pieces(noising, graph, reasoner, draft, rng)
-        most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
-        for cover in covers:
-            cover.forget()
-        for turn in range(_ROUNDS):
-            progress.step("Looking for images", sum(cover.count for cover in covers))
-            lacks = [(cover, cover.lack((draft.inner, draft.outer), progress)) for cover in covers]
-            classes = sum(len(np.unique(lack.classes)) for _, lack in lacks)
-            if not classes and not any(draft.open):
-                progress.note(f"every subgraph has its images, {draft.added:,} vertices and edges added")
-                return draft
-            progress.note(f"some subgraphs of {classes:,} classes lack images")
-            if not classes:
-                draft.settle()
-                continue
-            self._mend(lacks, pieces, rules, reasoner, draft, rng, apart=turn >= _FREE)
-            if draft.added >= most:
-                return None
-        return None
 
     def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
         check_k(self.k)
@@ -171,44 +127,6 @@ class Kguard:
             targets = None if x in self.sizes else whole[x]
             covers.append(Cover(graph, reasoner, x, targets, need, rng))
         return [cover for cover in covers if cover.count]
-
-    def _connect(self, draft: Draft, rng: np.random.Generator) -> None:
-        """Tie the components of the graph by random edges to the largest."""
-        count, component = draft.graph.components()
-        if count < 2:
-            return
-        largest = int(np.bincount(component).argmax())
-        shuffled = rng.permutation(draft.graph.n)
-        _, first = np.unique(component[shuffled], return_index=True)
-        inside = np.flatnonzero(component == largest)
-        for inner in np.delete(shuffled[first], largest).tolist():
-            outer = int(rng.choice(inside))
-            draft.tie(*((inner, outer) if rng.random() < 0.5 else (outer, inner)))
-
-    def _mend(
-        self,
-        lacks: Sequence[tuple[Cover, Lack]],
-        pieces: Pieces,
-        rules: CheckedProgram,
-        reasoner: InducedReasoner,
-        draft: Draft,
-        rng: np.random.Generator,
-        *,
-        apart: bool,
-    ) -> None:
-        many = []
-        for cover, lack in lacks:
-            few = (
-                len(lack.members) <= _FEW
-                and len(np.unique(lack.classes)) <= _RARE
-                and cover.x > 1
-                and not apart
-            )
-            left = Completer(cover, rules, reasoner, draft, rng).mend(lack) if few else lack
-            if len(left.members):
-                many.append((cover, left))
-        if many:
-            pieces.make(many, apart=apart)
 
 
 def _check_degrees(graph: KnowledgeGraph, draft: Draft) -> None:

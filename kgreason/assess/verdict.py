@@ -89,12 +89,20 @@ class Verdict:
         All conditions, in the order of the definition.
     delta
         δ-anonymity; `None` when a violated earlier item leaves it without meaning.
+    also
+        Other numbers of vertices that were checked.
     """
 
     k: int
     x: int
     items: tuple[Item, ...]
     delta: Delta | None
+    also: tuple[int, ...] = ()
+
+    @property
+    def sizes(self) -> str:
+        """The numbers of vertices of the subgraphs that were checked, in words."""
+        return ", ".join(map(str, (*self.also, self.x)))
 
     @property
     def holds(self) -> bool:
@@ -119,6 +127,7 @@ class Verdict:
         return {
             "k": self.k,
             "x": self.x,
+            "also": list(self.also),
             "holds": self.holds,
             "as_promised": self.as_promised,
             "delta": delta

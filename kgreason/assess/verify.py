@@ -98,7 +98,7 @@ def verify(
         found, delta = _images(kept, released, mapping, rules, k, size, progress)
         images.append(found if size == x else replace(found, name=f"images of {size} vertices"))
         deltas.append(delta)
-    return Verdict(k, x, (*items, *images), sum(deltas[1:], deltas[0]))
+    return Verdict(k, x, (*items, *images), sum(deltas[1:], deltas[0]), tuple(also))
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:

@@ -85,8 +85,9 @@ class Pools:
         room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
         as_they_are = np.arange(count, dtype=np.int32), np.tile(np.arange(x, dtype=np.int64), (count, 1))
         members, classes = np.ascontiguousarray(members), np.ascontiguousarray(classes)
-        given: tuple[Any, ...] = members, classes, x, need, *room, self.ranks, *as_they_are, *self.arrays
-        cover(*given, found)
+        given: tuple[Any, ...] = members, classes, x, need, *room, self.ranks, *as_they_are
+        given = *given, *self.arrays, found
+        cover(*given)
         return found
 
 

@@ -1,0 +1,110 @@
+"""Make images for the subgraphs that lack them, until none does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgreason.anonymizers.assemble import is_symmetric
+from kgreason.anonymizers.completion import Completer
+from kgreason.anonymizers.cover import Cover, Lack
+from kgreason.anonymizers.draft import Draft
+from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.pieces import Pieces
+from kgreason.graph.facts import InducedReasoner
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.progress import Progress
+from kgreason.records import dataclass
+
+_ATTEMPTS = 4  # at adding little, if there is time
+_LITTLE = 24  # vertices and edges that are not worth another attempt
+_FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
+_FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed
+
+
+@dataclass(frozen=True, eq=False)
+class Mending:
+    """What to mend: a graph with its new weights, and the subgraphs that are attacked.
+
+    Attributes
+    ----------
+    covers
+        The attacked subgraphs, by size.
+    k
+        Images of each, itself included.
+    """
+
+    noising: WeightNoising
+    graph: KnowledgeGraph
+    reasoner: InducedReasoner
+    covers: Sequence[Cover]
+    k: int
+    rng: np.random.Generator
+    progress: Progress
+
+    def least(self, attempts: int) -> Draft | None:
+        """Try some times and take what adds least; `None` if KLONE adds less."""
+        best: Draft | None = None
+        attempts = max(1, min(_ATTEMPTS, attempts))
+        for number in range(attempts):
+            self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
+            best = self._attempt(best) or best
+            if best is not None and best.added <= _LITTLE:
+                break
+        if best is not None:
+            vertices = best.n - self.graph.n
+            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
+        return best
+
+    def _attempt(self, best: Draft | None) -> Draft | None:
+        """Additions after which nothing lacks; `None` if they are more than the best so far, or than KLONE's."""
+        graph, bounds = self.graph, self.noising.program.incoming_sums
+        x, symmetric = max(cover.x for cover in self.covers), is_symmetric(graph)
+        draft = Draft(graph, x, bounds, self.rng, symmetric=symmetric)
+        self._connect(draft)
+        pieces = Pieces(self.noising, graph, self.reasoner, draft, self.rng)
+        most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
+        for cover in self.covers:
+            cover.forget()
+        for turn in range(_ROUNDS):
+            lacks = [(cover, cover.lack((draft.inner, draft.outer))) for cover in self.covers]
+            self.progress.advance(sum(len(lack.members) for _, lack in lacks))
+            if any(len(lack.members) for _, lack in lacks):
+                self._mend(lacks, pieces, draft, apart=turn >= _FREE)
+            elif any(draft.open):
+                draft.settle()
+            else:
+                return draft
+            if draft.added >= most:
+                return None
+        return None
+
+    def _mend(
+        self, lacks: Sequence[tuple[Cover, Lack]], pieces: Pieces, draft: Draft, *, apart: bool
+    ) -> None:
+        """Complete sets where few subgraphs lack images, and copy a template for the others."""
+        many = []
+        for cover, lack in lacks:
+            few = len(lack.members) <= _FEW and len(np.unique(lack.classes)) <= _RARE
+            if few and cover.x > 1 and not apart:
+                program = self.noising.program
+                lack = Completer(cover, program, self.reasoner, draft, self.rng).mend(lack)
+            if len(lack.members):
+                many.append((cover, lack))
+        if many:
+            pieces.make(many, apart=apart)
+
+    def _connect(self, draft: Draft) -> None:
+        """Tie the components of the graph by random edges to the largest."""
+        rng = self.rng
+        count, component = draft.graph.components()
+        if count < 2:
+            return
+        largest = int(np.bincount(component).argmax())
+        shuffled = rng.permutation(draft.graph.n)
+        _, first = np.unique(component[shuffled], return_index=True)
+        inside = np.flatnonzero(component == largest)
+        for inner in np.delete(shuffled[first], largest).tolist():
+            outer = int(rng.choice(inside))
+            draft.tie(*((inner, outer) if rng.random() < 0.5 else (outer, inner)))
