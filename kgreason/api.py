@@ -305,7 +305,7 @@ def anonymize(
     clock.lap("anonymize")
     if folders is None:
         pair = Pair(graph, release.graph, release.mapping, release.parts)
-        return _assess(pair, program, release, sizes, clock, progress)
+        return _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
     with staged(folders) as (public, private):
         write_release(public, release, program)
         write_mapping(private / "mapping.csv", graph, release)
@@ -313,7 +313,7 @@ def anonymize(
             write_parts(private / "parts.csv", graph, release.parts)
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
-        result = _assess(pair, program, release, sizes, clock, progress)
+        result = _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
         write_readme(public, program, release, sizes, holds=result.holds, seeded=seed is not None)
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
@@ -326,14 +326,14 @@ def _assess(
     program: CheckedProgram,
     release: Release,
     sizes: Sequence[int],
+    max_subgraphs: int | None,
     clock: Clock,
     progress: Progress,
 ) -> Anonymization:
-    from kgreason.assess import verify as checker
-
     graphs = (pair.original, pair.released, pair.mapping)
-    verdict = checker.verify(
-        *graphs, program, release.guarantee.k, sizes[-1], progress, pair.parts, sizes[:-1]
+    k, most = release.guarantee.k, max_subgraphs or MAX_SUBGRAPHS
+    verdict = verify(
+        *graphs, program, k=k, sizes=sizes, parts=pair.parts, max_subgraphs=most, progress=progress
     )
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)

@@ -369,7 +369,7 @@ def test_unverified_release_is_marked(ownership: Path, anywhere: Path) -> None:
     [
         (["-k", "1"], "k"),
         (["-x", "99"], "x"),
-        (["--method", "kguard", "--mode", "exact"], "no exact mode in this version"),
+        (["--mode", "published", "--sizes", "2..3"], "the published KGUARD protects one x, not several"),
         (["--method", "kguard", "--max-subgraphs", "3"], "--max-subgraphs"),
         (["--data", "own=missing.csv"], "missing.csv"),
         (["--data", "missing.csv"], "PRED=FILE"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kgreason.anonymizers.cover import Cover
+from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.subgraphs import visit as visits
@@ -269,6 +270,29 @@ def test_tested_are_those_without_images_in_their_pool(
         fine = any(has_images(t, pool, [tuple(range(x))], degrees, need) for t in turned)
         if tested[c] and not fine:
             expected.append(sorted(row))
+    assert sorted(sorted(row) for row in failing.tolist()) == sorted(expected)
+
+
+@pytest.mark.parametrize(("x", "need", "values"), [(2, 1, 4), (2, 3, 9), (3, 1, 4), (3, 2, 7)])
+def test_tested_in_a_larger_graph(x: int, need: int, values: int) -> None:
+    """Some subgraphs find images that are apart, others only such that differ in one of the degrees."""
+    rng = np.random.default_rng(x + need)
+    graph = erdos_renyi(40, 50, rng)
+    mine = Catalogue(graph, None, x, rng)
+    members, kinds = visit_all(mine, np.full(len(mine.forms), TAKE, dtype=np.uint8))
+    classes, ordered = mine.class_of[kinds].astype(np.int64), mine.ordered(members, kinds)
+    order = np.lexsort((rng.random(len(classes)), classes))
+    order = order[np.arange(len(order)) - np.searchsorted(classes[order], classes[order]) < 6]
+    degrees, turns = (rng.integers(0, values, 40), rng.integers(0, values, 40)), mine.forms.turns()
+    pools = diverse(ordered[order], classes[order], len(mine.forms), turns, *degree_ranks(degrees))
+    failing, _ = visit_all(mine, np.full(len(mine.forms), TEST, dtype=np.uint8), pools, need)
+    expected = []
+    for row, c in zip(ordered.tolist(), classes.tolist(), strict=True):
+        pool = [tuple(m) for m in pools.members[pools.first[c] : pools.first[c + 1]].tolist()]
+        turned = [tuple(row[a] for a in turn) for turn in turns[1][turns[0][c] : turns[0][c + 1]].tolist()]
+        if not any(has_images(t, pool, [tuple(range(x))], degrees, need) for t in turned):
+            expected.append(sorted(row))
+    assert 0 < len(expected) < len(ordered)
     assert sorted(sorted(row) for row in failing.tolist()) == sorted(expected)
 
 

@@ -14,6 +14,7 @@ from kgreason.assess import closure_kernels
 from kgreason.assess.closure import Closure, closure, closure_rules
 from kgreason.assess.fidelity import fidelity
 from kgreason.assess.reach import compare
+from kgreason.assess.telling import telling
 from kgreason.assess.utility import QueryUtility, Utility, utility
 from kgreason.engine import naive
 from kgreason.graph.model import KnowledgeGraph, Relation
@@ -158,7 +159,9 @@ def test_an_estimate_says_so() -> None:
     assert scored.as_dict()["queries"]["r"]["margin"] == 0.02
     assert "margin" not in scored.as_dict()["queries"]["q"]
     edge = make(2, [(0, 1, 0.25)])
-    rows = dict(score_rows(Score(scored, fidelity(edge, edge))))
+    rows = dict(
+        score_rows(Score(scored, fidelity(edge, edge), telling(edge, np.arange(2), np.random.default_rng(0))))
+    )
     assert rows["  estimate: r"] == "U 0.050, U△ 0.240 ± 0.020 (95 %), from 64 random targets"
     assert "  estimate: q" not in rows
 

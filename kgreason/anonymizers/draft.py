@@ -71,7 +71,7 @@ class Draft:
         self.loops[graph.ends[0][graph.ends[0] == graph.ends[1]]] = True
         self._bounds = bounds
         self._incoming = {
-            name: np.bincount(r.target, weights=r.weight, minlength=graph.n)
+            name: np.bincount(r.target, weights=r.weight, minlength=graph.n).astype(np.float64)
             for name, r in graph.relations.items()
             if name in bounds and r.weight is not None
         }
@@ -242,7 +242,8 @@ class Draft:
             if self.fits(vertex, found):
                 return found
         found = int(self.new(1)[0])
-        hub = int((self.inner + self.outer)[: self.graph.n].argmax())
-        self.tie(found, self._spares[0] if self._spares else hub)
+        degree = (self.inner + self.outer)[: self.graph.n]
+        anchors = [*self._spares[:1], *np.argsort(-degree, kind="stable")[:2].tolist()]
+        self.tie(found, next(v for v in anchors if v != vertex))
         self._spares.append(found)
         return found

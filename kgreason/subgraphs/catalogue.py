@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cached_property
 
 import numpy as np
@@ -43,7 +42,6 @@ class Catalogue:
         self.census = census(self.adjacency, x)
         self.forms = Forms(x)
         self.marks = rng.integers(-(2**63), 2**63, graph.n, dtype=np.int64)
-        self._lock = threading.Lock()
         self._open: dict[bytes, int] = {}
         self._ground = ground_cells(graph, self.census.examples)
         self._classify()
@@ -81,19 +79,18 @@ class Catalogue:
         assert self._reasoner is not None
         masks = self._reasoner.masks(members)
         rows, inverse = np.unique(np.column_stack([patterns, masks]), axis=0, return_inverse=True)
-        with self._lock:
-            keys = [row.tobytes() for row in rows]
-            new = np.array([i for i, key in enumerate(keys) if key not in self._open], dtype=np.int64)
-            if len(new):
-                cells = _with_derived(self._ground[rows[new, 0] - self.census.first], rows[new, 1:])
-                classes, orders = self.forms.number(cells)
-                for i, kind in zip(
-                    new.tolist(), range(len(self.class_of), len(self.class_of) + len(new)), strict=True
-                ):
-                    self._open[keys[i]] = kind
-                self.class_of = np.concatenate([self.class_of, classes.astype(np.int32)])
-                self.orders = np.concatenate([self.orders, orders])
-            kinds = np.array([self._open[key] for key in keys], dtype=np.int64)
+        keys = [row.tobytes() for row in rows]
+        new = np.array([i for i, key in enumerate(keys) if key not in self._open], dtype=np.int64)
+        if len(new):
+            cells = _with_derived(self._ground[rows[new, 0] - self.census.first], rows[new, 1:])
+            classes, orders = self.forms.number(cells)
+            for i, kind in zip(
+                new.tolist(), range(len(self.class_of), len(self.class_of) + len(new)), strict=True
+            ):
+                self._open[keys[i]] = kind
+            self.class_of = np.concatenate([self.class_of, classes.astype(np.int32)])
+            self.orders = np.concatenate([self.orders, orders])
+        kinds = np.array([self._open[key] for key in keys], dtype=np.int64)
         return kinds[inverse.reshape(-1)]
 
     def classified(self, members: Ints) -> tuple[Ints, Ints]:

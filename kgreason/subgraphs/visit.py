@@ -16,7 +16,8 @@ from kgreason.subgraphs.tasks import shared, tasks
 from kgreason.subgraphs.visit_kernels import DRAW, PASS, TAKE, TEST
 
 _OPEN = 4_000_000  # subgraphs of ambiguous patterns that are drawn at most, about
-_ROWS = 1 << 14  # written by one thread before they are looked at
+_ROWS = 1 << 14  # written by one thread before they are put away
+_BLOCK, _ALL = 64, 1 << 62  # tasks after which subgraphs of ambiguous patterns are looked at
 
 
 def visit_all(
@@ -75,7 +76,8 @@ def visit_all(
         return members[keep], kinds[keep]
     marks, mine = catalogue.marks[a.original], pools.renumbered(a.original)
     test = (need, mine.ranks, catalogue.class_of, catalogue.orders, *mine.arrays)
-    return _visited(a, c, action, marks, bound, test, look, advance)
+    block = _BLOCK if catalogue.ambiguous else _ALL
+    return _visited(a, c, action, marks, bound, test, look, block, advance)
 
 
 def listed(adjacency: Adjacency, found: Census) -> Ints:
@@ -85,7 +87,9 @@ def listed(adjacency: Adjacency, found: Census) -> Ints:
     none = Pools.none(x)
     test = (0, none.ranks, zeros.astype(np.int32), zeros[:, None], *none.arrays)
     action = np.full(size, TAKE, dtype=np.uint8)
-    return _visited(adjacency, found, action, zeros, zeros, test, lambda m, k: (m, k), lambda _: None)[0]
+    return _visited(adjacency, found, action, zeros, zeros, test, lambda m, k: (m, k), _ALL, lambda _: None)[
+        0
+    ]
 
 
 def _visited(
@@ -96,11 +100,12 @@ def _visited(
     bound: Ints,
     test: tuple[Any, ...],
     look: Callable[[Ints, Ints], tuple[Ints, Ints]],
+    block: int,
     advance: Callable[[int], None],
 ) -> tuple[Ints, Ints]:
     x, (need, *arrays) = c.x, test
 
-    def work() -> Callable[[Ints], tuple[Ints, Ints] | None]:
+    def work() -> Callable[[Ints], Ints]:
         from kgreason.subgraphs.visit_kernels import visit
 
         walk = Walk(a, x)
@@ -108,31 +113,30 @@ def _visited(
         room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, max(need, 1)))
         out = np.zeros((_ROWS, x + 1), dtype=np.int64)
 
-        def do(task: Ints) -> tuple[Ints, Ints] | None:
+        def do(task: Ints) -> Ints:
             walk.begin(task)
             counts[:] = 0
             looked: tuple[Any, ...] = c.slots, c.nodes, action, counts, marks, mark, bound
             given: tuple[Any, ...] = task, *walk.arguments, *looked, need, *room, *arrays, out
-            found, more = [], 1
+            found: list[Ints] = []
+            more = 1
             while more:
                 walk.head[3] = 0
                 more = visit(*given)
-                rows = out[: walk.head[3]]
-                if len(rows):
-                    found.append(look(a.original[rows[:, :x]], rows[:, x].copy()))
+                found.append(out[: walk.head[3]].copy())
             advance(int(counts.sum()))
-            if not found:
-                return None
-            return np.concatenate([m for m, _ in found]), np.concatenate([k for _, k in found])
+            return np.concatenate(found)
 
         return do
 
-    results = shared(work, tasks(a))
-    none = np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64)
-    return (
-        np.concatenate([none[0], *(m for m, _ in results)]),
-        np.concatenate([none[1], *(k for _, k in results)]),
-    )
+    # what is looked at afterwards is so in an order that does not depend on the number of threads
+    todo, found = tasks(a), [(np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64))]
+    for start in range(0, len(todo), block):
+        rows = np.concatenate(
+            [np.empty((0, x + 1), dtype=np.int64), *shared(work, todo[start : start + block])]
+        )
+        found.append(look(a.original[rows[:, :x]], rows[:, x].copy()))
+    return np.concatenate([m for m, _ in found]), np.concatenate([k for _, k in found])
 
 
 def _kept(
@@ -146,13 +150,13 @@ def _kept(
 ) -> npt.NDArray[np.bool_]:
     """Which subgraphs are wanted; those of classes that were not known yet are, as far as a sample may be drawn."""
     classes = catalogue.class_of[kinds].astype(np.int64)
-    fresh = classes >= len(wanted)
-    what = np.where(fresh, TAKE if threshold is None else DRAW, wanted[np.where(fresh, 0, classes)])
+    known = np.minimum(classes, len(wanted))
+    what = np.append(wanted, TAKE if threshold is None else DRAW)[known]
     keep: npt.NDArray[np.bool_] = what == TAKE
     at = np.flatnonzero(what == DRAW)
     if len(at) and threshold is not None:
         share = min(2**31, 2**31 * _OPEN // max(catalogue.ambiguous, 1))
-        bound = np.where(fresh[at], share, threshold[np.where(fresh[at], 0, classes[at])])
+        bound = np.append(threshold, share)[known[at]]
         keep[at] = _hashed(catalogue.marks[members[at]].sum(axis=1)) < bound
     at = np.flatnonzero(what == TEST)
     if len(at):
