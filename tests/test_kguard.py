@@ -201,6 +201,19 @@ def test_what_cannot_be_is_refused(algorithm: Kguard, text: str) -> None:
         algorithm.augment(graph, RULES, np.random.default_rng(0), SILENT)
 
 
+def test_kinds_that_do_not_fit_into_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgreason.subgraphs import adjacency
+
+    graph = scale_free(120, 3.0, np.random.default_rng(2), economic=True)
+    monkeypatch.setattr(adjacency, "_WIDTH", 4)  # ground edges fit, the cells of weights do not
+    augmented = made(graph, RULES, 3, (3,))
+    monkeypatch.undo()
+    assert checked(graph, augmented, RULES, 3, (3,)).holds
+    monkeypatch.setattr(adjacency, "_WIDTH", 1)
+    with pytest.raises(AnonymizationError, match="too many kinds of parallel edges and loops"):
+        made(graph, RULES, 3, (3,))
+
+
 def test_degrees_are_counted_again_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mending.Draft, "_put", lambda *_: None)
     with pytest.raises(RuntimeError, match="lost count"):

@@ -493,6 +493,21 @@ def test_isolated_vertices_are_components_of_their_own() -> None:
     assert verdict.delta.total == 2
 
 
+@pytest.mark.parametrize("seed", [20, 26])
+def test_what_was_skipped_in_a_sample_is_not_taken_for_known(seed: int) -> None:
+    """Copies of a graph with many patterns: looking for samples must not hide patterns from the search."""
+    from kgreason.api import load, read_graph
+    from kgreason.arguments import anonymizable
+
+    rules = load(Path(__file__).resolve().parent.parent / "examples" / "ownership" / "control.vada")
+    original, rules = read_graph(rules), anonymizable(rules)
+    rng = np.random.default_rng(seed)
+    released = Klone(4, 1).augment(original, rules, rng, SILENT).graph
+    labels = np.array([f"a{i}" for i in range(released.n)], dtype=object)
+    released = KnowledgeGraph(labels, released.relations)
+    assert verify(original, released, np.arange(original.n), rules, 4, 5)["images"].holds
+
+
 def test_too_large_subgraphs_are_refused() -> None:
     path = graph([f"o{v}" for v in range(10)], own=[(v, v + 1, 0.2) for v in range(9)])
     released = replace(path, labels=np.array([f"r{v}" for v in range(10)], dtype=object))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
@@ -43,6 +43,17 @@ class Guarantee:
         else:
             what = f"({self.k},{self.x})-isomorphism"
         return what + (" within parts (edges between parts are left out)" if self.cut else "")
+
+    @classmethod
+    def of_all(cls, guarantees: Sequence[Guarantee]) -> Guarantee:
+        """What holds in every one of some graphs; all are for the same k and for the same numbers or every one.
+
+        Examples
+        --------
+        >>> str(Guarantee.of_all([Guarantee(3, None), Guarantee(3, 4, (2,))]))
+        '(3,x)-isomorphism for x = 2, 4'
+        """
+        return next((g for g in guarantees if g.x is not None), guarantees[0])
 
 
 @dataclass(frozen=True)

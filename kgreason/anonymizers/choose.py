@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgreason.anonymizers.base import Anonymizer
 from kgreason.anonymizers.kguard import Kguard
-from kgreason.anonymizers.klone import Klone
+from kgreason.anonymizers.klone import Klone, check_x
 from kgreason.anonymizers.partition import partition
 from kgreason.anonymizers.published import PublishedKguard
 from kgreason.anonymizers.split_keep import SplitKeep
@@ -30,6 +30,8 @@ def choose(
         raise AnonymizationError(f"unknown mode {mode!r}", hint="choose exact or published")
     if method == "klone":
         return Klone(k, trials)
+    for x in sizes if method == "kguard" else ():
+        check_x(x)
     if method == "kguard" and mode == "exact":
         return Kguard(k, sizes, trials, max_subgraphs or MAX_SUBGRAPHS)
     if method == "kguard":

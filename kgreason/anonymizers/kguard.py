@@ -18,7 +18,7 @@ from kgreason.anonymizers.assemble import assemble
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.cover import Cover
 from kgreason.anonymizers.draft import Draft
-from kgreason.anonymizers.klone import Klone, check_k
+from kgreason.anonymizers.klone import Klone, check_k, check_x
 from kgreason.anonymizers.mending import Mending
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.errors import AnonymizationError
@@ -27,7 +27,6 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 from kgreason.subgraphs.enumerate import count_connected, small_components, too_many
-from kgreason.subgraphs.patterns import LARGEST
 from kgreason.subgraphs.pools import MOST
 
 _EFFORT, _VERTEX_EFFORT = (
@@ -103,15 +102,7 @@ class Kguard:
                 f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
             )
         for x in self.sizes:
-            if not 1 <= x <= LARGEST:
-                raise AnonymizationError(
-                    f"KGUARD handles x from 1 to {LARGEST}, not {x}",
-                    hint="choose a smaller x, or KLONE, which protects every x",
-                )
-            if graph.n and x > graph.n:
-                raise AnonymizationError(
-                    f"x = {x}, but the graph has only {graph.n} vertices", hint=f"choose x <= {graph.n}"
-                )
+            check_x(x, graph)
             progress.step(f"Counting subgraphs of {x} vertices")
             if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
                 raise too_many(x, self.max_subgraphs)

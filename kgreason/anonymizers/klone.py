@@ -20,6 +20,7 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
 from kgreason.records import dataclass
+from kgreason.subgraphs.patterns import LARGEST
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,25 @@ def check_k(k: int) -> None:
     """Refuse a k that protects nothing."""
     if k < 2:
         raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
+
+
+def check_x(x: int, graph: KnowledgeGraph | None = None) -> None:
+    """Refuse an x that KGUARD cannot handle.
+
+    Raises
+    ------
+    AnonymizationError
+        If it is out of range, or greater than the number of vertices of the graph.
+    """
+    if not 1 <= x <= LARGEST:
+        raise AnonymizationError(
+            f"KGUARD handles x from 1 to {LARGEST}, not {x}",
+            hint="choose a smaller x, or KLONE, which protects every x",
+        )
+    if graph is not None and graph.n and x > graph.n:
+        raise AnonymizationError(
+            f"x = {x}, but the graph has only {graph.n} vertices", hint=f"choose x <= {graph.n}"
+        )
 
 
 def check_vertices(count: int) -> None:

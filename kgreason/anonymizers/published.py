@@ -20,15 +20,14 @@ from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.copies import Copied, copied_edges, reweighed
 from kgreason.anonymizers.diversify import Diversifier
-from kgreason.anonymizers.klone import check_k, check_vertices
+from kgreason.anonymizers.klone import check_k, check_vertices, check_x
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.anonymizers.select import choose_disjoint
-from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 from kgreason.subgraphs.enumerate import attacked_subgraphs
-from kgreason.subgraphs.patterns import LARGEST, classify
+from kgreason.subgraphs.patterns import classify
 
 Rows = npt.NDArray[np.int64]
 
@@ -66,7 +65,7 @@ class PublishedKguard:
             [0, 1], or the graph has vertices but no relation.
         """
         check_k(self.k)
-        self._check_x(graph)
+        check_x(self.x, graph)
         noising = WeightNoising.fit(graph, rules, self.trials)
         progress.step("Counting subgraphs")
         groups = attacked_subgraphs(graph, self.x, self.max_subgraphs)
@@ -99,17 +98,6 @@ class PublishedKguard:
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
         return Augmented(weighed, Guarantee(self.k, self.x), figures, originals=graph.n)
-
-    def _check_x(self, graph: KnowledgeGraph) -> None:
-        if not 1 <= self.x <= LARGEST:
-            raise AnonymizationError(
-                f"KGUARD handles x from 1 to {LARGEST}, not {self.x}",
-                hint="choose a smaller x, or KLONE, which protects every x",
-            )
-        if graph.n and self.x > graph.n:
-            raise AnonymizationError(
-                f"x = {self.x}, but the graph has only {graph.n} vertices", hint=f"choose x <= {graph.n}"
-            )
 
 
 @dataclass(eq=False)

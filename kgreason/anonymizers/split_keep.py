@@ -103,7 +103,7 @@ class SplitKeep:
             }
         )
         ordered = _originals_first(graph, self.parts, final, glued)
-        inner = found[0].guarantee
+        inner = Guarantee.of_all([part.guarantee for part in found])
         guarantee = Guarantee(self.k, self.x) if inner.x is None else inner
         return Augmented(ordered, guarantee, figures, originals=graph.n)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import assemble, is_symmetric
-from kgreason.anonymizers.base import Anonymizer, Augmented
+from kgreason.anonymizers.base import Anonymizer, Augmented, Guarantee
 from kgreason.anonymizers.klone import check_vertices
 from kgreason.anonymizers.merge import Mask, joints, merge, total, with_one_constant
 from kgreason.anonymizers.noise import WeightNoising
@@ -87,7 +87,7 @@ class SplitMerge:
             "edges_added": joined.m - (graph.m - cut),
         }
         weighed = noising.synthetic(joined, fixed, rng, progress)
-        guarantee = replace(found[0].guarantee, cut=cut)
+        guarantee = replace(Guarantee.of_all([part.guarantee for part in found]), cut=cut)
         return Augmented(weighed, guarantee, figures, originals=graph.n, parts=self.parts)
 
 

@@ -159,9 +159,11 @@ class Pools:
             still = open_ & ~self.full()[: len(open_)]
             if (still != open_).any():
                 open_ = still
-                orders.jobs[:] = jobs()
+                fresh = jobs()
+                orders.jobs[: len(fresh)] = fresh
 
-        walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree)
+        # skipping branches, it gets farther than `learn` did: what it meets there is still to be learned
+        walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
         for share in places:
             walker.walk(share, orders, keep, quota)
 

@@ -60,7 +60,9 @@ K = Annotated[int, typer.Option("-k", min=2, help="Number of places that look th
 X = Annotated[
     int,
     typer.Option(
-        "-x", min=1, help="Vertices of the part that an attacker knows; kguard 1 to 6, klone 1 to 8."
+        "-x",
+        min=1,
+        help="Vertices of the part that an attacker knows: 1 to 6 for kguard, up to 8 to be verified.",
     ),
 ]
 
@@ -78,13 +80,14 @@ Sizes = Annotated[
         "--sizes",
         metavar="A..B",
         parser=_sizes,
-        help="Parts of several sizes in place of -x, as in 2..4: all of them are protected.",
+        help="Parts of several sizes in place of -x, as in 2..4: all of them count.",
     ),
 ]
 MaxSubgraphs = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Refuse graphs with more connected subgraphs of x vertices; default: a billion."
+        min=1,
+        help="Refuse graphs with more connected subgraphs of x vertices; default: 10^9, or 10^7 for published.",
     ),
 ]
 Split = Annotated[

@@ -11,6 +11,7 @@ from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
+_WIDTH = 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,10 @@ class Adjacency:
     def n(self) -> int:
         """Number of vertices."""
         return len(self.original)
+
+    def fits(self, x: int) -> bool:
+        """Whether the ties and the colour of one of x vertices fit into a word."""
+        return (x - 1) * self.bits + self.low <= _WIDTH
 
     @classmethod
     def plain(cls, graph: KnowledgeGraph) -> Adjacency:

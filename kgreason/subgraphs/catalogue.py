@@ -38,7 +38,10 @@ class Catalogue:
     ) -> None:
         self.graph, self.x = graph, x
         self._reasoner = reasoner if reasoner is not None and reasoner.predicates else None
-        self.adjacency = Adjacency.of(graph, self._reasoner.ties if self._reasoner else None)
+        self._shared = self._reasoner is not None and self._reasoner.ties is not None
+        self.adjacency = Adjacency.of(graph, self._reasoner.ties if self._shared and self._reasoner else None)
+        if self._shared and not self.adjacency.fits(x):  # too many kinds of ties: each subgraph on its own
+            self._shared, self.adjacency = False, Adjacency.of(graph)
         self.census = census(self.adjacency, x)
         self.forms = Forms(x)
         self.marks = rng.integers(-(2**63), 2**63, graph.n, dtype=np.int64)
@@ -49,7 +52,7 @@ class Catalogue:
     def _classify(self) -> None:
         c, count = self.census, len(self.census.counts)
         known, cells = np.ones(count, dtype=np.bool_), self._ground
-        if self._reasoner and self._reasoner.ties is None:
+        if self._reasoner and not self._shared:
             known[:] = False
         elif self._reasoner:
             known, masks = self._reasoner.settled(c.examples)

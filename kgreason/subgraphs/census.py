@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kgreason.errors import AnonymizationError
 from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Adjacency, Ints, numbered
 from kgreason.subgraphs.tasks import shared, tasks
@@ -106,10 +107,14 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
     Parameters
     ----------
     x
-        From 1 to 6, or as many as the numbers of ties and colours leave room for: x - 1 ties and a colour must
-        have at most 62 bits.
+        From 1 to 6.
     limit
         Stop soon after there are more; the total is then only known to be greater.
+
+    Raises
+    ------
+    AnonymizationError
+        If the numbers of x - 1 ties and of a colour do not fit into a word.
 
     Examples
     --------
@@ -120,6 +125,11 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
     """
     if x < 1:
         raise ValueError(f"x must be at least 1, not {x}")
+    if not adjacency.fits(x):
+        raise AnonymizationError(
+            f"the graph has too many kinds of parallel edges and loops to tell subgraphs with {x} vertices apart",
+            hint="choose a smaller x, or KLONE, which protects every x",
+        )
     if x <= 2:
         return _merged(x, [_small(adjacency, x)], adjacency)
     bound, lock = _UNBOUNDED if limit is None else limit, threading.Lock()
