@@ -252,5 +252,5 @@ def test_a_real_graph_with_millions_of_subgraphs() -> None:
     verdict = checked(graph, augmented, rules, 3, (4,))
     assert verdict.holds, str(verdict)
     assert verdict.delta is not None
-    assert verdict.delta.total == 73_832_383
+    assert verdict.delta.total == 73_832_383 + 4  # components of fewer vertices as a whole
     assert augmented.graph.m - graph.m <= 22
