@@ -37,12 +37,14 @@ class Between:
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> dict[str, Between]:
         """Look-up of each relation."""
-        found = {}
-        for name, relation in graph.relations.items():
-            keys = relation.source * graph.n + relation.target
-            order = np.argsort(keys, kind="stable")
-            found[name] = cls(relation, order, keys[order], graph.n)
-        return found
+        return {name: cls.within(relation, graph.n) for name, relation in graph.relations.items()}
+
+    @classmethod
+    def within(cls, relation: Relation, n: int) -> Between:
+        """Look-up of a relation among n vertices."""
+        keys = relation.source * n + relation.target
+        order = np.argsort(keys, kind="stable")
+        return cls(relation, order, keys[order], n)
 
     def rows(self, sources: Vertices, targets: Vertices) -> tuple[Vertices, Vertices]:
         """Number of the pair, and row, of every edge from ``sources[i]`` to ``targets[i]``."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.anonymizers.assemble import Edges
+from kgreason.anonymizers.between import Between
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.graph.model import KnowledgeGraph, Relation
 
@@ -21,18 +22,15 @@ _ATTEMPTS = 20
 
 def copied_edges(relation: Relation, n: int, copied: Copied) -> Edges:
     """The edges of a relation inside each model, parallel ones and loops too, with ends renamed."""
-    order = np.argsort(relation.source * n + relation.target, kind="stable")
-    keys = (relation.source * n + relation.target)[order]
+    between = Between.within(relation, n)
     sources, targets, rows = [], [], []
     for model, copy in copied:
         size = model.shape[1]
-        wanted = (model[:, :, None] * n + model[:, None, :]).ravel()
-        start, end = np.searchsorted(keys, wanted, side="left"), np.searchsorted(keys, wanted, side="right")
-        many = end - start
-        at = np.arange(many.sum()) + np.repeat(start - np.concatenate([[0], np.cumsum(many)[:-1]]), many)
-        rows.append(order[at])
-        sources.append(np.repeat(np.repeat(copy, size, axis=1).ravel(), many))
-        targets.append(np.repeat(np.tile(copy, (1, size)).ravel(), many))
+        one, other = (np.repeat(m, size, axis=1).ravel() for m in (model, copy))
+        pair, row = between.rows(one, np.tile(model, (1, size)).ravel())
+        rows.append(row)
+        sources.append(other[pair])
+        targets.append(np.tile(copy, (1, size)).ravel()[pair])
     none = np.empty(0, dtype=np.int64)
     row = np.concatenate([none, *rows])
     weight = None if relation.weight is None else relation.weight[row]

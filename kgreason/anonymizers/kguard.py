@@ -29,10 +29,8 @@ from kgreason.records import dataclass
 from kgreason.subgraphs.enumerate import count_connected, small_components, too_many
 from kgreason.subgraphs.pools import MOST
 
-_EFFORT, _VERTEX_EFFORT = (
-    8_000_000,
-    50,
-)  # subgraphs to look at in all attempts together; a vertex counts as so many
+_EFFORT = 8_000_000  # subgraphs to look at in all attempts together
+_VERTEX_EFFORT = 50  # as which a vertex counts
 
 
 @dataclass(frozen=True)

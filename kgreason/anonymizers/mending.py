@@ -68,8 +68,8 @@ class Mending:
         for cover in self.covers:
             cover.forget()
         for turn in range(_ROUNDS):
-            lacks = [(cover, cover.lack((draft.inner, draft.outer))) for cover in self.covers]
-            self.progress.advance(sum(len(lack.members) for _, lack in lacks))
+            degrees = draft.inner, draft.outer
+            lacks = [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
             if any(len(lack.members) for _, lack in lacks):
                 self._mend(lacks, pieces, draft, apart=turn >= _FREE)
             elif any(draft.open):

@@ -110,15 +110,23 @@ def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
     return indptr, keys % n
 
 
-def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
-    """Pairs u < v with an edge, as u n + v, ascending; and the ordered pairs with the kind of each, from 1."""
-    n = max(graph.n, 1)
+def ordered_pairs(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
+    """Ordered pairs with an edge, as u n + v, ascending; and the kind of each.
+
+    Kinds are numbered from 1: pairs of a kind have the same number of edges of each relation.
+    """
     source, target = graph.ends
-    keys, at = np.unique(source * n + target, return_inverse=True)
+    keys, at = np.unique(source * max(graph.n, 1) + target, return_inverse=True)
     sizes = [len(r) for r in graph.relations.values()]
     relation = np.repeat(np.arange(len(sizes)), sizes)
     counts = [np.bincount(at[relation == i], minlength=len(keys)) for i in range(len(sizes))]
-    kinds = numbered(counts) + 1 if len(keys) else keys
+    return keys, numbered(counts) + 1 if len(keys) else keys
+
+
+def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
+    """Pairs u < v with an edge, as u n + v, ascending; and what `ordered_pairs` gives."""
+    n = max(graph.n, 1)
+    keys, kinds = ordered_pairs(graph)
     u, v = np.divmod(keys, n)
     proper = u != v
     both = np.minimum(u, v)[proper] * n + np.maximum(u, v)[proper]

@@ -11,7 +11,7 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.subgraphs.adjacency import Adjacency, Ints, Shorts
 from kgreason.subgraphs.census import census
 from kgreason.subgraphs.forms import Forms
-from kgreason.subgraphs.patterns import ground_cells
+from kgreason.subgraphs.patterns import cells_between, pair_kinds
 
 
 class Catalogue:
@@ -46,7 +46,8 @@ class Catalogue:
         self.forms = Forms(x)
         self.marks = rng.integers(-(2**63), 2**63, graph.n, dtype=np.int64)
         self._open: dict[bytes, int] = {}
-        self._ground = ground_cells(graph, self.census.examples)
+        self._pairs = pair_kinds(graph)
+        self._ground = cells_between(self._pairs, self.census.examples)
         self._classify()
 
     def _classify(self) -> None:
@@ -98,7 +99,7 @@ class Catalogue:
 
     def classified(self, members: Ints) -> tuple[Ints, Ints]:
         """Any sets of x vertices in the canonical order of their classes, and these."""
-        cells = ground_cells(self.graph, members)
+        cells = cells_between(self._pairs, members)
         if self._reasoner:
             cells = _with_derived(cells, self._reasoner.masks(members))
         _, first, inverse = np.unique(

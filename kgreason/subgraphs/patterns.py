@@ -11,9 +11,11 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
+from kgreason.subgraphs.adjacency import ordered_pairs
 
 Members = npt.NDArray[np.int64]
 Cells = npt.NDArray[np.int64]
+PairKinds = tuple[tuple[Vertices, Vertices], npt.NDArray[np.int64]]
 LARGEST = 6
 _CHUNK = 1 << 18
 _ROOM = 1 << 62
@@ -61,12 +63,12 @@ def classify(
     """
     from kgreason.graph.facts import InducedReasoner
 
-    rows, kinds = _pair_kinds(graph)
+    pairs = pair_kinds(graph)
     reasoner = InducedReasoner(graph, program) if program.derived else None
     situations, codes, met = [], [], 0
     for start in range(0, len(members), _CHUNK):
         chunk = members[start : start + _CHUNK]
-        cells = _cells(rows, kinds, chunk)
+        cells = cells_between(pairs, chunk)
         if reasoner:
             for derived in np.moveaxis(reasoner.derived(chunk), 1, 0):
                 cells *= 2
@@ -120,27 +122,24 @@ def ground_cells(graph: KnowledgeGraph, members: Members) -> Cells:
     >>> ground_cells(graph, np.array([[0, 1]])).tolist()
     [[[0, 2], [1, 0]]]
     """
-    return _cells(*_pair_kinds(graph), members)
+    return cells_between(pair_kinds(graph), members)
 
 
-def _cells(rows: tuple[Vertices, Vertices], kinds: npt.NDArray[np.int64], members: Members) -> Cells:
+def cells_between(pairs: PairKinds, members: Members) -> Cells:
+    """What `ground_cells` gives, for whoever asks more than once about a graph."""
     from kgreason.subgraphs.kernels import pair_cells
 
     cells = np.empty((*members.shape, members.shape[1]), dtype=np.int64)
+    rows, kinds = pairs
     pair_cells(*rows, kinds, np.ascontiguousarray(members), cells)
     return cells
 
 
-def _pair_kinds(graph: KnowledgeGraph) -> tuple[tuple[Vertices, Vertices], npt.NDArray[np.int64]]:
+def pair_kinds(graph: KnowledgeGraph) -> PairKinds:
     """Compressed rows of the ordered pairs with an edge, and the kind of each, numbered from 1."""
-    source, target = graph.ends
-    keys, at = np.unique(source * graph.n + target, return_inverse=True)
-    sizes = [len(r) for r in graph.relations.values()]
-    counts = np.zeros((len(keys), len(sizes)), dtype=np.int64)
-    np.add.at(counts, (at, np.repeat(np.arange(len(sizes)), sizes)), 1)
-    _, kinds = distinct_rows(counts)
+    keys, kinds = ordered_pairs(graph)
     indptr = np.searchsorted(keys, np.arange(graph.n + 1) * graph.n).astype(np.int64)
-    return (indptr, keys % max(graph.n, 1)), kinds + 1
+    return (indptr, keys % max(graph.n, 1)), kinds
 
 
 def distinct_rows(rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
