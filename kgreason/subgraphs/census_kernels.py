@@ -15,9 +15,9 @@ S. Wernicke: Efficient detection of network motifs (2006), algorithm ESU.
 
 from __future__ import annotations
 
+from kgreason.hashing.kernels import GOLDEN
 from kgreason.jit import Ints, Rows, Shorts, kernel
 
-_SPREAD = -7046029254386353131  # 2^64 / golden ratio, as a signed number
 DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3
 
 
@@ -25,7 +25,7 @@ DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3
 def find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
     """Slot of the child of a node, or the empty one where it belongs."""
     mask = len(slots) - 1
-    h = (parent * _SPREAD ^ value) * _SPREAD
+    h = (parent * GOLDEN ^ value) * GOLDEN
     slot = (h ^ h >> 32) & mask
     while True:
         found = slots[slot]
@@ -107,10 +107,25 @@ def left(
 
 
 @kernel
+def back(
+    root: int, depth: int, low: int, bits: int, indptr: Ints, neighbour: Shorts, chosen: Ints, end: Ints,
+    joint: Ints, extension: Shorts, head: Ints,
+) -> None:  # fmt: skip
+    """Go back to a depth, from where the search goes on; from the root to the next one."""
+    head[1] = depth
+    if depth > 0:
+        left(root, chosen[depth], low + bits * depth, low, indptr, neighbour, joint)
+    else:
+        for j in range(end[1]):
+            joint[extension[j]] = 0
+        head[0] += 1
+
+
+@kernel
 def _valued(value: int, keys: Ints, used: Shorts) -> int:
     """Place of a value in a small table, the empty one if it is not there."""
     mask = len(keys) - 1
-    h = value * _SPREAD
+    h = value * GOLDEN
     at = (h ^ h >> 32) & mask
     while used[at] != 0 and keys[at] != value:
         at = (at + 1) & mask
@@ -275,27 +290,11 @@ def census(
             chosen[depth] = w
             node[depth + 1] = child(node[depth], joint[w], slots, nodes, head)
             end[depth + 1] = joined(
-                root,
-                w,
-                low + bits * depth,
-                end[depth],
-                indptr,
-                neighbour,
-                tie,
-                colour,
-                joint,
-                extension,
-                place,
-            )
+                root, w, low + bits * depth, end[depth], indptr, neighbour, tie, colour,
+                joint, extension, place,
+            )  # fmt: skip
             at[depth + 1] = at[depth]
             head[1] = depth + 1
             continue
-        depth -= 1
-        head[1] = depth
-        if depth > 0:
-            left(root, chosen[depth], low + bits * depth, low, indptr, neighbour, joint)
-        else:
-            for j in range(end[1]):
-                joint[extension[j]] = 0
-            head[0] += 1
+        back(root, depth - 1, low, bits, indptr, neighbour, chosen, end, joint, extension, head)
     return DONE

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.hashing.kernels import GOLDEN
 from kgreason.subgraphs.adjacency import Adjacency, Ints
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import Census, Walk
@@ -166,5 +167,5 @@ def _kept(
 
 def _hashed(sums: Ints) -> Ints:
     """As `visit` mixes the marks of a subgraph."""
-    h = sums * np.int64(-7046029254386353131)
+    h = sums * np.int64(GOLDEN)
     return (h >> 32) & 0x7FFFFFFF

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kgreason.hashing.kernels import GOLDEN
 from kgreason.jit import Bytes, Ints, Rows, Shorts, kernel
-from kgreason.subgraphs.census_kernels import find, joined, left, opened
+from kgreason.subgraphs.census_kernels import back, find, joined, opened
 
 PASS, TAKE, DRAW, TEST = 0, 1, 2, 3  # what is done with the subgraphs of a pattern
-_SPREAD = -7046029254386353131
 _STEPS = 4_000  # of the search for images that are apart; what takes longer counts as not found
 
 
@@ -163,7 +163,7 @@ def visit(
                 if what != PASS:
                     chosen[last] = u
                     if what == DRAW:
-                        h = (mark[depth] + marks[u]) * _SPREAD
+                        h = (mark[depth] + marks[u]) * GOLDEN
                         wanted = (h >> 32) & 0x7FFFFFFF < threshold[found]
                     elif what == TEST:
                         c = class_of[found]
@@ -205,27 +205,11 @@ def visit(
             mark[depth + 1] = mark[depth] + marks[w]
             node[depth + 1] = slots[find(node[depth], joint[w], slots, nodes)]
             end[depth + 1] = joined(
-                root,
-                w,
-                low + bits * depth,
-                end[depth],
-                indptr,
-                neighbour,
-                tie,
-                colour,
-                joint,
-                extension,
-                place,
-            )
+                root, w, low + bits * depth, end[depth], indptr, neighbour, tie, colour,
+                joint, extension, place,
+            )  # fmt: skip
             at[depth + 1] = at[depth]
             head[1] = depth + 1
             continue
-        depth -= 1
-        head[1] = depth
-        if depth > 0:
-            left(root, chosen[depth], low + bits * depth, low, indptr, neighbour, joint)
-        else:
-            for j in range(end[1]):
-                joint[extension[j]] = 0
-            head[0] += 1
+        back(root, depth - 1, low, bits, indptr, neighbour, chosen, end, joint, extension, head)
     return 0
