@@ -228,6 +228,13 @@ class Completer:
         inside = {int(v) for v in member}
         if len(inside) < len(member) or any(draft.beside(v) & inside for v in inside if v >= 0):
             return False
+        more = np.stack(self._more(model))
+        if any(
+            more[:, p].any() and not self._bears(int(v), more[:, p])
+            for p, v in enumerate(member)
+            if 0 <= v < n
+        ):
+            return False
         if any(
             self._weight(model, name, p) > draft.room(name, v)
             for name in self._between
@@ -244,6 +251,11 @@ class Completer:
             for p, v in enumerate(member)
             if p != model.hole
         )
+
+    def _bears(self, vertex: int, more: Ints) -> bool:
+        """Whether an original vertex may get so many more edges in and out."""
+        draft = self.draft
+        return draft.may(vertex, int(draft.inner[vertex] + more[0]), int(draft.outer[vertex] + more[1]))
 
     def _derives(self, member: Ints, model: Model) -> bool:
         """Whether the rules derive on a completion what they derive on the class."""

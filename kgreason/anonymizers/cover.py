@@ -28,7 +28,9 @@ Ints = npt.NDArray[np.int64]
 SAMPLE = 2_048  # members of a class that are kept at hand
 _WHOLLY = 0.2  # share of a sample without images from which on the class is mended before all are visited
 _COSTLY = 5_000_000  # subgraphs of which not all are visited as long as some at hand lack images
-_MANY = 512  # subgraphs of a class that are looked at closely
+_CLOSELY = 512  # subgraphs of a class that are looked at closely, ...
+_TAKEN = 4_096  # ... and that are taken up ...
+_HARDLY = 0.1  # if at most this part of those finds images
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
 _PLACES = (64, 4_096)  # members that one subgraph may have for images, at first and then
 _BLOCK = 1 << 12
@@ -49,6 +51,11 @@ class Lack:
     members: Ints
     classes: Ints
     missing: Ints
+
+    def beyond(self, served: int) -> Lack:
+        """Those that lack more than so many images."""
+        more = self.missing > served
+        return Lack(self.members[more], self.classes[more], self.missing[more])
 
 
 class Cover:
@@ -103,7 +110,15 @@ class Cover:
 
     def forget(self) -> None:
         """Let go of all members that were made."""
-        self.made = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
+        none = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self.made = self.relying = none
+
+    def rely(self, lack: Lack) -> None:
+        """Keep in mind which subgraphs rely on members that are made."""
+        self.relying = (
+            np.concatenate([self.relying[0], lack.members]),
+            np.concatenate([self.relying[1], lack.classes]),
+        )
 
     def add(self, members: Ints, classes: Ints) -> None:
         """Take in members that were made, in canonical order."""
@@ -127,7 +142,7 @@ class Cover:
         poor = ~pools.finds(self.members, self.classes, self.need)
         size = np.maximum(np.bincount(self.classes, minlength=count), 1)
         share = np.bincount(self.classes[poor], minlength=count) / size
-        wholly = (share > _WHOLLY) & (self._counts > _MANY)
+        wholly = (share > _WHOLLY) & (self._counts > _CLOSELY)
         if self._counts.sum() > _COSTLY and poor.any():  # first those at hand, then all
             some = self._still(pools, self.members[poor], self.classes[poor])
             if len(some.members):
@@ -151,12 +166,20 @@ class Cover:
         self.turns = self.catalogue.forms.turns()
 
     def _still(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
-        """Those that find no images among all members at hand; of classes with many only some are looked at."""
+        """Those that find no images among all members at hand.
+
+        Of a class with many some are looked at closely; if hardly any of these finds images, more are taken to
+        find none.
+        """
         order = np.lexsort((self._rng.random(len(classes)), classes))
-        order = order[np.arange(len(order)) - np.searchsorted(classes[order], classes[order]) < _MANY]
+        rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
+        order, rank = order[rank < _TAKEN], rank[rank < _TAKEN]
         members, classes = members[order], classes[order]
-        missing = self.missing(members, classes, pools.ranks)
-        open_ = missing > 0
+        close = rank < _CLOSELY
+        missing = np.full(len(members), self.need, dtype=np.int64)
+        missing[close] = self.missing(members[close], classes[close], pools.ranks)
+        served = np.bincount(classes[close & (missing == 0)], minlength=len(self._counts))
+        open_ = (missing > 0) & (close | (served <= _HARDLY * _CLOSELY)[classes])
         return Lack(members[open_], classes[open_], missing[open_])
 
     def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:

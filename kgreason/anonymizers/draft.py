@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,9 @@ from kgreason.anonymizers.assemble import Edges, Pairs
 from kgreason.anonymizers.klone import check_vertices
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.subgraphs.adjacency import undirected
+
+if TYPE_CHECKING:
+    from kgreason.anonymizers.standing import Standing
 
 Ints = npt.NDArray[np.int64]
 
@@ -24,8 +28,8 @@ _TRIES = 1_000
 class Draft:
     """Grows by vertices and edges that change no subgraph of the original graph and no image made before.
 
-    An edge between two original vertices is safe if they are at least x apart: no connected set of x vertices
-    holds both. An edge with a new vertex always is. Neither may lie inside a piece.
+    An edge between two original vertices is safe if they are at least x apart, so that no connected set of x
+    vertices holds both, and not tied. An edge with a new vertex always is. Neither may lie inside a piece.
 
     Attributes
     ----------
@@ -41,6 +45,8 @@ class Draft:
         Whether each synthetic edge also runs back.
     open
         Vertices that were promised an edge in, and those that were promised one out; each as often.
+    standing
+        Where original vertices stand in subgraphs that rely on images, if there are such.
     apart
         Whether original vertices keep their degrees from now on.
     bounds
@@ -57,6 +63,7 @@ class Draft:
         symmetric: bool,
     ) -> None:
         self.apart = False
+        self.standing: Standing | None = None
         self._rng = rng
         self._spares: list[int] = []
         self.open: tuple[list[int], list[int]] = [], []
@@ -119,11 +126,25 @@ class Draft:
         """Vertices with which a vertex shares a piece."""
         return self._mates.get(vertex, set())
 
+    def serving(self, vertices: Ints) -> npt.NDArray[np.bool_]:
+        """Which vertices are in an image that was made."""
+        return np.isin(vertices, list(self._mates))
+
+    def may(self, vertex: int, inner: int, outer: int) -> bool:
+        """Whether an original vertex may get other degrees: no image that was made gets worse by that."""
+        if vertex in self._mates:
+            return False
+        return self.standing is None or not self.standing.hurts(vertex, (inner, outer))
+
+    def around(self, vertex: int) -> set[int]:
+        """Vertices that may not stand in a piece with a vertex: nearer than x, tied to it, or in a piece with it."""
+        return self.ball(vertex) | self.mates(vertex) | self.beside(vertex)
+
     def ball(self, vertex: int) -> set[int]:
-        """Original vertices nearer than x to an original one, itself included."""
+        """Original vertices nearer than x to an original one, or tied to it, itself included."""
         if vertex not in self._balls:
             reached, border = {vertex}, [vertex]
-            for _ in range(self._x - 1):
+            for _ in range(max(1, self._x - 1)):
                 near = (
                     int(u) for v in border for u in self._neighbours[self._indptr[v] : self._indptr[v + 1]]
                 )
@@ -221,18 +242,20 @@ class Draft:
 
     def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
         """Tie a vertex to one that serves as no image: original, the likelier the higher its degree, or spare."""
-        partner = self._spare(vertex) if self.apart else self._original(vertex)
+        partner = self._spare(vertex) if self.apart else self._original(vertex, incoming=incoming)
         self.tie(*((partner, vertex) if incoming else (vertex, partner)))
         if promised:
             self.inner[vertex] -= incoming or self.symmetric
             self.outer[vertex] -= self.symmetric or not incoming
 
-    def _original(self, vertex: int) -> int:
+    def _original(self, vertex: int, *, incoming: bool) -> int:
         ends = self.graph.ends
         for _ in range(_TRIES):
             side = ends[int(self._rng.integers(2))]
             found = int(side[self._rng.integers(len(side))]) if len(side) else 0
-            if self.fits(vertex, found):
+            inner = int(self.inner[found]) + (self.symmetric or not incoming)
+            outer = int(self.outer[found]) + (self.symmetric or incoming)
+            if self.fits(vertex, found) and self.may(found, inner, outer):
                 return found
         return self._spare(vertex)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
+from kgreason.anonymizers.standing import Key, Standing
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints
+
+Flags = npt.NDArray[np.bool_]
 
 VERTEX_COST = 2.0  # of a new vertex, in edges
 _HOSTS = 4_000  # original vertices that are looked at
@@ -33,164 +37,116 @@ class Planned:
 
     origin: Ints
     graph: KnowledgeGraph
-    places: Mapping[tuple[int, int], Ints]
+    places: Mapping[Key, Ints]
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Copies of a template.
+    """A copy of a template.
 
     Attributes
     ----------
     cost
         In edges, vertices counted in.
-    left
-        Part of the lacking images that will still lack.
     hosts
-        Original vertex in which each vertex of each copy stands, -1 for a new one; shape (copies, t).
+        Original vertex in which each vertex stands, -1 for a new one; shape (t,).
     degrees
-        In- and out-degrees that they get, shape (2, copies, t).
+        In- and out-degrees that they get, shape (2, t).
     """
 
     cost: float
-    left: float
     hosts: Ints
     degrees: Ints
 
 
-class DegreeChooser:
-    """Chooses hosts and degrees so that copies serve as images and little is added.
+class Hosts:
+    """Chooses hosts and degrees so that a copy serves all lacking subgraphs and little is added.
+
+    A copy serves a subgraph if none of its vertices stands in one of the subgraph, nor has the in- or out-degree of
+    the one in whose place it stands. The degrees that the hosts have from then on must not undo that, nor what images
+    do that were made before.
 
     Parameters
     ----------
-    lacking
-        By size and class: subgraphs that lack images, in canonical order, and how many images each lacks.
-    made
-        By size and class: the members that were made before.
+    lacks
+        The attacked subgraphs by size, and those of them that lack images.
     """
 
-    def __init__(
-        self,
-        draft: Draft,
-        planned: Planned,
-        lacking: Mapping[tuple[int, int], tuple[Ints, Ints]],
-        made: Mapping[tuple[int, int], Ints],
-        rng: np.random.Generator,
-    ) -> None:
-        self._draft, self._planned, self._lacking = draft, planned, lacking
-        self._rng = rng
-        graph = planned.graph
+    def __init__(self, draft: Draft, lacks: Sequence[tuple[Cover, Lack]], rng: np.random.Generator) -> None:
+        self._draft, self._rng = draft, rng
         self._real = draft.inner, draft.outer
-        self._inside = graph.in_degree(), graph.out_degree()
-        self._top = 2 * int(max(d.max(initial=0) for d in self._real)) + 64
-        self._shares = [[self._share(phi, v) for v in range(planned.graph.n)] for phi in range(2)]
-        self._barred = [
-            [
-                {
-                    int(self._real[phi][u])
-                    for key, place in planned.places.items()
-                    for p in np.flatnonzero(place == v)
-                    for u in made[key][:, p]
-                }
-                for v in range(planned.graph.n)
-            ]
-            for phi in range(2)
-        ]
-        n = draft.graph.n
+        self._vertices = self._candidates()
+        self._standing = Standing.of(draft, lacks, self._vertices)
+        self._number = np.full(draft.n, -1, dtype=np.int64)
+        self._number[self._vertices] = np.arange(len(self._vertices))
+
+    def _candidates(self) -> Ints:
+        """Some original vertices that are in no image and have no loop, in random order."""
+        draft, n = self._draft, self._draft.graph.n
+        if draft.apart or draft.symmetric:
+            return np.empty(0, dtype=np.int64)
         high = np.argsort(-(draft.inner[:n] + draft.outer[:n]), kind="stable")[: _HOSTS // 2]
-        some = rng.choice(n, min(n, _HOSTS // 2), replace=False)
-        self._candidates = rng.permutation(np.unique(np.concatenate([high, some])))
-        self._fit = [self._fitting(v) for v in range(planned.graph.n)]
+        some = self._rng.choice(n, min(n, _HOSTS // 2), replace=False)
+        some = np.unique(np.concatenate([high, some]))
+        return self._rng.permutation(some[~draft.loops[some] & ~draft.serving(some)])
 
-    def _share(self, phi: int, v: int) -> npt.NDArray[np.float64]:
-        """For each degree the greatest share of lacking subgraphs that have it where v stands."""
-        found = np.zeros(self._top)
-        for key, place in self._planned.places.items():
-            rows, _ = self._lacking[key]
-            for p in np.flatnonzero(place == v):
-                counts = np.bincount(self._real[phi][rows[:, p]], minlength=self._top)[: self._top]
-                found = np.maximum(found, counts / len(rows))
-        return found
-
-    def choose(self, copies: int, share: tuple[float, float]) -> Choice:
-        """Choose copies whose in- and out-degrees at most such shares of the lacking subgraphs have anywhere."""
-        t = self._planned.graph.n
-        hosts = np.full((copies, t), -1, dtype=np.int64)
-        degrees = np.zeros((2, copies, t), dtype=np.int64)
-        taken = [[set(barred) for barred in row] for row in self._barred]
-        used: set[int] = set()
-        for copy in range(copies):
-            near: set[int] = set()
-            for v in self._rng.permutation(t).tolist():
-                host, found = self._host(v, share, taken, near | used)
-                hosts[copy, v] = host
-                if host >= 0:
-                    near |= self._draft.ball(host) | self._draft.mates(host) | self._draft.beside(host)
-                    used.add(host)
-                for phi in range(2):
-                    degrees[phi, copy, v] = found[phi]
-                    taken[phi][v].add(found[phi])
-        return self._valued(hosts, degrees)
+    def choose(self, planned: Planned) -> Choice:
+        """Choose a copy of a template."""
+        t, standing = planned.graph.n, self._standing.copy()
+        hosts = np.full(t, -1, dtype=np.int64)
+        degrees = np.zeros((2, t), dtype=np.int64)
+        inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
+        near = np.zeros(len(self._vertices) + 1, dtype=np.bool_)  # the last for all others
+        for v in self._rng.permutation(t).tolist():
+            keys = [
+                (key, int(p)) for key, place in planned.places.items() for p in np.flatnonzero(place == v)
+            ]
+            places = np.array([standing.first[key] + p for key, p in keys], dtype=np.int64)
+            fits = self._fitting(planned, v) & ~near[:-1]
+            for key, _ in keys:
+                fits[standing.within[key]] = False
+            number, degrees[:, v] = self._host(standing, places, inside[:, v], fits)
+            for phi in range(2):
+                standing.images[phi, places, degrees[phi, v]] = True
+            if number >= 0:
+                hosts[v] = self._vertices[number]
+                standing.change(number, degrees[:, v].tolist())
+                near[self._number[list(self._draft.around(int(hosts[v])))]] = True
+        return Choice(self._cost(planned, hosts, degrees - inside), hosts, degrees)
 
     def _host(
-        self, v: int, share: tuple[float, float], taken: list[list[set[int]]], barred: set[int]
+        self, standing: Standing, places: Ints, inside: Ints, allowed: Flags
     ) -> tuple[int, tuple[int, int]]:
-        """Original vertex that is cheapest to give a free degree, or -1; and these degrees."""
-        after = [self._next_free(phi, v, share[phi], taken[phi][v]) for phi in range(2)]
-        inside = [int(self._inside[phi][v]) for phi in range(2)]
+        """Number of the vertex that is cheapest to give free degrees, or -1 for a new one; and these degrees."""
+        after = [standing.after(phi, places) for phi in range(2)]
+        highest = len(after[0]) - 1
         fresh = int(after[0][inside[0]]), int(after[1][inside[1]])
-        least = VERTEX_COST + sum(f - i for f, i in zip(fresh, inside, strict=True))
-        if self._draft.apart or self._draft.symmetric or self._looped(v):
-            return -1, fresh
-        now = [self._real[phi][self._candidates] + inside[phi] for phi in range(2)]
-        then = [after[phi][np.minimum(now[phi], self._top - 1)] for phi in range(2)]
+        now = [np.minimum(self._real[phi][self._vertices] + inside[phi], highest) for phi in range(2)]
+        then = [after[phi][now[phi]] for phi in range(2)]
         raised = then[0] - now[0] + then[1] - now[1]
-        raised[~self._fit[v]] = self._top
-        cheap = np.flatnonzero(raised < least)
-        for i in cheap[np.argsort(raised[cheap], kind="stable")].tolist():
-            host = int(self._candidates[i])
-            if host not in barred:
-                return host, (int(then[0][i]), int(then[1][i]))
-        return -1, fresh
+        allowed = allowed & (raised < VERTEX_COST + sum(fresh) - sum(inside))
+        allowed &= (then[0] < highest) & (then[1] < highest)
+        allowed &= standing.harmless(then)
+        if not allowed.any():
+            return -1, fresh
+        number = int(np.where(allowed, raised, np.inf).argmin())
+        return number, (int(then[0][number]), int(then[1][number]))
 
-    def _next_free(self, phi: int, v: int, share: float, taken: set[int]) -> Ints:
-        """For each degree the least free one from it on."""
-        free = self._shares[phi][v] <= share
-        free[[d for d in taken if d < self._top]] = False
-        free[-1] = True
-        at = np.where(free, np.arange(self._top), self._top)
-        return np.minimum.accumulate(at[::-1])[::-1]
-
-    def _fitting(self, v: int) -> npt.NDArray[np.bool_]:
-        """Candidates without loops that have room for the weights into a vertex."""
-        fits: npt.NDArray[np.bool_] = ~self._draft.loops[self._candidates]
-        for name, relation in self._planned.graph.relations.items():
+    def _fitting(self, planned: Planned, v: int) -> Flags:
+        """Candidates that have room for the weights into a vertex of the template."""
+        fits = np.ones(len(self._vertices), dtype=np.bool_)
+        for name, relation in planned.graph.relations.items():
+            into = relation.target == v
+            if (relation.source[into] == v).any():
+                fits[:] = False  # a loop
             if relation.weight is not None:
-                more = float(relation.weight[relation.target == v].sum())
-                fits &= (more == 0) | (self._draft.room(name, self._candidates) >= more)
+                more = float(relation.weight[into].sum())
+                fits &= (more == 0) | (self._draft.room(name, self._vertices) >= more)
         return fits
 
-    def _looped(self, v: int) -> bool:
-        relations = self._planned.graph.relations.values()
-        return any(((r.source == v) & (r.target == v)).any() for r in relations)
-
-    def _valued(self, hosts: Ints, degrees: Ints) -> Choice:
-        copies = len(hosts)
+    def _cost(self, planned: Planned, hosts: Ints, degrees: Ints) -> float:
+        """In edges; `degrees` are those besides the template's own edges, shape (2, t)."""
         before = [len(ends) for ends in self._draft.open]
-        after = []
-        for phi in range(2):
-            now = np.where(hosts >= 0, self._real[phi][hosts], 0) + self._inside[phi]
-            after.append(before[phi] + int((degrees[phi] - now).sum()))
-        cost = (
-            max(after) - max(before) + copies * self._planned.graph.m + VERTEX_COST * int((hosts < 0).sum())
-        )
-        left = seen = 0
-        for key, place in self._planned.places.items():
-            rows, lacks = self._lacking[key]
-            clash = np.zeros((len(rows), copies), dtype=np.bool_)
-            for phi in range(2):
-                met = self._real[phi][rows][:, None] == degrees[phi][None, :, place]
-                clash |= met.any(axis=2)
-            left += int(np.maximum(lacks - (~clash).sum(axis=1), 0).sum())
-            seen += int(lacks.sum())
-        return Choice(cost, left / max(seen, 1), hosts, degrees)
+        now = [np.where(hosts >= 0, self._real[phi][hosts], 0) for phi in range(2)]
+        after = [before[phi] + int((degrees[phi] - now[phi]).sum()) for phi in range(2)]
+        return max(after) - max(before) + planned.graph.m + VERTEX_COST * int((hosts < 0).sum())

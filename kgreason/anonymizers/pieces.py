@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import numpy as np
 
 from kgreason.anonymizers.between import Between
 from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
-from kgreason.anonymizers.hosts import Choice, DegreeChooser, Planned
+from kgreason.anonymizers.hosts import Choice, Hosts, Planned
 from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.standing import Key
 from kgreason.anonymizers.template import Example, Template
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.subgraphs.adjacency import Ints
 
-_ROWS = 512  # lacking subgraphs of a class that are looked at
-_SHARES = (0.0, 0.03, 0.12)  # of them that a chosen degree may meet
-_LATER = 3.0  # what it costs to make an image later, in edges
-_AGAIN = 0.35  # what it costs at most to begin again, as a part of making all images at once
-_VERTEX_COSTS = (1.0, 2.0, 6.0)  # in edges, for templates to choose from
+_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # in edges, for templates to choose from
 _EXAMPLES = 8  # members of a class that are looked at for a template
 _ATTEMPTS = 4
 
@@ -48,44 +44,25 @@ class Pieces:
         Parameters
         ----------
         apart
-            Whether to stand on new vertices only, with degrees that no lacking subgraph has, and to change the
-            degree of no other vertex: nothing breaks by that.
+            Whether to stand on new vertices only, and to change the degree of no other vertex: nothing breaks by
+            that.
         """
         self._draft.apart = apart
-        lacking, made, most = {}, {}, 1
-        total = sum(len(lack.members) for _, lack in lacks)
-        for cover, lack in lacks:
-            for c in np.unique(lack.classes):
-                rows = np.flatnonzero(lack.classes == c)
-                rows = rows[self._rng.permutation(len(rows))[:_ROWS]]
-                lacking[cover.x, int(c)] = lack.members[rows], lack.missing[rows]
-                made[cover.x, int(c)] = cover.made[0][cover.made[1] == c]
-                most = max(most, int(lack.missing[rows].max()))
-        best: tuple[float, Choice, Planned] | None = None
-        for planned in self._plans(lacks):
-            chooser = DegreeChooser(self._draft, planned, lacking, made, self._rng)
-            whole = chooser.choose(most, (0.0, 0.0))
-            options = [] if apart else product(range(1, most + 1), product(_SHARES, _SHARES))
-            some = [chooser.choose(*option) for option in options]
-            for choice in (whole, *some):
-                later = min(
-                    _LATER * total * choice.left, whole.cost * (_AGAIN * (choice.left > 0) + choice.left)
-                )
-                if best is None or choice.cost + later < best[0]:
-                    best = choice.cost + later, choice, planned
-        assert best is not None
-        self._build(*best[1:], lacks)
+        for served in range(max(int(lack.missing.max(initial=0)) for _, lack in lacks)):
+            rest = [(cover, lack.beyond(served)) for cover, lack in lacks]
+            hosts = Hosts(self._draft, rest, self._rng)
+            options = [(hosts.choose(planned), planned) for planned in self._plans(rest)]
+            self._build(*min(options, key=lambda option: option[0].cost), rest)
 
     def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
-        """The template of before as far as it is needed, in which classes stand where they stood; else new ones."""
+        """The template of before as far as it is needed, in which classes stand where they stood, or new ones."""
         keys = {(cover.x, int(c)) for cover, lack in lacks for c in np.unique(lack.classes)}
         if self._before is not None and keys <= set(self._before.places):
             yield self._restricted(self._before, keys)
-        else:
-            for cost in _VERTEX_COSTS:
-                yield self._planned(lacks, cost)
+        for cost in _VERTEX_COSTS:
+            yield self._planned(lacks, cost)
 
-    def _restricted(self, planned: Planned, keys: Set[tuple[int, int]]) -> Planned:
+    def _restricted(self, planned: Planned, keys: Set[Key]) -> Planned:
         """Only the vertices and edges that some classes need."""
         places = {key: place for key, place in planned.places.items() if key in keys}
         used = np.unique(np.concatenate(list(places.values())))
@@ -99,22 +76,41 @@ class Pieces:
 
     def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
         """Place a random lacking subgraph of each class, those with many edges first."""
-        template = Template(self._rng, vertex_cost)
         todo = []
         for cover, lack in lacks:
             for c in np.unique(lack.classes):
                 rows = lack.members[lack.classes == c]
                 some = [self._example(cover, r) for r in self._rng.permutation(rows)[:_EXAMPLES]]
                 example = min(some, key=lambda e: float(e.weights.sum()))  # leaves room for others
-                todo.append((-int(example.edges.sum()) + self._rng.random(), cover.x, int(c), example))
-        places: dict[tuple[int, int], Ints] = {}
-        for _, x, c, example in sorted(todo, key=lambda t: t[0]):
-            place = template.place(example)
-            if not self._keeps(template, example, place):
-                place = template.place(example, apart=True)
-            template.add(example, place)
-            places[x, c] = place
+                todo.append((-int(example.edges.sum()) + self._rng.random(), (cover.x, int(c)), example))
+        examples = {key: example for _, key, example in sorted(todo, key=lambda t: t[0])}
+        alone: set[Key] = set()
+        while True:  # ends: in the worst case all stand alone
+            planned = self._placed(examples, alone, vertex_cost)
+            strange = {key for key in self._strange(planned, examples) if key not in alone}
+            if not strange:
+                return planned
+            alone |= strange
+
+    def _placed(self, examples: Mapping[Key, Example], alone: Set[Key], vertex_cost: float) -> Planned:
+        """Place members where they cost little, some on vertices of their own."""
+        template = Template(self._rng, vertex_cost)
+        places: dict[Key, Ints] = {}
+        for key in sorted(examples, key=alone.__contains__):
+            places[key] = template.place(examples[key], apart=key in alone)
+            template.add(examples[key], places[key])
         return Planned(template.origin, self._copied(template.origin), places)
+
+    def _strange(self, planned: Planned, examples: Mapping[Key, Example]) -> Iterator[Key]:
+        """Members on whose places the rules derive something else than on them, for edges came from elsewhere."""
+        if not self._reasoner.predicates:
+            return
+        copied = InducedReasoner(planned.graph, self._noising.program)
+        for x in {x for x, _ in planned.places}:
+            keys = [key for key in planned.places if key[0] == x]
+            found = copied.masks(np.stack([planned.places[key] for key in keys]))
+            wanted = self._reasoner.masks(np.stack([examples[key].member for key in keys]))
+            yield from (keys[i] for i in np.flatnonzero((found != wanted).any(axis=1)))
 
     def _example(self, cover: Cover, member: Ints) -> Example:
         x = len(member)
@@ -127,19 +123,6 @@ class Pieces:
                 np.add.at(weights, (a, b), between.relation.weight[row] / bound)
         return Example(member, cover.catalogue.ties(member[None])[0], edges, weights)
 
-    def _keeps(self, template: Template, example: Example, place: Ints) -> bool:
-        """Whether the rules derive on a member at its place what they derive on it."""
-        if not self._reasoner.predicates:
-            return True
-        origin = np.full((len(place), len(place), 2), -1, dtype=np.int64)
-        for a, u in enumerate(place):
-            for b, v in enumerate(place):
-                known = u < len(template) and v < len(template) and template.kinds[u, v] >= 0
-                origin[a, b] = template.origin[u, v] if known else (example.member[a], example.member[b])
-        alone = InducedReasoner(self._copied(origin), self._noising.program)
-        found = alone.masks(np.arange(len(place), dtype=np.int64)[None])
-        return bool((found == self._reasoner.masks(example.member[None])).all())
-
     def _copied(self, origin: Ints) -> KnowledgeGraph:
         """Edges copied for each ordered pair from the pair of its origin, -1 for none."""
         u, v = np.nonzero(origin[:, :, 0] >= 0)
@@ -151,39 +134,35 @@ class Pieces:
         return KnowledgeGraph(np.arange(len(origin)).astype(str).astype(object), relations)
 
     def _build(self, chosen: Choice, planned: Planned, lacks: Sequence[tuple[Cover, Lack]]) -> None:
-        draft, self._before = self._draft, self._before or planned
+        draft, self._before = self._draft, planned
         vertices = chosen.hosts.copy()
         vertices[vertices < 0] = draft.new(int((vertices < 0).sum()))
-        for row in vertices:
-            graph = self._reweighed(planned, row)
-            for name, relation in graph.relations.items():
-                weights = relation.weight if relation.weight is not None else np.zeros(len(relation))
-                for u, v, w in zip(
-                    relation.source.tolist(), relation.target.tolist(), weights.tolist(), strict=True
-                ):
-                    draft.edge(name, int(row[u]), int(row[v]), w)
-            draft.piece(row.tolist())
+        for name, relation in self._reweighed(planned, vertices).relations.items():
+            weights = relation.weight if relation.weight is not None else np.zeros(len(relation))
+            ends = vertices[relation.source].tolist(), vertices[relation.target].tolist()
+            for u, v, w in zip(*ends, weights.tolist(), strict=True):
+                draft.edge(name, u, v, w)
+        draft.piece(vertices.tolist())
         self._attach(planned, vertices, chosen.degrees)
-        lack_in = chosen.degrees[0] - draft.inner[vertices]
-        lack_out = chosen.degrees[1] - draft.outer[vertices]
-        draft.promise(vertices.ravel(), lack_in.ravel(), lack_out.ravel())
+        draft.promise(
+            vertices, chosen.degrees[0] - draft.inner[vertices], chosen.degrees[1] - draft.outer[vertices]
+        )
         for cover, _ in lacks:
-            mine = [(c, place) for (x, c), place in planned.places.items() if x == cover.x]
-            members = np.concatenate([row[np.stack([p for _, p in mine])] for row in vertices])
-            cover.add(members, np.tile(np.array([c for c, _ in mine], dtype=np.int64), len(vertices)))
+            mine = {c: place for (x, c), place in planned.places.items() if x == cover.x}
+            if mine:
+                cover.add(vertices[np.stack(list(mine.values()))], np.array(list(mine), dtype=np.int64))
 
     def _attach(self, planned: Planned, vertices: Ints, degrees: Ints) -> None:
         """Tie what stands on new vertices alone to the rest, by an edge that is needed anyway if there is one."""
         draft = self._draft
         count, component = planned.graph.components()
-        for copy, row in enumerate(vertices):
-            for c in range(count):
-                mine = np.flatnonzero(component == c)
-                if (row[mine] < draft.graph.n).any():
-                    continue
-                lack = np.stack([degrees[0, copy] - draft.inner[row], degrees[1, copy] - draft.outer[row]])
-                phi, at = np.unravel_index(int(lack[:, mine].argmax()), (2, len(mine)))
-                draft.tie_to_partner(int(row[mine[at]]), incoming=bool(phi == 0))
+        for c in range(count):
+            mine = np.flatnonzero(component == c)
+            if (vertices[mine] < draft.graph.n).any():
+                continue
+            lack = degrees - np.stack([draft.inner[vertices], draft.outer[vertices]])
+            phi, at = np.unravel_index(int(lack[:, mine].argmax()), (2, len(mine)))
+            draft.tie_to_partner(int(vertices[mine[at]]), incoming=bool(phi == 0))
 
     def _reweighed(self, planned: Planned, row: Ints) -> KnowledgeGraph:
         """Weights of their own for a copy, from which the rules derive the same in every member."""
