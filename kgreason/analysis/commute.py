@@ -25,32 +25,10 @@ from collections.abc import Iterator
 
 from kgreason.analysis.checked import Assign, CheckedProgram, CheckedRule, Filter
 from kgreason.analysis.generic import Position, vertex_positions
-from kgreason.errors import Span
 from kgreason.lang.ast import Binary, Variable
-from kgreason.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenVertex:
-    """A vertex in the body of a rule that its head does not show.
-
-    Attributes
-    ----------
-    variable
-        The first of the rule that holds one.
-    span
-        Where it stands.
-    """
-
-    rule: CheckedRule
-    variable: Variable
-    span: Span
-
-    def __str__(self) -> str:
-        return f"{self.span.file}:{self.span.line}: the head leaves out the vertex {self.variable}"
-
-
-def hidden_vertices(program: CheckedProgram) -> tuple[HiddenVertex, ...]:
+def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
     """Find the vertices that rules hide on the way to the derived edges; where there are none, the rules commute.
 
     Parameters
@@ -60,8 +38,8 @@ def hidden_vertices(program: CheckedProgram) -> tuple[HiddenVertex, ...]:
 
     Returns
     -------
-    tuple of HiddenVertex
-        At most one of each rule, in the order of the text.
+    tuple of Variable
+        Of each rule that hides vertices the first variable that holds one, in the order of the text.
 
     Examples
     --------
@@ -69,21 +47,21 @@ def hidden_vertices(program: CheckedProgram) -> tuple[HiddenVertex, ...]:
     >>> text = '''@edge("own"). @derived("mutual"). @derived("linked").
     ... mutual(X,Y) :- own(X,Y,V), own(Y,X,W), V + W > 1.
     ... linked(X,Z) :- own(X,Y,_), own(Y,Z,_).'''
-    >>> [str(hidden) for hidden in hidden_vertices(load_text(text))]
-    ['<text>:3: the head leaves out the vertex Y']
+    >>> [(variable.name, variable.span.line) for variable in hidden_vertices(load_text(text))]
+    [('Y', 3)]
     """
     program = program.restricted(program.derived)
     positions = vertex_positions(program)
-    found = [h for rule in program.rules if (h := _hidden(rule, positions))]
-    return tuple(sorted(found, key=lambda h: (h.span.file, h.span.line, h.span.column)))
+    hidden = [next(_hidden(rule, positions), None) for rule in program.rules]
+    by_place = {
+        (v.span.file, v.span.line, v.span.column): v for v in hidden if v
+    }  # heads of a rule share its body
+    return tuple(by_place[place] for place in sorted(by_place))
 
 
-def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> HiddenVertex | None:
+def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
     shown = _equal(set(rule.head.variables), rule)
-    for variable in _vertices(rule, positions):
-        if variable.name not in shown:
-            return HiddenVertex(rule, variable, variable.span)
-    return None
+    return (variable for variable in _vertices(rule, positions) if variable.name not in shown)
 
 
 def _vertices(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:

@@ -14,10 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.commute import HiddenVertex, hidden_vertices
+from kgreason.analysis.commute import hidden_vertices
 from kgreason.analysis.weights import weight_uses
 from kgreason.engine import naive
 from kgreason.errors import EvaluationError
+from kgreason.lang.ast import Variable
 from kgreason.records import dataclass
 
 Row = tuple[int | float, ...]
@@ -76,12 +77,12 @@ class Commutation:
     Attributes
     ----------
     hidden
-        The vertices that rules hide; without any they commute.
+        Vertices that rules hide, one of each such rule; without any the rules commute.
     counterexample
         A graph on which they do not.
     """
 
-    hidden: tuple[HiddenVertex, ...] = ()
+    hidden: tuple[Variable, ...] = ()
     counterexample: Counterexample | None = None
 
     @property
@@ -98,7 +99,8 @@ class Commutation:
             found = [f"the rules do not commute {_TAKING}: {_ALONE}", self.counterexample]
         else:
             found = [f"the rules are not known to commute {_TAKING}: {_ALONE}"]
-        return "\n  ".join(map(str, [*found, *self.hidden]))
+        left_out = [f"{v.span.file}:{v.span.line}: the head leaves out the vertex {v}" for v in self.hidden]
+        return "\n  ".join(map(str, [*found, *left_out]))
 
 
 def commutation(program: CheckedProgram, rng: np.random.Generator) -> Commutation:
