@@ -28,10 +28,10 @@ Derived = set[tuple[str, Any, Any]]
 SIZES = (2, 3, 4, 5)  # vertices of the graphs that are tried
 GRAPHS = 40  # of each size, without cycles and with them
 WEIGHTS = tuple(w / 10 for w in range(1, 11))  # that are tried besides the numbers in the rules
-ROUNDS = 64  # graphs on which rules take longer, or for ever, are left
+ROUNDS = 16  # graphs on which rules take longer, or for ever, are left
 
 _TAKING = "with taking parts of the graph"
-_ALONE = "anonymize -x N is sure to protect N vertices alone, --sizes 2..N fewer, too"
+_ALONE = "KGUARD with -x N is sure to protect N vertices alone, --sizes 2..N fewer, too"
 
 
 @dataclass(frozen=True)
