@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgreason.api import (
         anonymize,
+        commutation,
         explain,
         load,
         read_graph,
@@ -68,6 +69,7 @@ __all__ = [
     "ReleaseError",
     "Score",
     "anonymize",
+    "commutation",
     "explain",
     "from_networkx",
     "function",
@@ -83,7 +85,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "kgreason.api": ("anonymize", "explain", "load", "read_graph", "reason", "score", "verify"),
+    "kgreason.api": (
+        "anonymize",
+        "commutation",
+        "explain",
+        "load",
+        "read_graph",
+        "reason",
+        "score",
+        "verify",
+    ),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (
         "AnonymizationError",

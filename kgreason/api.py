@@ -37,12 +37,18 @@ if TYPE_CHECKING:
     from kgreason.assess.verify import Verdict
     from kgreason.engine.limits import Limits
     from kgreason.engine.stats import Recorder
+    from kgreason.graph.commute import Commutation
     from kgreason.graph.model import KnowledgeGraph, Vertices
     from kgreason.pairs import Pair
     from kgreason.provenance.explanation import Explanation
     from kgreason.publication import Folders
 
 Rules = str | Path | CheckedProgram
+
+SMALLER_LEFT = (
+    "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not known to commute "
+    "(`kgreason check` tells why). --sizes 2..{x} asks for them, too"
+)
 
 
 @paused()
@@ -208,6 +214,38 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
     return formatted != text
 
 
+def commutation(rules: Rules) -> Commutation | None:
+    """Tell whether protecting x vertices protects fewer, too: whether rules commute with taking parts of the graph.
+
+    Returns
+    -------
+    Commutation or None
+        With the outcome ``"commute"``, ``"do not commute"`` and a graph that shows it, or ``"unknown"``; `None` for
+        rules that derive no edges or cannot be used for anonymization.
+
+    Raises
+    ------
+    ProgramError
+        If the rules are at fault.
+
+    Examples
+    --------
+    >>> commutation('@edge("own"). @derived("mutual"). mutual(X, Y) :- own(X, Y), own(Y, X).').outcome
+    'commute'
+    """
+    from kgreason.graph import commute
+
+    program = load(rules)
+    if not (program.edges and program.derived):
+        return None
+    try:
+        program = anonymizable(program)
+    except ProgramError:
+        return None
+    # what is said of rules is the same each time
+    return commute.commutation(program, np.random.default_rng(0))
+
+
 def anonymize(
     rules: Rules,
     data: Mapping[str, Any] | KnowledgeGraph | None = None,
@@ -264,6 +302,7 @@ def anonymize(
     AnonymizationError
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
+    from kgreason.analysis.commute import hidden_vertices
     from kgreason.anonymizers.choose import choose, divide
     from kgreason.anonymizers.publish import publish
     from kgreason.assess.verify import check_parameters, count_attacked
@@ -298,6 +337,8 @@ def anonymize(
     for size in sizes:
         count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
         progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
+    if method == "kguard" and len(sizes) == 1 and sizes[0] > 2 and hidden_vertices(program):
+        progress.note(SMALLER_LEFT.format(x=sizes[0]))
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
     labels = frozenset(graph.labels.tolist())

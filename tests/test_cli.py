@@ -58,6 +58,64 @@ def test_check_accepts_the_rule_library() -> None:
     assert "control.vada: 0 errors, 0 warnings" in result.output
 
 
+def test_check_tells_whether_rules_commute(tmp_path: Path) -> None:
+    file = tmp_path / "rules.vada"
+    file.write_text('@edge("own"). @derived("d").\nd(X,Y) :- own(X,Y), own(Y,X).\n', encoding="utf-8")
+    result = run("check", file)
+    assert f"{file}: the rules commute with taking parts of the graph" in result.output
+    file.write_text('@edge("own"). @derived("d").\nd(X,Z) :- own(X,Y), own(Y,Z).\n', encoding="utf-8")
+    result = run("check", file)
+    assert result.exit_code == 0
+    assert f"{file}: the rules do not commute with taking parts of the graph" in result.output
+    assert "d(a, c) follows from own(a, b), own(b, c), but not without b\n" in result.output
+    assert f"{file}:2: the head leaves out the vertex Y\n" in result.output
+    file.write_text("d(X,Z) :- own(X,Y), own(Y,Z).\nown(1,2).\n", encoding="utf-8")
+    assert "commute" not in run("check", file).output
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["-x", "3"], True),
+        (["-x", "2"], False),
+        (["--sizes", "2..3"], False),
+        (["-x", "3", "--method", "klone"], False),
+    ],
+)
+def test_anonymize_tells_what_x_leaves_out(
+    ownership: Path, anywhere: Path, options: list[str], told: bool
+) -> None:
+    result = run("anonymize", "--rules", ownership / "control.vada", "-k", "2", "--trials", "1", *options)
+    assert result.exit_code == 0, result.output
+    note = "-x 3 asks for parts of 3 vertices, which does not cover smaller ones"
+    assert (note in result.stderr) == told
+    assert ("--sizes 2..3 asks for them, too" in result.stderr) == told
+    assert "and fewer" not in result.stdout
+
+
+def test_rules_that_commute_cover_fewer_vertices(ownership: Path, anywhere: Path) -> None:
+    rules = ownership / "major.vada"
+    rules.write_text(
+        '@edge("own"). @derived("major"). @output("major"). '
+        '@bind("own", "csv useHeaders=true", "", "own.csv").\n'
+        "major(X,Y) :- own(X,Y,W), W > 0.5.\n",
+        encoding="utf-8",
+    )
+    result = run("anonymize", "--rules", rules, "-k", "2", "-x", "3", "--trials", "1")
+    assert result.exit_code == 0, result.output
+    assert "asks for parts" not in result.stderr
+    assert "holds for x = 3 and fewer (the rules commute)" in result.stdout
+    files = ["--original", ownership / "own.csv", "--release", "release/own.csv", "--mapping", "private"]
+    found = json.loads(run("verify", "--rules", rules, *files, "-k", "2", "-x", "3", "--json").stdout)
+    assert (found["holds"], found["commute"]) == (True, True)
+    smaller = json.loads(
+        run("verify", "--rules", rules, *files, "-k", "2", "--sizes", "1..2", "--json").stdout
+    )
+    assert smaller["holds"]
+    more = run("verify", "--rules", rules, *files, "-k", "3", "-x", "3")
+    assert "and fewer" not in more.stdout
+
+
 def test_check_prints_all_errors_and_fails(tmp_path: Path) -> None:
     file = tmp_path / "bad.vada"
     file.write_text("p(X, Y) :- q(X), Y > 1.\nr(X) :- s(X), not r(X).\ns(1). q(1).\n", encoding="utf-8")

@@ -91,6 +91,8 @@ class Verdict:
         δ-anonymity; `None` when a violated earlier item leaves it without meaning.
     also
         Other numbers of vertices that were checked.
+    commute
+        Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
     """
 
     k: int
@@ -98,11 +100,13 @@ class Verdict:
     items: tuple[Item, ...]
     delta: Delta | None
     also: tuple[int, ...] = ()
+    commute: bool = False
 
     @property
     def sizes(self) -> str:
         """The numbers of vertices of the subgraphs that were checked, in words."""
-        return ", ".join(map(str, (*self.also, self.x)))
+        fewer = " and fewer (the rules commute)" if self.commute and self.as_promised and self.x > 1 else ""
+        return ", ".join(map(str, (*self.also, self.x))) + fewer
 
     @property
     def holds(self) -> bool:
@@ -128,6 +132,7 @@ class Verdict:
             "k": self.k,
             "x": self.x,
             "also": list(self.also),
+            "commute": self.commute,
             "holds": self.holds,
             "as_promised": self.as_promised,
             "delta": delta

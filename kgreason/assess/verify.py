@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.augmentation import kept_edges, kept_weights, lost_edges
 from kgreason.assess.images import attacked, decide
@@ -98,7 +99,8 @@ def verify(
         found, delta = _images(kept, released, mapping, rules, k, size, progress)
         images.append(found if size == x else replace(found, name=f"images of {size} vertices"))
         deltas.append(delta)
-    return Verdict(k, x, (*items, *images), sum(deltas[1:], deltas[0]), tuple(also))
+    commute = not hidden_vertices(rules)
+    return Verdict(k, x, (*items, *images), sum(deltas[1:], deltas[0]), tuple(also), commute)
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:

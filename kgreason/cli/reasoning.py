@@ -35,9 +35,9 @@ def check(
     ] = False,
     functions: FunctionFiles = None,
 ) -> int:
-    """Print everything that is wrong with rule files, and the fragment of Vadalog that they belong to."""
+    """Print everything that is wrong with rule files, their fragment of Vadalog, and whether they commute."""
     from kgreason.analysis.wardreport import explain as explain_nulls
-    from kgreason.api import load_functions
+    from kgreason.api import commutation, load_functions
     from kgreason.output.annotated import examine_whole
 
     for file in functions or ():
@@ -55,6 +55,9 @@ def check(
         print()
         if found.program and explain:
             print(explain_nulls(found.program))
+        commutes = commutation(found.program) if found.program else None
+        if commutes:
+            print(f"{file}: {commutes}")
         failed = failed or errors > 0
     return int(failed)
 

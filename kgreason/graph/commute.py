@@ -1,0 +1,199 @@
+"""Whether rules commute with taking parts of a graph: proved from their text, or refuted by a graph of a few vertices.
+
+The proof is that of `kgreason.analysis.commute`. Where it fails, random graphs are tried, small ones first, by
+the naive evaluator: it needs no machine code, so a rule file is soon checked. It is enough to leave out one
+vertex, for any part is what remains when one after the other is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.commute import hidden_vertices
+from kgreason.analysis.weights import weight_uses
+from kgreason.engine import naive
+from kgreason.errors import EvaluationError
+from kgreason.lang.ast import Variable
+from kgreason.records import dataclass
+
+Row = tuple[int | float, ...]
+Edges = Mapping[str, tuple[Row, ...]]
+Derived = set[tuple[str, Any, Any]]
+
+SIZES = (2, 3, 4, 5)  # vertices of the graphs that are tried
+GRAPHS = 40  # of each size, without cycles and with them
+WEIGHTS = tuple(w / 10 for w in range(1, 11))  # that are tried besides the numbers in the rules
+ROUNDS = 16  # graphs on which rules take longer, or for ever, are left
+
+_TAKING = "with taking parts of the graph"
+_ALONE = "KGUARD with -x N is sure to protect N vertices alone, --sizes 2..N fewer, too"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A graph on which rules do not commute.
+
+    Attributes
+    ----------
+    edges
+        Edges by predicate; vertices are numbers.
+    lone
+        The node predicate and the vertices without edges; none if the rules have no such predicate.
+    left_out
+        The vertex that is not in the part.
+    predicate, source, target
+        The derived edge that the graph and the part disagree on.
+    lost
+        Whether it is derived on the graph and not on the part, or the other way round.
+    """
+
+    edges: Edges
+    lone: tuple[tuple[str, int], ...]
+    left_out: int
+    predicate: str
+    source: int
+    target: int
+    lost: bool
+
+    def __str__(self) -> str:
+        facts = [_fact(predicate, row) for predicate, rows in self.edges.items() for row in rows]
+        facts += [_fact(predicate, (vertex,)) for predicate, vertex in self.lone]
+        found, given = _fact(self.predicate, (self.source, self.target)), ", ".join(facts)
+        without = f"without {_name(self.left_out)}"
+        if self.lost:
+            return f"{found} follows from {given}, but not {without}"
+        return f"{found} does not follow from {given}, but does {without}"
+
+
+@dataclass(frozen=True)
+class Commutation:
+    """What is known of whether rules commute.
+
+    Attributes
+    ----------
+    hidden
+        Vertices that rules hide, one of each such rule; without any the rules commute.
+    counterexample
+        A graph on which they do not.
+    """
+
+    hidden: tuple[Variable, ...] = ()
+    counterexample: Counterexample | None = None
+
+    @property
+    def outcome(self) -> Literal["commute", "do not commute", "unknown"]:
+        """The answer."""
+        if not self.hidden:
+            return "commute"
+        return "do not commute" if self.counterexample else "unknown"
+
+    def __str__(self) -> str:
+        if not self.hidden:
+            return f"the rules commute {_TAKING}: anonymize -x N protects fewer vertices, too"
+        if self.counterexample:
+            found = [f"the rules do not commute {_TAKING}: {_ALONE}", self.counterexample]
+        else:
+            found = [f"the rules are not known to commute {_TAKING}: {_ALONE}"]
+        left_out = [f"{v.span.file}:{v.span.line}: the head leaves out the vertex {v}" for v in self.hidden]
+        return "\n  ".join(map(str, [*found, *left_out]))
+
+
+def commutation(program: CheckedProgram, rng: np.random.Generator) -> Commutation:
+    """Find out whether rules commute: Σ(G[X]) is Σ(G) restricted to X for every graph G and all X.
+
+    Parameters
+    ----------
+    program
+        Rules that can be used for anonymization.
+    rng
+        Draws the graphs that are tried.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> text = '@edge("own"). @derived("linked"). linked(X,Z) :- own(X,Y), own(Y,Z).'
+    >>> print(commutation(load_text(text), np.random.default_rng(0)).counterexample)
+    linked(a, c) follows from own(a, b), own(b, c), but not without b
+    """
+    program = program.restricted(program.derived)
+    hidden = hidden_vertices(program)
+    return Commutation(hidden, _search(program, rng) if hidden else None)
+
+
+def _search(program: CheckedProgram, rng: np.random.Generator) -> Counterexample | None:
+    for cycles in (False, True):
+        for n in SIZES:
+            graphs = {_random(program, n, rng, cycles=cycles): None for _ in range(GRAPHS)}
+            for graph in sorted(graphs, key=lambda g: sum(len(rows) for _, rows in g)):
+                try:
+                    found = _refuted(program, n, dict(graph))
+                except EvaluationError:  # sums without an end, for instance: other graphs may do
+                    continue
+                if found is not None:
+                    return found
+    return None
+
+
+def _refuted(program: CheckedProgram, n: int, edges: Edges) -> Counterexample | None:
+    """Leave out one vertex after the other, and compare."""
+    whole = _derived(program, set(range(n)), edges)
+    for left_out in range(n):
+        part = set(range(n)) - {left_out}
+        restricted = {(p, u, v) for p, u, v in whole if u in part and v in part}
+        alone = _derived(program, part, edges)
+        for edge in sorted(restricted ^ alone):
+            ends = {v for rows in edges.values() for row in rows for v in row[:2]}
+            lone = tuple((p, v) for p in program.nodes for v in range(n) if v not in ends)
+            return Counterexample(edges, lone, left_out, *edge, lost=edge in restricted)
+    return None
+
+
+def _derived(program: CheckedProgram, part: set[int], edges: Edges) -> Derived:
+    """Derived edges of Σ(G[X])."""
+    facts: dict[str, set[Row]] = {predicate: {(v,) for v in part} for predicate in program.nodes}
+    facts |= {p: {row for row in rows if row[0] in part and row[1] in part} for p, rows in edges.items()}
+    result = naive.evaluate(program, facts, rounds=ROUNDS)
+    given = {(p, *row[:2]) for p, rows in facts.items() for row in rows}
+    return {(p, row[0], row[1]) for p in program.derived for row in result.get(p, ())} - given
+
+
+def _random(
+    program: CheckedProgram, n: int, rng: np.random.Generator, *, cycles: bool
+) -> tuple[tuple[str, tuple[Row, ...]], ...]:
+    """Draw a graph of n vertices, from few edges to nearly all that there can be."""
+    pairs = [(u, v) for u in range(n) for v in range(n) if cycles or u < v]
+    uses, share = weight_uses(program), rng.random()
+    graph = []
+    for predicate in program.edges:
+        rows: tuple[Row, ...] = tuple(pair for pair in pairs if rng.random() < share)
+        if predicate in uses:
+            use, bound = uses[predicate], program.incoming_sums.get(predicate, math.inf)
+            told = {w for w in (*use.constants, *use.bounds) if 0 < w <= 1}
+            weights = rng.choice(sorted({*WEIGHTS, *told}), len(rows)).tolist()
+            rows = tuple(_weighted(rows, weights, bound))
+        graph.append((predicate, rows))
+    return tuple(graph)
+
+
+def _weighted(pairs: Sequence[Row], weights: Sequence[float], bound: float) -> Iterator[Row]:
+    """Edges with weights, lowered or left out where they would exceed the bound of what comes into a vertex."""
+    room: dict[int | float, float] = {}
+    for (source, target), weight in zip(pairs, weights, strict=True):
+        left = room.get(target, bound)
+        if left > 0:
+            yield source, target, min(weight, left)
+            room[target] = round(left - min(weight, left), 9)
+
+
+def _fact(predicate: str, row: Row) -> str:
+    vertices = [_name(int(v)) for v in row[:2]]
+    return f"{predicate}({', '.join([*vertices, *(f'{w:g}' for w in row[2:])])})"
+
+
+def _name(vertex: int) -> str:
+    return "abcdefgh"[vertex]
