@@ -240,13 +240,14 @@ def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
             for i, (t, a) in enumerate(zip(tries, at, strict=True))
         ]
         first += len(rows)
-        rows, inverse = np.unique(
-            np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts]), axis=0, return_inverse=True
-        )
+        met = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
+        rank = numbered([met[:, 0], numbered([met[:, 1]])])
+        rows = np.zeros((int(rank.max(initial=-1)) + 1, 2), dtype=np.int64)
+        rows[rank] = met
         levels.append(rows)
         ends = np.cumsum([0, *map(len, at)])
         for i, a in enumerate(at):
-            number[i][a] = first + inverse.reshape(-1)[ends[i] : ends[i + 1]]
+            number[i][a] = first + rank[ends[i] : ends[i + 1]]
     nodes = np.concatenate(levels)
     counts, examples = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), x), dtype=np.int64)
     for i, t in enumerate(tries):
