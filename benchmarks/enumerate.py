@@ -1,13 +1,16 @@
-"""Subgraphs a second: counted by pattern, and visited one by one with their class, beside igraph.
+"""Connected induced subgraphs a second: counted, told apart, and visited one by one, beside igraph.
 
     python benchmarks/enumerate.py [python with igraph]
 
-Rates are per core (seconds of processor time). igraph's `motifs_randesu` counts ground topology alone, without rules.
+Each rate is given twice, in millions: for a second of processor time (one core), and for a second on the clock, with
+all cores that this process may use. Per graph the first line counts alone: all edges are alike. Without rules,
+subgraphs are told apart by their edges, as igraph's `motifs_randesu` does on one core; both must count as many.
+"By pattern" starts, like igraph, from what is prepared once for a graph; "by class" also prepares it, and carries
+the rules out. The last column compares single cores.
 """
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
@@ -20,6 +23,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from kgreason.analysis.check import load_file
+from kgreason.cores import cores
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
@@ -27,22 +31,27 @@ from kgreason.resources import resource
 from kgreason.subgraphs.adjacency import Adjacency
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import census
-from kgreason.subgraphs.enumerate import count_connected
 from kgreason.subgraphs.visit import visit_all
 from kgreason.subgraphs.visit_kernels import PASS
 
-RUNS = 5
+RUNS = 3
+GRAPHS = ((500, 5_000, 4), (10_000, 50_000, 4), (500, 5_000, 5), (10_000, 50_000, 5))
+RULES = (None, "reachability", "control")
+HEADER = (
+    *("graph", "x", "rules", "subgraphs", "patterns", "classes"),
+    *("by pattern", "by class", "visited", "igraph by class", "times igraph, by pattern and by class"),
+)
 IGRAPH = """
 import sys, time
 import igraph
 edges = [tuple(map(int, line.split())) for line in open(sys.argv[1])]
 graph = igraph.Graph(n=int(sys.argv[2]), edges=edges, directed=True)
 size, times = int(sys.argv[3]), []
-for _ in range(3):
+for _ in range(int(sys.argv[4])):
     start = time.process_time()
     found = graph.motifs_randesu(size=size)
     times.append(time.process_time() - start)
-print(sorted(times)[1])
+print(sorted(times)[len(times) // 2], int(sum(count for count in found if count == count)))
 """
 
 
@@ -56,50 +65,75 @@ def seconds(work: Callable[[], object]) -> tuple[float, float]:
     return median(f[0] for f in found), median(f[1] for f in found)
 
 
-def igraph_seconds(graph: KnowledgeGraph, x: int, python: str) -> float | None:
-    """Processor seconds of igraph for the same graph; it knows sizes 3 and 4 of directed graphs."""
+def igraph(graph: KnowledgeGraph, x: int, python: str) -> tuple[float, int] | None:
+    """Processor seconds of igraph for the same graph, and its subgraphs; it knows directed ones of 3 and 4 vertices."""
     if x > 4:
         return None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "edges"
         file.write_text("".join(f"{u} {v}\n" for u, v in zip(*graph.ends, strict=True)))
         done = subprocess.run(
-            [python, "-c", IGRAPH, str(file), str(graph.n), str(x)],
+            [python, "-c", IGRAPH, str(file), str(graph.n), str(x), str(RUNS)],
             capture_output=True,
             text=True,
             check=False,
         )
-    return float(done.stdout) if done.returncode == 0 else None
+    if done.returncode:
+        return None
+    took, total = done.stdout.split()
+    return float(took), int(total)
+
+
+def rates(total: int, took: tuple[float, float]) -> str:
+    """Millions a second on one core, and on all."""
+    return " / ".join(f"{total / s / 1e6:.0f}" for s in took)
+
+
+def line(*cells: object) -> None:
+    """Print a line of the table."""
+    print("| " + " | ".join(f"{c:,}" if isinstance(c, int) else str(c) for c in cells) + " |", flush=True)
 
 
 def main() -> None:
     python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
     print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; median of {RUNS} runs"
+        f"{platform.machine()}, {cores()} cores, Python {platform.python_version()}; "
+        f"million subgraphs a second on one core / on all, median of {RUNS} runs\n"
     )
-    print(
-        "| graph | rules | x | subgraphs | patterns | counted (wall) | by pattern, M/s | visited, M/s | igraph, M/s |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    line(*HEADER)
+    line(*["---"] * len(HEADER))
     rng = np.random.default_rng(0)
-    for n, m, x in ((500, 5_000, 4), (10_000, 50_000, 4), (500, 5_000, 5), (10_000, 50_000, 5)):
-        graph = erdos_renyi(n, m, rng)
-        peer = igraph_seconds(graph, x, python)
-        for name in ("reachability", "control"):
-            rules = load_file(str(resource("rules", f"{name}.vada")))
-            reasoner = InducedReasoner(graph, rules)
-            catalogue = Catalogue(graph, reasoner, x, rng)
-            adjacency = Adjacency.of(graph, reasoner.ties)
+    for n, m, x in GRAPHS:
+        graph, name = erdos_renyi(n, m, rng), f"ER n={n:,} M={m:,}"
+        plain = Adjacency.plain(graph)
+        alone = census(plain, x)
+        took = seconds(lambda plain=plain, x=x: census(plain, x))
+        counted = alone.total, len(alone.counts)
+        line(name, x, "counted alone", *counted, "-", rates(alone.total, took), "-", "-", "-", "-")
+        peer = igraph(graph, x, python)
+        if peer and peer[1] != alone.total:
+            raise SystemExit(f"igraph counts {peer[1]:,} subgraphs, not {alone.total:,}")
+        for rules in RULES:
+            reasoner = rules and InducedReasoner(graph, load_file(str(resource("rules", f"{rules}.vada"))))
+            catalogue = Catalogue(graph, reasoner or None, x, rng)
+            adjacency, total = catalogue.adjacency, catalogue.census.total
             none = np.full(len(catalogue.forms), PASS, dtype=np.uint8)
-            total, patterns = catalogue.census.total, len(catalogue.census.counts)
-            _, counted = seconds(lambda graph=graph, x=x: count_connected(graph, x))
-            grouped, _ = seconds(lambda adjacency=adjacency, x=x: census(adjacency, x))
-            visited, _ = seconds(lambda catalogue=catalogue, none=none: visit_all(catalogue, none))
-            print(
-                f"| ER n={n:,} M={m:,} | {name} | {x} | {total:,} | {patterns:,} | {counted:.2f} s "
-                f"| {total / grouped / 1e6:.0f} | {total / visited / 1e6:.0f} "
-                f"| {f'{total / peer / 1e6:.1f}' if peer else '-'} |",
-                flush=True,
+            by_pattern = seconds(lambda adjacency=adjacency, x=x: census(adjacency, x))
+            visited = seconds(lambda catalogue=catalogue, none=none: visit_all(catalogue, none))
+            by_class = seconds(
+                lambda graph=graph, reasoner=reasoner, x=x: Catalogue(graph, reasoner or None, x, rng)
+            )
+            theirs = peer if peer and not rules else None
+            line(
+                name,
+                x,
+                rules or "none",
+                total,
+                len(catalogue.census.counts),
+                len(catalogue.forms),
+                *(rates(total, t) for t in (by_pattern, by_class, visited)),
+                f"{total / theirs[0] / 1e6:.1f}" if theirs else "-",
+                f"{theirs[0] / by_pattern[0]:.1f}, {theirs[0] / by_class[0]:.1f}" if theirs else "-",
             )
 
 

@@ -125,7 +125,8 @@ def allocating(function: Callable[P, R]) -> Allocating[P, R]:
 def _dispatcher(function: Callable[..., Any]) -> Any:
     import numba
 
-    return numba.njit(nogil=True, error_model="numpy")(function)
+    # A call would put seven words on the stack for each array, and count references to it.
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
 def _entry(function: Callable[P, R], types: Sequence[Any], results: Sequence[Any]) -> Callable[P, R]:

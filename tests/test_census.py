@@ -144,12 +144,7 @@ def test_counts_by_pattern_are_those_of_all_combinations(graph: KnowledgeGraph, 
     assert census(Adjacency.plain(graph), x).total == len(expected)
 
 
-@pytest.mark.usefixtures("room")
-@settings(max_examples=30, deadline=None)
-@given(graphs(least=3), st.integers(1, 5), st.booleans())
-def test_examples_lie_at_the_ends_of_their_paths(graph: KnowledgeGraph, x: int, seen: bool) -> None:
-    a, _ = with_cells(graph, seen)
-    found = census(a, x)
+def assert_examples_lie_at_the_ends_of_their_paths(a: Adjacency, found: Census) -> None:
     rank = {int(v): i for i, v in enumerate(a.original)}
     for pattern, example in enumerate(found.examples.tolist()):
         mine = [rank[v] for v in example]
@@ -160,6 +155,14 @@ def test_examples_lie_at_the_ends_of_their_paths(graph: KnowledgeGraph, x: int, 
                 tie = int(a.tie[row][a.neighbour[row] == v].sum())
                 values[j] |= tie << a.low + a.bits * i
         assert path(found, pattern) == values
+
+
+@pytest.mark.usefixtures("room")
+@settings(max_examples=30, deadline=None)
+@given(graphs(least=3), st.integers(1, 5), st.booleans())
+def test_examples_lie_at_the_ends_of_their_paths(graph: KnowledgeGraph, x: int, seen: bool) -> None:
+    a, _ = with_cells(graph, seen)
+    assert_examples_lie_at_the_ends_of_their_paths(a, census(a, x))
 
 
 def hubs(seed: int) -> KnowledgeGraph:
@@ -177,7 +180,9 @@ def test_subgraphs_of_hubs(x: int) -> None:
     plain = nx.Graph(list(zip(*(ends.tolist() for ends in graph.ends), strict=True)))
     expected = connected_sets(near(graph), x)
     assert all(nx.is_connected(plain.subgraph(members)) for members in expected)
-    assert census(Adjacency.of(graph), x).total == len(expected)
+    found = census(Adjacency.of(graph), x)
+    assert found.total == len(expected)
+    assert_examples_lie_at_the_ends_of_their_paths(Adjacency.of(graph), found)
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,31 @@ class Walk:
         self.head[:2] = task[0], 0
 
 
+@dataclass(eq=False)
+class _Values:
+    """Small table of the values that the extensions of one subgraph have."""
+
+    n: int
+
+    def __post_init__(self) -> None:
+        self.kind = np.zeros(self.n + 1, dtype=np.int32)
+        self.room(_VALUES)
+
+    def room(self, size: int) -> None:
+        """Make room for half as many values."""
+        kinds = np.int64, np.int32, np.int64, np.int64, np.int64, np.int64
+        self.arrays = tuple(np.zeros(size, dtype=kind) for kind in kinds)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The table as kernels take it, from `kind` to `before`."""
+        return self.kind, *self.arrays
+
+    def grow(self) -> None:
+        """Make room for twice as many."""
+        self.room(2 * len(self.arrays[0]))
+
+
 def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
     """Count the connected sets of x vertices by pattern, on all cores.
 
@@ -137,12 +162,12 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
     counted = [0]
 
     def work() -> Callable[[Ints], None]:
-        walk, trie = Walk(adjacency, x), _Trie(x)
+        walk, trie, values = Walk(adjacency, x), _Trie(x), _Values(adjacency.n)
         tries.append(trie)
 
         def do(task: Ints) -> None:
             if counted[0] <= bound:
-                many = _count(walk, trie, task, bound - counted[0])
+                many = _count(walk, trie, values, task, bound - counted[0])
                 with lock:
                     counted[0] += many
 
@@ -152,24 +177,21 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
     return _merged(x, tries, adjacency)
 
 
-def _count(walk: Walk, trie: _Trie, task: Ints, limit: int) -> int:
+def _count(walk: Walk, trie: _Trie, values: _Values, task: Ints, limit: int) -> int:
     from kgreason.subgraphs.census_kernels import DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY, census
 
     walk.begin(task)
     walk.head[2:4] = trie.used, 0
-    values = _VALUES
     status = MORE_VALUES
     while status not in (DONE, TOO_MANY):
-        kinds = np.int64, np.int32, np.int64, np.int64, np.int64
-        room: tuple[Any, ...] = tuple(np.zeros(values, dtype=kind) for kind in kinds)
         found: tuple[Any, ...] = trie.slots, trie.nodes, trie.counts, trie.examples, limit
-        given: tuple[Any, ...] = task, *walk.arguments, *room, *found
+        given: tuple[Any, ...] = task, *walk.arguments, *values.arguments, *found
         status = census(*given)
         trie.used = int(walk.head[2])
         if status == MORE_PATTERNS:
             trie.grow()
         elif status == MORE_VALUES:
-            values *= 2
+            values.grow()
     if status == TOO_MANY:
         walk.joint[:] = 0
     return int(walk.head[3])
@@ -218,13 +240,14 @@ def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
             for i, (t, a) in enumerate(zip(tries, at, strict=True))
         ]
         first += len(rows)
-        rows, inverse = np.unique(
-            np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts]), axis=0, return_inverse=True
-        )
+        met = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
+        rank = numbered([met[:, 0], numbered([met[:, 1]])])
+        rows = np.zeros((int(rank.max(initial=-1)) + 1, 2), dtype=np.int64)
+        rows[rank] = met
         levels.append(rows)
         ends = np.cumsum([0, *map(len, at)])
         for i, a in enumerate(at):
-            number[i][a] = first + inverse.reshape(-1)[ends[i] : ends[i + 1]]
+            number[i][a] = first + rank[ends[i] : ends[i + 1]]
     nodes = np.concatenate(levels)
     counts, examples = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), x), dtype=np.int64)
     for i, t in enumerate(tries):

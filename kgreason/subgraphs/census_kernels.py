@@ -15,6 +15,8 @@ S. Wernicke: Efficient detection of network motifs (2006), algorithm ESU.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kgreason.hashing.kernels import GOLDEN
 from kgreason.jit import Ints, Rows, Shorts, kernel
 
@@ -24,14 +26,13 @@ DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3
 @kernel
 def find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
     """Slot of the child of a node, or the empty one where it belongs."""
-    mask = len(slots) - 1
-    h = (parent * GOLDEN ^ value) * GOLDEN
-    slot = (h ^ h >> 32) & mask
+    one, mask = np.uint64(1), np.uint64(len(slots) - 1)  # no index with a sign: it might count from the end
+    slot = np.uint64((parent * GOLDEN ^ value) * GOLDEN) >> np.uint64(32) & mask
     while True:
-        found = slots[slot]
+        found = np.uint64(slots[slot])
         if found == 0 or (nodes[found, 0] == parent and nodes[found, 1] == value):
-            return slot
-        slot = (slot + 1) & mask
+            return int(slot)
+        slot = (slot + one) & mask
 
 
 @kernel
@@ -133,23 +134,54 @@ def _valued(value: int, keys: Ints, used: Shorts) -> int:
 
 
 @kernel
-def _last_of(
-    value: int, w: int, i: int, size: int, shift: int, indptr: Ints, neighbour: Shorts,
-    tie: Shorts, colour: Shorts, joint: Ints, extension: Shorts, place: Shorts,
+def _sorted(
+    first: int, size: int, joint: Ints, extension: Shorts, kind: Shorts,
+    keys: Ints, used: Shorts, listed: Ints, here: Ints, before: Ints,
 ) -> int:  # fmt: skip
-    """A vertex that completes the vertices chosen, w the last of them, by this value."""
-    if value >> shift != 0:  # a neighbour of w
-        e = indptr[w + 1] - 1
-        while True:
-            u: int = neighbour[e]
-            known = joint[u]
-            if (known | tie[e] << shift | colour[u]) == value and (known == 0 or place[u] > i):
-                return u
-            e -= 1
+    """Number the values of the extensions from a first one on; returns how many there are, -1 without room."""
+    many = 0
+    for j in range(first, size):
+        value = joint[extension[j]]
+        slot = _valued(value, keys, used)
+        if used[slot] == 0:
+            if 2 * many >= len(keys):
+                _forgotten(many, listed, used)
+                return -1
+            keys[slot] = value
+            used[slot] = many + 1
+            listed[many] = slot
+            here[many] = before[many] = 0
+            many += 1
+        kind[j] = used[slot] - 1
+        here[kind[j]] += 1
+    return many
+
+
+@kernel
+def _forgotten(many: int, listed: Ints, used: Shorts) -> None:
+    """Empty the small table again."""
+    for q in range(many):
+        used[listed[q]] = 0
+
+
+@kernel
+def _shown(found: int, depth: int, w: int, u: int, chosen: Ints, examples: Rows) -> None:
+    """Keep the vertices chosen, w and u as the example of a pattern."""
+    for a in range(depth):
+        examples[found, a] = chosen[a]
+    examples[found, depth] = w
+    examples[found, depth + 1] = u
+
+
+@kernel
+def _last_of(
+    q: int, w: int, i: int, size: int, indptr: Ints, neighbour: Shorts, extension: Shorts, kind: Shorts,
+) -> int:  # fmt: skip
+    """An extension of this kind behind the i-th, which is w, that is no neighbour of w."""
     e, stop = indptr[w], indptr[w + 1]
     for j in range(i + 1, size):
-        u = extension[j]
-        if joint[u] == value:
+        if kind[j] == q:
+            u: int = extension[j]
             start, end = e, stop
             while start < end:
                 middle = (start + end) >> 1
@@ -163,16 +195,66 @@ def _last_of(
 
 
 @kernel
+def _beside(
+    step: int, least: int, prefix: int, i: int, depth: int, shift: int, room: int,
+    root: int, w: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
+    head: Ints, chosen: Ints, joint: Ints, place: Shorts, kind: Shorts, apart: Ints,
+    slots: Ints, nodes: Rows, counts: Ints, examples: Rows,
+) -> tuple[int, int]:  # fmt: skip
+    """Count the neighbours of w that complete a subgraph, and take those that were extensions out of `apart`.
+
+    Parameters
+    ----------
+    step
+        1, or -1 to take this back.
+    least
+        Edge of w at which to end.
+
+    Returns
+    -------
+    The edge for whose pattern there is no room, -1 if there is room for all; the number of new extensions.
+    """
+    fresh = 0
+    e = np.uint64(indptr[w + 1])
+    for _ in range(indptr[w + 1] - least):
+        e -= np.uint64(1)
+        u = np.uint64(neighbour[e])
+        if neighbour[e] <= root:
+            break
+        known = joint[u]
+        if known == 0 or place[u] > i:
+            if known == 0:
+                fresh += 1
+            else:
+                apart[kind[place[u]]] -= step
+            value = known | colour[u] | tie[e] << shift
+            slot = find(prefix, value, slots, nodes)
+            found = slots[slot]
+            if found == 0:
+                if head[2] >= room:
+                    return int(e), fresh
+                head[2] += 1
+                found = head[2]
+                slots[slot] = found
+                nodes[found, 0] = prefix
+                nodes[found, 1] = value
+                _shown(found, depth, w, neighbour[e], chosen, examples)
+            counts[found] += step
+    return -1, fresh
+
+
+@kernel
 def census(
     task: Ints, x: int, bits: int, low: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
     head: Ints, chosen: Ints, at: Ints, end: Ints, node: Ints, joint: Ints, extension: Shorts, place: Shorts,
-    keys: Ints, used: Shorts, here: Ints, now: Ints, listed: Ints,
+    kind: Shorts, keys: Ints, used: Shorts, listed: Ints, here: Ints, apart: Ints, before: Ints,
     slots: Ints, nodes: Rows, counts: Ints, examples: Rows, limit: int,
 ) -> int:  # fmt: skip
     """Count the connected sets of x >= 3 vertices by pattern, the last vertex of each not one by one.
 
-    Vertices that complete the same x - 1 by equal ties are counted together: a histogram of the extensions' values
-    is kept over all choices of the vertex before the last, and corrected at its neighbours.
+    Of the last two vertices, both may be neighbours of those before, but not of each other: then those that complete
+    the same x - 1 by equal ties are counted together, from a histogram of the extensions' values. The others are
+    neighbours of the vertex before.
 
     Parameters
     ----------
@@ -189,8 +271,13 @@ def census(
         By depth: vertex chosen, next extension, number of extensions, node.
     joint, extension, place
         By vertex: its packed ties, 0 if it is no extension; the extensions; the index of each.
-    keys, used, here, now, listed
-        Small table of values, all 0; its length a power of two.
+    kind
+        By extension: the number of its value.
+    keys, used, listed
+        Small table of values, `used` all 0; its length a power of two. Then by number: the place of the value,
+    here, apart, before
+        the extensions left that have it, those of them that are no neighbours of the one chosen, and the node of the
+        subgraph with one of them.
     slots, nodes, counts, examples
         Trie: hash table, parent and value of each node, its subgraphs, and one of them.
     limit
@@ -201,88 +288,65 @@ def census(
     int
         `DONE`, `TOO_MANY`, or what there must be more room for: then call again, with `head` as it is.
     """
-    room = min(len(nodes) - 1, len(slots) >> 1)
     last = x - 2
     shift = low + bits * last
     while head[0] < task[1]:
         root = head[0]
         depth = head[1]
         if depth == 0:
-            if head[2] + 1 > room:
+            if head[2] + 1 >= len(nodes):
                 return MORE_PATTERNS
             node[1] = child(0, colour[root], slots, nodes, head)
             chosen[0] = root
             end[1] = opened(root, indptr, neighbour, tie, colour, low, joint, extension, place)
             at[1] = task[2]
             depth = 1
+        size = end[depth]
+        stop = min(size, task[3]) if depth == 1 else size
         if depth == last:
-            size = end[depth]
-            stop = min(size, task[3]) if depth == 1 else size
-            many = 0
-            for j in range(at[depth], size):
-                slot = _valued(joint[extension[j]], keys, used)
-                if used[slot] == 0:
-                    if 2 * many >= len(keys):
-                        head[1] = depth
-                        return MORE_VALUES
-                    used[slot] = 1
-                    keys[slot] = joint[extension[j]]
-                    listed[many] = slot
-                    many += 1
-                here[slot] += 1
+            head[1] = depth
+            many = _sorted(at[depth], size, joint, extension, kind, keys, used, listed, here, before)
+            if many < 0:
+                return MORE_VALUES
+            room = len(nodes) - 1 - many  # `many` more may follow the neighbours
             for i in range(at[depth], stop):
                 w = extension[i]
-                here[_valued(joint[w], keys, used)] -= 1
-                all_ = many
-                e = indptr[w + 1] - 1
-                while e >= indptr[w] and neighbour[e] > root:
-                    u = neighbour[e]
-                    known = joint[u]
-                    if known == 0 or place[u] > i:
-                        if known != 0:
-                            now[_valued(known, keys, used)] -= 1
-                        value = known | colour[u] | tie[e] << shift
-                        slot = _valued(value, keys, used)
-                        if used[slot] == 0:
-                            if 2 * all_ >= len(keys):
-                                head[1], at[depth] = depth, i
-                                return MORE_VALUES
-                            used[slot] = 1
-                            keys[slot] = value
-                            listed[all_] = slot
-                            all_ += 1
-                        now[slot] += 1
-                    e -= 1
-                if head[2] + all_ + 1 > room:
-                    head[1], at[depth] = depth, i
+                here[kind[i]] -= 1
+                for q in range(many):
+                    apart[q] = here[q]
+                full = 0  # the edge at which there was no room, -1 if there is enough
+                if head[2] < room:
+                    prefix = before[kind[i]]
+                    if prefix == 0:
+                        prefix = before[kind[i]] = child(node[depth], joint[w], slots, nodes, head)
+                    full, fresh = _beside(
+                        1, indptr[w], prefix, i, depth, shift, room, root, w, indptr, neighbour, tie, colour,
+                        head, chosen, joint, place, kind, apart, slots, nodes, counts, examples,
+                    )  # fmt: skip
+                    if full >= 0:
+                        _beside(
+                            -1, full + 1, prefix, i, depth, shift, room, root, w, indptr, neighbour, tie, colour,
+                            head, chosen, joint, place, kind, apart, slots, nodes, counts, examples,
+                        )  # fmt: skip
+                if full >= 0:
+                    at[depth] = i
+                    _forgotten(many, listed, used)
                     return MORE_PATTERNS
-                before = child(node[depth], joint[w], slots, nodes, head)
-                for q in range(all_):
-                    slot = listed[q]
-                    count = here[slot] + now[slot]
-                    now[slot] = 0
-                    if count > 0:
-                        head[3] += count
+                for q in range(many):
+                    if apart[q] > 0:
                         known = head[2]
-                        found = child(before, keys[slot], slots, nodes, head)
-                        counts[found] += count
+                        found = child(prefix, keys[listed[q]], slots, nodes, head)
+                        counts[found] += apart[q]
                         if found > known:
-                            for a in range(depth):
-                                examples[found, a] = chosen[a]
-                            examples[found, depth] = w
-                            examples[found, depth + 1] = _last_of(
-                                keys[slot], w, i, size, shift, indptr, neighbour, tie, colour,
-                                joint, extension, place,
-                            )  # fmt: skip
+                            u = _last_of(q, w, i, size, indptr, neighbour, extension, kind)
+                            _shown(found, depth, w, u, chosen, examples)
+                head[3] += fresh + size - 1 - i
                 if head[3] > limit:
+                    _forgotten(many, listed, used)
                     return TOO_MANY
-                for q in range(many, all_):  # linear probing: what came last may go
-                    used[listed[q]] = 0
-            for q in range(many):
-                used[listed[q]] = 0
-                here[listed[q]] = 0
-        elif at[depth] < (min(end[depth], task[3]) if depth == 1 else end[depth]):
-            if head[2] + 1 > room:
+            _forgotten(many, listed, used)
+        elif at[depth] < stop:
+            if head[2] + 1 >= len(nodes):
                 head[1] = depth
                 return MORE_PATTERNS
             w = extension[at[depth]]
@@ -290,9 +354,8 @@ def census(
             chosen[depth] = w
             node[depth + 1] = child(node[depth], joint[w], slots, nodes, head)
             end[depth + 1] = joined(
-                root, w, low + bits * depth, end[depth], indptr, neighbour, tie, colour,
-                joint, extension, place,
-            )  # fmt: skip
+                root, w, low + bits * depth, size, indptr, neighbour, tie, colour, joint, extension, place
+            )
             at[depth + 1] = at[depth]
             head[1] = depth + 1
             continue
