@@ -30,7 +30,9 @@ def drafted(graph: KnowledgeGraph, seed: int) -> tuple[Draft, Cover, Lack]:
     cover = Cover(graph, InducedReasoner(graph, RULES), X, None, 2, rng)
     some = np.flatnonzero(rng.random(len(cover.classes)) < 0.5)
     some = some[np.argsort(cover.classes[some], kind="stable")]
-    return draft, cover, Lack(cover.members[some], cover.classes[some], np.full(len(some), 2))
+    lack = Lack(cover.members[some], cover.classes[some], np.full(len(some), 2))
+    cover.rely(lack)
+    return draft, cover, lack
 
 
 def planned(cover: Cover, lack: Lack) -> Planned:
@@ -83,7 +85,6 @@ def test_a_copy_serves_all_that_lack(seed: int, economic: bool) -> None:
         draft.promise(vertices, *(degrees - np.stack([draft.inner, draft.outer]))[:, vertices])
         keys = list(template.places)
         cover.add(vertices[np.stack([template.places[key] for key in keys])], np.array([c for _, c in keys]))
-        cover.rely(lack)
     first, second = (vertices for vertices, _ in copies)
     for place in template.places.values():
         assert serves(first[place], second[place], degrees)
@@ -100,6 +101,7 @@ def test_hosts_have_room_for_weights() -> None:
         {(2, 0): np.arange(2)},
     )
     lack = Lack(np.array([[0, 1]]), np.array([0]), np.array([1]))
+    cover.rely(lack)
     for seed in range(20):
         host = int(Hosts(draft, [(cover, lack)], np.random.default_rng(seed)).choose(template).hosts[1])
         assert host not in (1, 3, 5)

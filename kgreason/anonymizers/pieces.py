@@ -80,7 +80,8 @@ class Pieces:
         for cover, lack in lacks:
             for c in np.unique(lack.classes):
                 rows = lack.members[lack.classes == c]
-                some = [self._example(cover, r) for r in self._rng.permutation(rows)[:_EXAMPLES]]
+                rows = rows[self._rng.permutation(len(rows))[:_EXAMPLES]]
+                some = [self._example(cover, row) for row in rows]
                 example = min(some, key=lambda e: float(e.weights.sum()))  # leaves room for others
                 todo.append((-int(example.edges.sum()) + self._rng.random(), (cover.x, int(c)), example))
         examples = {key: example for _, key, example in sorted(todo, key=lambda t: t[0])}

@@ -36,8 +36,8 @@ class Standing:
         Which in- and out-degrees subgraphs that lack images, and made images, have at each place; the last column
         tells of all higher degrees. Shape (2, places, top).
     vertex, place
-        Pairs, ascending: which of some vertices stand at which places in subgraphs that lack images or rely on made
-        ones. A vertex is its number among those that were given to `of`.
+        Pairs, ascending: which of some vertices stand at which places in subgraphs that rely on made images. A
+        vertex is its number among those that were given to `of`.
     within
         Which of these vertices are in subgraphs of a class that lack images.
     """
@@ -51,37 +51,33 @@ class Standing:
 
     @classmethod
     def of(cls, draft: Draft, lacks: Sequence[tuple[Cover, Lack]], vertices: Vertices) -> Standing:
-        """Look where some vertices stand."""
+        """Look where some vertices stand; the covers know already that the lacking subgraphs will rely on images."""
         highest = max(int(d.max(initial=0)) for d in (draft.inner, draft.outer))
         top = min(2 * highest + _ABOVE, _MOST)
         degrees = [np.minimum(d, top - 1) for d in (draft.inner, draft.outer)]
         at = np.full(draft.n, -1, dtype=np.int64)
         at[vertices] = np.arange(len(vertices))
-        none = np.empty(0, dtype=np.int64)
-        first: dict[Key, int] = {}
-        within, rows, pairs, count = {}, [], [], 0
-        for cover, lack in lacks:
-            for c in np.union1d(cover.made[1], lack.classes).tolist():
-                first[cover.x, c] = count
+        classes = [(cover, lack, np.union1d(cover.made[1], lack.classes).tolist()) for cover, lack in lacks]
+        starts = np.cumsum([0, *(cover.x for cover, _, mine in classes for _ in mine)]).tolist()
+        first = dict(
+            zip(((cover.x, c) for cover, _, mine in classes for c in mine), starts[:-1], strict=True)
+        )
+        kinds = np.zeros((2, 2, starts[-1], top), dtype=np.bool_)
+        within, pairs = {}, [np.empty(0, dtype=np.int64)]
+        for cover, lack, mine in classes:
+            for c in mine:
+                key, place = (cover.x, c), first[cover.x, c] + np.arange(cover.x)
                 lacking = lack.members[lack.classes == c]
                 relying, made = (of[0][of[1] == c] for of in (cover.relying, cover.made))
-                attacked = np.concatenate([relying, lacking])
-                found = at[attacked] + 1  # 0: none of these vertices
-                places = np.broadcast_to(np.arange(count, count + cover.x), found.shape)
-                pairs.append(np.unique(np.stack([found[found > 0] - 1, places[found > 0]]), axis=1))
-                inside = np.unique(at[lacking])
-                within[cover.x, c] = inside[inside >= 0]
-                rows.append((count, lacking, made))
-                count += cover.x
-        kinds = np.zeros((2, 2, count, top), dtype=np.bool_)
-        for start, *members in rows:
-            for kind, some in zip(kinds, members, strict=True):
-                for p in range(some.shape[1]):
+                for kind, some in zip(kinds, (lacking, made), strict=True):
                     for phi in range(2):
-                        kind[phi, start + p, degrees[phi][some[:, p]]] = True
-        vertex, place = np.concatenate([np.stack([none, none]), *pairs], axis=1)
-        order = np.argsort(vertex, kind="stable")
-        return cls(first, kinds[0], kinds[1], vertex[order], place[order], within)
+                        kind[phi, place, degrees[phi][some]] = True
+                inside = np.unique(at[lacking])
+                within[key] = inside[inside >= 0]
+                found = at[relying]
+                pairs.append(np.unique((found * starts[-1] + place)[found >= 0]))
+        vertex, stands = np.divmod(np.sort(np.concatenate(pairs)), max(1, starts[-1]))
+        return cls(first, kinds[0], kinds[1], vertex, stands, within)
 
     def copy(self) -> Standing:
         """One that may be changed."""
