@@ -76,7 +76,9 @@ def test_safe_edges_change_no_attacked_subgraph(graph: KnowledgeGraph, x: int, b
         for p in product(s, repeat=2)
     }
     tied = {frozenset(tie) for tie in ties}
-    assert refused <= inside | smaller | tied  # nothing is refused without need
+    edges = {frozenset(edge) for edge in zip(*(ends.tolist() for ends in graph.ends), strict=True)}
+    assert refused <= inside | smaller | tied | edges  # nothing is refused without need
+    assert not tied & edges  # which might be the same edge twice
 
 
 @settings(max_examples=60, deadline=None)

@@ -141,10 +141,10 @@ class Draft:
         return self.ball(vertex) | self.mates(vertex) | self.beside(vertex)
 
     def ball(self, vertex: int) -> set[int]:
-        """Original vertices nearer than x to an original one, or tied to it, itself included."""
+        """Original vertices nearer than x to an original one, itself included."""
         if vertex not in self._balls:
             reached, border = {vertex}, [vertex]
-            for _ in range(max(1, self._x - 1)):
+            for _ in range(self._x - 1):
                 near = (
                     int(u) for v in border for u in self._neighbours[self._indptr[v] : self._indptr[v + 1]]
                 )
@@ -160,7 +160,9 @@ class Draft:
         if target in self.mates(source):
             return False
         n = self.graph.n
-        return source >= n or target >= n or target not in self.ball(source)
+        if source >= n or target >= n:
+            return True
+        return target not in self.ball(source) and not self.adjacent(source, target)
 
     def tie(self, source: int, target: int) -> None:
         """Add an edge, and its reverse if the graph is symmetric."""
