@@ -487,6 +487,14 @@ def test_equal_out_degree() -> None:
     )
 
 
+def test_rows_that_stand_twice_are_one_edge() -> None:
+    """Were the first edge of the triangle two, its ends would differ in both degrees."""
+    original = graph(["A", "B"], knows=[(0, 1)])
+    released = graph(["r0", "r1", "r2"], knows=[(0, 1), (0, 1), (1, 2), (2, 0)])
+    verdict = verify(original, released, np.arange(2), NOTHING, 2, 1)
+    assert (verdict.delta.satisfied, verdict.delta.total) == (0, 2)
+
+
 def test_overlapping_images() -> None:
     """Only 2 -> 3 and 2 -> 4 differ from 0 -> 1 in all degrees, and they share vertex 2."""
     rules = load_text('@edge("own"). @output("loop"). loop(X) :- own(X,X).')
