@@ -40,8 +40,8 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
                 "  help: take a smaller graph, a higher --memory-limit or (to anonymize) a smaller k or x",
                 2,
             )
-        except KeyboardInterrupt:
-            _stop("interrupted; nothing was written", 130)
+        except KeyboardInterrupt as interrupt:
+            _stop(str(interrupt) or "interrupted; nothing was written", 130)
         raise typer.Exit(code)
 
     return run
