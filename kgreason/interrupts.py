@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -9,6 +10,10 @@ from contextlib import contextmanager
 from types import FrameType
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+NOTHING = "interrupted; nothing was written"
+INTERRUPTED = 130
+"""Exit code."""
 
 
 @contextmanager
@@ -32,3 +37,22 @@ def deferred() -> Iterator[None]:
             signal.signal(number, handler)
     if waiting:
         waiting[-1]()
+
+
+def leave_at_once() -> None:
+    """Let signals end the program on the spot, as long as it does nothing; but for those that nohup keeps away."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _leave)
+
+
+def leave_in_order() -> None:
+    """Let the same signals be `KeyboardInterrupt` from now on, so that nothing is left behind."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is _leave:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    os.write(2, f"{NOTHING}\n".encode())
+    os._exit(INTERRUPTED)

@@ -92,13 +92,18 @@ class Folders:
 
 
 def _check_writable(folder: Path, kind: str) -> None:
-    """Find out before the work whether a folder can be made."""
+    """Find out before the work whether a folder can be made, by making one like it that goes at once."""
     nearest = next(p for p in folder.absolute().parents if p.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+    trial = _temporary(nearest / folder.name)
+    try:
+        with deferred():
+            trial.mkdir(mode=0o700)
+            trial.rmdir()
+    except OSError as error:
+        why = f"{nearest} is no folder" if not nearest.is_dir() else f"{nearest}: {error.strerror or error}"
         raise ReleaseError(
-            f"{folder} cannot be made: {nearest} is {'not writable' if nearest.is_dir() else 'no folder'}",
-            hint=f"choose another place with --{kind} DIR",
-        )
+            f"{folder} cannot be made: {why}", hint=f"choose another place with --{kind} DIR"
+        ) from error
 
 
 def _written(folder: Path, kind: str) -> set[str]:
@@ -148,10 +153,14 @@ def interrupted(folders: Folders) -> str:
     return f"interrupted; {folders.release} and {folders.private} are written"
 
 
+def _temporary(place: Path) -> Path:
+    return place.parent / f".{place.name}-{secrets.token_hex(4)}"
+
+
 @contextmanager
 def _beside(place: Path) -> Iterator[Path]:
     """A temporary folder in the parent of `place`, mode 0700, gone at the end unless renamed."""
-    folder = place.parent / f".{place.name}-{secrets.token_hex(4)}"
+    folder = _temporary(place)
     try:
         folder.mkdir(mode=0o700)
         yield folder
