@@ -1,6 +1,25 @@
 """``python -m kgreason``."""
 
-from kgreason.cli import main
+import os
+import sys
+
+from kgreason.interrupts import INTERRUPTED, leave_at_once
+
+
+def main() -> None:
+    """Run the command line; who interrupts already while it is imported gets the same message as later."""
+    leave_at_once()
+    from kgreason.cli import main
+
+    try:
+        main()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            # where an interrupt has met `exec`, Python would give up this code at its end and die of a signal
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
+        raise
+
 
 if __name__ == "__main__":
     main()

@@ -400,7 +400,7 @@ def verify(
     Parameters
     ----------
     original, released
-        Graphs, for instance from `kgreason.pairs.read_pair`.
+        Graphs, for instance from `kgreason.pairs.read_pair`. A row that stands twice is one edge, as in files.
     mapping
         Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
     k, x
@@ -462,6 +462,7 @@ def score(
     program = load(rules).without_graph()
     for graph in (original, released):
         check_relations(graph, program)
+    original, released = original.distinct(), released.distinct()
     # a measurement, so that it is the same each time
     told = telling(released, np.asarray(mapping), np.random.default_rng(0))
     return Score(utility(original, released, mapping, program), fidelity(original, released), told)
@@ -484,4 +485,4 @@ def _graph(
         check_data(data)
         return load_graph(program, data or {}, progress)
     check_relations(data, program)
-    return data
+    return data.distinct()

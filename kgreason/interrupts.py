@@ -1,26 +1,58 @@
-"""Ctrl-C at a moment that does no harm."""
+"""Ctrl-C, and signals that end the work as it does, at a moment that does no harm."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+NOTHING = "interrupted; nothing was written"
+INTERRUPTED = 130
+"""Exit code."""
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Let an interrupt by the user wait until the block has ended, which should be soon."""
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+    """Let an interrupt by the user wait until the block has ended, which should be soon; an error ends it as well."""
+    if threading.current_thread() is not threading.main_thread():
         yield  # others are not interrupted
         return
-    waiting: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: waiting.append((number, frame)))
+    usual = {n: handler for n in _SIGNALS if callable(handler := signal.getsignal(n))}
+    waiting: list[Callable[[], object]] = []
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        waiting.append(lambda: usual[number](number, frame))
+
+    for number in usual:
+        signal.signal(number, wait)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-        if waiting:
-            usual(*waiting[-1])
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+    if waiting:
+        waiting[-1]()
+
+
+def leave_at_once() -> None:
+    """Let signals end the program on the spot, as long as it does nothing; but for those that nohup keeps away."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _leave)
+
+
+def leave_in_order() -> None:
+    """Let the same signals be `KeyboardInterrupt` from now on, so that nothing is left behind."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is _leave:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    os.write(2, f"{NOTHING}\n".encode())
+    os._exit(INTERRUPTED)

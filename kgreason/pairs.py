@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.errors import ReleaseError
+from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.load import load_graph
+from kgreason.graph.io.raw import no_file
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.records import dataclass
@@ -62,6 +63,8 @@ def read_pair(
         If a file is at fault or the mapping does not fit the graphs.
     """
     mapping = mapping / "mapping.csv" if mapping.is_dir() else mapping
+    _need(original, "file", "name a table of the original graph")
+    _need(released, "file or folder", "name a release folder or its table")
     released = {predicate: [_table(s, predicate) for s in given] for predicate, given in released.items()}
     pairs = read_mapping(mapping)
     graph = with_vertices(load_graph(program, original), pairs)
@@ -79,6 +82,13 @@ def _released(
     if nodes is not None and program.nodes:
         sources[program.nodes[0]] = [_with_header(SourceSpec(nodes))]
     return load_graph(bare, sources)
+
+
+def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
+    for source in (source for given in tables.values() for source in given):
+        if not source.path.exists():
+            hint = no_file(source.path).hint or hint
+            raise DataError(source.file, f"there is no such {what}", hint=hint)
 
 
 def _table(source: SourceSpec, predicate: str) -> SourceSpec:

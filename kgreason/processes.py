@@ -84,7 +84,9 @@ def _begin(work: Callable[[Any], Any], places: SimpleQueue[int]) -> None:
     """Prepare a process: it has one core, and leaves interruptions to the one that began it."""
     global _work
     _work = work
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     place = places.get()
     if hasattr(os, "sched_setaffinity"):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +26,7 @@ from kgreason.anonymizers.base import Release
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.interrupts import deferred
 from kgreason.lang.ast import Constant, Variable
 from kgreason.output.place import replacing
 
@@ -91,13 +92,18 @@ class Folders:
 
 
 def _check_writable(folder: Path, kind: str) -> None:
-    """Find out before the work whether a folder can be made."""
+    """Find out before the work whether a folder can be made, by making one like it that goes at once."""
     nearest = next(p for p in folder.absolute().parents if p.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+    trial = _temporary(nearest / folder.name)
+    try:
+        with deferred():
+            trial.mkdir(mode=0o700)
+            trial.rmdir()
+    except OSError as error:
+        why = f"{nearest} is no folder" if not nearest.is_dir() else f"{nearest}: {error.strerror or error}"
         raise ReleaseError(
-            f"{folder} cannot be made: {nearest} is {'not writable' if nearest.is_dir() else 'no folder'}",
-            hint=f"choose another place with --{kind} DIR",
-        )
+            f"{folder} cannot be made: {why}", hint=f"choose another place with --{kind} DIR"
+        ) from error
 
 
 def _written(folder: Path, kind: str) -> set[str]:
@@ -111,7 +117,8 @@ def _written(folder: Path, kind: str) -> set[str]:
 def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
     """Temporary release and private folders, renamed to their places if the block ends well.
 
-    An error or an interruption inside the block leaves the old state untouched.
+    An error or an interruption inside the block leaves the old state untouched. Both folders change together: an
+    interruption while they do waits, and says that they have.
 
     Raises
     ------
@@ -119,6 +126,7 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
         As `Folders.check`, or if a file cannot be written.
     """
     folders.check()
+    written = False
     try:
         for place in (folders.release, folders.private):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -126,22 +134,39 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
             yield release, private
             _seal(private, folder_mode=0o700, file_mode=0o600)
             _seal(release, folder_mode=0o755, file_mode=0o644)
-            with _aside(folders.private), _aside(folders.release):
-                private.rename(folders.private)
-                release.rename(folders.release)
+            with deferred():
+                with _aside(folders.private), _aside(folders.release):
+                    private.rename(folders.private)
+                    release.rename(folders.release)
+                written = True
+    except KeyboardInterrupt:
+        if written:
+            raise KeyboardInterrupt(interrupted(folders)) from None
+        raise
     except OSError as error:
         place = error.filename or folders.release
         raise ReleaseError(f"{place}: cannot be written: {error.strerror or error}") from error
 
 
+def interrupted(folders: Folders) -> str:
+    """What to say of an interruption that came too late."""
+    return f"interrupted; {folders.release} and {folders.private} are written"
+
+
+def _temporary(place: Path) -> Path:
+    return place.parent / f".{place.name}-{secrets.token_hex(4)}"
+
+
 @contextmanager
 def _beside(place: Path) -> Iterator[Path]:
     """A temporary folder in the parent of `place`, mode 0700, gone at the end unless renamed."""
-    folder = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    folder = _temporary(place)
     try:
+        folder.mkdir(mode=0o700)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with deferred():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import kgreason
 from kgreason import api
+from kgreason.graph.model import Relation
 from kgreason.pairs import read_mapping, resolve_mapping, with_vertices
 from kgreason.publication import Folders
 from tests.conftest import CONTROL, OWNERSHIP, ROOT
@@ -83,6 +84,24 @@ def test_anonymize_in_memory() -> None:
 def test_anonymize_takes_a_graph() -> None:
     knowledge = api.read_graph(RULES, {"own": OWNERSHIP})
     assert kgreason.anonymize(RULES, knowledge, method="klone", x=2, trials=1).holds
+
+
+def doubled(knowledge: kgreason.KnowledgeGraph) -> kgreason.KnowledgeGraph:
+    """The first three edges stand twice."""
+    own = knowledge.relations["own"]
+    assert own.weight is not None
+    columns = (np.concatenate([a, a[:3]]) for a in (own.source, own.target, own.weight))
+    return kgreason.KnowledgeGraph(knowledge.labels, {"own": Relation(*columns)})
+
+
+def test_rows_of_a_graph_that_stand_twice_are_one_edge() -> None:
+    original = api.read_graph(RULES, {"own": OWNERSHIP})
+    found = kgreason.anonymize(RULES, doubled(original), method="klone", k=2, x=2, trials=1)
+    assert found.original.m == original.m
+    released, mapping = found.release.graph, found.release.mapping
+    twice = doubled(original), doubled(released), mapping, RULES
+    assert kgreason.verify(*twice, k=2, x=2) == found.verdict
+    assert kgreason.score(*twice) == found.score
 
 
 def test_a_graph_must_fit_the_rules() -> None:

@@ -14,10 +14,11 @@ from typing import get_args
 from unittest.mock import patch
 
 import pytest
+from typer import BadParameter
 from typer.testing import CliRunner, Result
 
 from kgreason.cli import app
-from kgreason.cli.options import Format
+from kgreason.cli.options import Format, _sizes
 from kgreason.output.target import FORMATS
 from tests.conftest import OWNERSHIP, ROOT
 
@@ -293,17 +294,31 @@ def test_nothing_half_written(
 
 VERIFICATION_WITH_A_SIGNAL = """
 import os, signal, sys
-from kgreason import api, cli
+from kgreason import api
+from kgreason.__main__ import main
 number, before = int(sys.argv.pop()), sys.argv.pop()
 signal.signal(number, {"ignored": signal.SIG_IGN, "by default": signal.SIG_DFL}[before])
 if number == signal.SIGINT and before == "by default":
     signal.signal(number, signal.default_int_handler)  # as Python starts
 verify = api.verify
 def send(*values, **options):
-    os.kill(os.getpid(), number)
+    exec("os.kill(os.getpid(), number)")  # after which Python would end by a signal
     return verify(*values, **options)
 api.verify = send
-cli.main()
+main()
+"""
+IMPORT_WITH_A_SIGNAL = """
+import os, signal, sys
+from kgreason.__main__ import main
+number = int(sys.argv.pop())
+if number == signal.SIGINT:
+    signal.signal(number, signal.default_int_handler)
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), number)
+sys.meta_path.insert(0, Finder())
+main()
 """
 
 
@@ -328,6 +343,18 @@ def test_a_signal_leaves_nothing_behind(ownership: Path, anywhere: Path, number:
     assert done.returncode == 130, done.stderr
     assert "interrupted; nothing was written" in done.stderr
     assert list(anywhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_the_command_line_is_imported(number: signal.Signals) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_WITH_A_SIGNAL, "--version", str(int(number))],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted; nothing was written\n")
 
 
 def test_nohup_keeps_a_run_alive(ownership: Path, anywhere: Path) -> None:
@@ -427,6 +454,8 @@ def test_unverified_release_is_marked(ownership: Path, anywhere: Path) -> None:
     [
         (["-k", "1"], "k"),
         (["-x", "99"], "x"),
+        (["--sizes", "2.."], "'2..' is no range"),
+        (["--release", "r" * 250], "cannot be made"),
         (["--mode", "published", "--sizes", "2..3"], "the published KGUARD protects one x, not several"),
         (["--method", "kguard", "--max-subgraphs", "3"], "--max-subgraphs"),
         (["--data", "own=missing.csv"], "missing.csv"),
@@ -444,6 +473,51 @@ def test_bad_input_is_named(ownership: Path, anywhere: Path, arguments: list[str
     assert message in result.output
     assert "Traceback" not in result.output
     assert list(anywhere.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"), [("2..4", range(2, 5)), ("3", range(3, 4)), ("2..2", range(2, 3))]
+)
+def test_sizes_are_a_range(text: str, sizes: range) -> None:
+    assert _sizes(text) == sizes
+
+
+@pytest.mark.parametrize("text", ["2..", "0..2", "0", "3..2", "..2", "2..x", "2...3", "-1", ""])
+def test_no_range_of_sizes(text: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        _sizes(text)
+    assert str(caught.value) == f"{text!r} is no range of numbers of vertices; say for instance 2..4"
+
+
+def test_no_line_of_help_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in ("check", "fmt", "reason", "explain", "anonymize", "verify", "score"):
+        text = run(command, "--help").output
+        assert "Usage" in text
+        assert "…" not in text, command
+
+
+def test_a_release_that_is_not_there(ownership: Path) -> None:
+    words = [
+        "--rules",
+        ownership / "control.vada",
+        "--original",
+        ownership / "own.csv",
+        "--mapping",
+        "private",
+    ]
+    result = run("verify", *words, "--release", "relaese")
+    assert result.exit_code == 2
+    assert result.output == (
+        "error: relaese: there is no such file or folder\n  help: name a release folder or its table\n"
+    )
+    near = run("verify", *words, "--release", ownership / "owm.csv")
+    assert near.output.endswith("there is no such file or folder\n  help: did you mean own.csv?\n")
+    missing = run("verify", *words, "--original", "original", "--release", ownership / "own.csv")
+    assert (
+        missing.output
+        == "error: original: there is no such file\n  help: name a table of the original graph\n"
+    )
 
 
 def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> None:

@@ -32,6 +32,24 @@ def test_an_interrupt_waits_for_the_end_of_the_block():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_other_signals_wait_as_well(name):
+    number, done = getattr(signal, name), []
+    before = signal.signal(number, signal.default_int_handler)
+
+    def work() -> None:
+        with deferred():
+            signal.raise_signal(number)
+            done.append("whole")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert (done, signal.getsignal(number)) == (["whole"], signal.default_int_handler)
+    finally:
+        signal.signal(number, before)
+
+
 def test_an_error_of_the_block_comes_out():
     with pytest.raises(ValueError, match="no"), deferred():
         raise ValueError("no")

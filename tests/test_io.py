@@ -328,6 +328,53 @@ def test_numbers_among_names_are_said(write: Callable[..., Path], first: str, to
 
 
 @pytest.mark.parametrize(
+    ("header", "options", "name"),
+    [
+        ("Siemens,Bosch,0.5", "&useHeaders=true", "'Bosch' is a vertex"),
+        ("Siemens, Leica ,share", "&useHeaders=true", "'Leica' is a vertex"),
+        ("Siemens,Agfa,50%", "&useHeaders=true", "'50%' is a number"),
+        ("Siemens,Bosch,n", "", "'Bosch' is a vertex"),
+    ],
+)
+def test_a_first_line_of_data_does_not_name_columns(
+    write: Callable[..., Path], header: str, options: str, name: str
+) -> None:
+    """A release would publish these names, and they are an edge that is missing."""
+    path = write("a.csv", f"# made by hand\n{header}\nBosch,Zeiss,0.6\nZeiss,Leica,0.7\n")
+    source = f"{path}?skip=1{options}"
+    with pytest.raises(DataError) as caught:
+        load_graph(load_text(OWN), {"own": source})
+    assert str(caught.value) == (
+        f"{path}:2: this line was read as the names of the columns, but {name}\n"
+        "  help: say useHeaders=false if the line is data; if it is not, rename the column"
+    )
+    assert reason(load_text(OWN), {"own": source}).rows("control")
+
+
+def test_columns_of_tables_without_lines_are_not_named_as_vertices() -> None:
+    with pytest.raises(
+        DataError, match=r"the column 'Bosch' has the name of a vertex\n  help: rename the column"
+    ):
+        load_graph(load_text(OWN), {"own": {"by": ["Bosch"], "Bosch": ["Zeiss"], "share": [0.6]}})
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "columns"),
+    [
+        ("Anna,Bert\nA,B\n", "", ("source", "target")),
+        ("Anna,Bert\nA,B\n", "?useHeaders=true", ("Anna", "Bert")),
+        ("x,followed\nA,B\n", "", ("x", "followed")),
+    ],
+)
+def test_names_in_doubt_are_not_those_of_a_graph(
+    write: Callable[..., Path], text: str, options: str, columns: tuple[str, ...]
+) -> None:
+    program = load_text('@edge("e"). r(X,Followed) :- e(X,Followed).')
+    graph = load_graph(program, {"e": f"{write('a.csv', text)}{options}"})
+    assert (graph.m, graph.relations["e"].columns) == (1, columns)
+
+
+@pytest.mark.parametrize(
     ("rules", "file", "first", "told"),
     [
         ("q(X) :- person(X).", "x.csv", "Person", False),

@@ -135,19 +135,25 @@ def test_many_parallel_edges_get_different_weights() -> None:
         assert not set(weights.tolist()) & set(graph.relations["own"].weight.tolist())
 
 
-def test_synthetic_weights_occur_on_other_edges_too() -> None:
+def test_a_weight_that_occurs_once_tells_nothing() -> None:
+    """As many synthetic weights as original ones stand alone, and their digits are as many."""
     rng = np.random.default_rng(0)
-    graph = build(30, [(i, i + 1, float(w)) for i, w in enumerate(rng.random(29))])
-    noising = WeightNoising.fit(graph, FREE, 1)
-    fixed = noising.originals(rng, SILENT).relations["own"]
-    more = Relation(
-        np.append(fixed.source, fixed.target),
-        np.append(fixed.target, fixed.source),
-        np.append(fixed.weight, np.zeros(29)),
-    )
-    augmented = KnowledgeGraph(graph.labels, {"own": more})
-    weights = noising.synthetic(augmented, {"own": 29}, rng, SILENT).relations["own"].weight
-    assert set(weights[29:].tolist()) <= set(fixed.weight.tolist())
+    ends = np.arange(200)
+    relation = Relation(ends, (ends + 1) % 200, rng.beta(2.0, 4.0, 200))
+    graph = KnowledgeGraph(np.arange(200).astype(str).astype(object), {"own": relation})
+    alone = np.zeros(2)
+    for _ in range(10):
+        noising = WeightNoising.fit(graph, FREE, 1)
+        fixed = noising.originals(rng, SILENT).relations["own"]
+        more = Relation(*map(np.append, (fixed.source, fixed.target), (fixed.target, fixed.source)))
+        more = Relation(more.source, more.target, np.append(fixed.weight, np.zeros(200)))
+        augmented = KnowledgeGraph(graph.labels, {"own": more})
+        weights = noising.synthetic(augmented, {"own": 200}, rng, SILENT).relations["own"].weight
+        assert np.isin(np.rint(weights * GRID), noising.densities["own"].levels).all()
+        _, place, count = np.unique(weights, return_inverse=True, return_counts=True)
+        alone += (count[place] == 1).reshape(2, 200).sum(axis=1)
+    assert alone.min() > 20
+    assert 0.6 < alone[0] / alone[1] < 1.6
 
 
 @pytest.mark.parametrize("weight", [1.5, -0.1, float("nan")])

@@ -199,12 +199,12 @@ class WeightNoising:
         density, bound = self.densities[name], self._bound(name)
         if fixed and self._constant(name):
             return np.full(len(relation), weight[0])
-        # only weights that occur already, lest a rare one tell its edge
-        units[fixed:] = density.draw(rng, len(relation) - fixed, np.unique(units[:fixed]) if fixed else None)
+        # from where those of originals are: weights of either are as often found only once
+        units[fixed:] = density.draw(rng, len(relation) - fixed)
         if bound is not None:
             target = relation.target
             used = np.bincount(target[:fixed], weights=units[:fixed], minlength=target.max(initial=-1) + 1)
-            room, levels = bound - used.astype(np.float64), _down_to_least(units[:fixed])
+            room, levels = bound - used.astype(np.float64), _coarse_below(units[:fixed], density)
             units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, levels, rng)
             check_sums(units, target, bound, name)
         return np.concatenate([weight[:fixed], units[fixed:] / GRID])
@@ -219,10 +219,10 @@ class WeightNoising:
             if start and self._constant(name):
                 continue
             units, target = _units(relation), relation.target
-            levels = _down_to_least(units[:start])
+            levels = _coarse_below(units[:start], self.densities[name])
             side = sight.single.side(levels / GRID)
             lowest = levels[side == side.min()]
-            usual = np.intersect1d(lowest, units[:start])
+            usual = lowest[lowest >= units[:start].min(initial=GRID)]
             high = start + np.flatnonzero(sight.single.side(units[start:] / GRID) > side.min())
             units[high] = self.densities[name].draw(rng, len(high), usual if len(usual) else lowest)
             room = room_below(target[:start], units[:start], int(target.max(initial=-1)) + 1, sight.added)
@@ -231,10 +231,10 @@ class WeightNoising:
         return loud.with_weights(weights)
 
 
-def _down_to_least(present: Units) -> Units:
-    """Levels that are present, and below them all of one digit."""
-    coarse = decimal_levels(1)
-    return np.concatenate([coarse[coarse < present.min(initial=GRID + 1)], np.unique(present)])
+def _coarse_below(present: Units, density: WeightDensity) -> Units:
+    """Levels from the least that is present on, and below it those of one digit."""
+    coarse, least = decimal_levels(1), present.min(initial=GRID + 1)
+    return np.concatenate([coarse[coarse < least], density.levels[density.levels >= least]])
 
 
 def _weights(relation: Relation) -> Weights:

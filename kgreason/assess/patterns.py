@@ -82,14 +82,18 @@ class Patterns:
     def jobs(self, of_class: Ints, all_open: bool = False) -> Ints:
         """Job of each node, given those of the classes; open patterns are handed out where one of their classes may be.
 
-        Nodes are skipped if all their children are.
+        Where nothing is shared, a pattern tells no ground edges, so that any class may be there. Nodes are skipped if
+        all their children are.
         """
         jobs = np.full(len(self.tree.nodes), SKIPPED, dtype=np.int64)
         known = np.flatnonzero(self.classes >= 0)
         jobs[known] = of_class[self.classes[known]]
-        wanted = np.unique(self.catalogue.ground_of[np.flatnonzero(of_class != SKIPPED)])
+        wanted = np.flatnonzero(of_class != SKIPPED)
         open_ = np.flatnonzero(self.classes == OPEN)
-        jobs[open_[all_open | np.isin(self.ground[open_], wanted)]] = HANDED
+        if not all_open and self.catalogue.space.shares(self.size):
+            open_ = open_[np.isin(self.ground[open_], self.catalogue.ground_of[wanted])]
+        if all_open or len(wanted):
+            jobs[open_] = HANDED
         at = np.flatnonzero(jobs != SKIPPED)
         for _ in range(self.size - 1):
             at = np.unique(self.tree.nodes[at, 0])

@@ -52,7 +52,7 @@ def verify(
     Parameters
     ----------
     original, released
-        G and A.
+        G and A, sets of facts: a row that stands twice is one edge.
     mapping
         Original vertex v is released vertex ``mapping[v]``; int64, shape (n,), -1 where unknown.
     rules
@@ -86,6 +86,7 @@ def verify(
     >>> print(verdict["images"].detail)
     0 of 1 subgraphs stand at 2 places, δ = 0.000 (0 of 1, exact)
     """
+    original, released = original.distinct(), released.distinct()
     items = [_parameters(original.n, k, x), _mapping(original, released, mapping), _connected(released)]
     usable = items[1].holds
     kept = original if parts is None else inside(original, parts)

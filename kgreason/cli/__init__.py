@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 from typing import Annotated
 
@@ -44,10 +43,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows a question mark
             stream.reconfigure(errors="replace")
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # a signal ends the work as Ctrl-C does: nothing is left behind
-        if number and signal.getsignal(number) != signal.SIG_IGN:  # but for those that nohup keeps away
-            signal.signal(number, signal.default_int_handler)
     app()
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 import typer
 
 from kgreason.errors import Diagnostic, KgreasonError, render_all
+from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -26,6 +27,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
+            leave_in_order()
             code = command(*args, **kwargs)
         except KgreasonError as error:
             _stop(shown(error), 2)
@@ -40,8 +42,8 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
                 "  help: take a smaller graph, a higher --memory-limit or (to anonymize) a smaller k or x",
                 2,
             )
-        except KeyboardInterrupt:
-            _stop("interrupted; nothing was written", 130)
+        except KeyboardInterrupt as interrupt:
+            _stop(str(interrupt) or NOTHING, INTERRUPTED)
         raise typer.Exit(code)
 
     return run

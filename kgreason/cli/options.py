@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,8 +17,8 @@ DataFiles = Annotated[
     typer.Option(
         "--data",
         metavar="PRED=FILE",
-        help="Facts of PRED, in place of its @bind; repeatable. Options follow a question mark: "
-        "'own=shares.csv?percent=true&columns=owner,company,share'.",
+        help="Facts of PRED, in place of its @bind; repeatable. Options follow a question mark and are joined by &: "
+        "'own=a.csv?percent=true'",
     ),
 ]
 FunctionFiles = Annotated[
@@ -68,10 +69,11 @@ X = Annotated[
 
 
 def _sizes(text: str) -> range:
-    first, _, last = text.partition("..")
-    if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
-        raise typer.BadParameter(f"{text!r} is no range of numbers of vertices; say for instance 2..4")
-    return range(int(first), int(last or first) + 1)
+    if found := re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text):
+        first, last = int(found[1]), int(found[2] or found[1])
+        if 1 <= first <= last:
+            return range(first, last + 1)
+    raise typer.BadParameter(f"{text!r} is no range of numbers of vertices; say for instance 2..4")
 
 
 Sizes = Annotated[

@@ -30,6 +30,8 @@ from kgreason.errors import DataError
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
+    from kgreason.publication import Folders
+    from kgreason.results import Anonymization
 
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
@@ -69,8 +71,8 @@ def anonymize(
 ) -> int:
     """Make an anonymous version of a graph, and prove that it is."""
     from kgreason import api
-    from kgreason.publication import Folders
-    from kgreason.terminal import print_anonymization, progress
+    from kgreason.publication import Folders, interrupted
+    from kgreason.terminal import progress
 
     folders = Folders(release, private, force)
     folders.check()
@@ -92,17 +94,27 @@ def anonymize(
             folders=folders,
             progress=shown,
         )
+    try:
+        _print_release(result, folders, as_json=as_json, seeded=seed is not None)
+        if mode == "published" and method == "kguard" and not result.verdict["images"].holds:
+            print(PUBLISHED_MAY_FAIL, file=sys.stderr)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(interrupted(folders)) from None
+    return int(not result.holds)
+
+
+def _print_release(result: Anonymization, folders: Folders, *, as_json: bool, seeded: bool) -> None:
+    from kgreason.terminal import print_anonymization
+
+    release, private = folders.release, folders.private
     if as_json:
         print_json(result.summary() | {"release": str(release), "private": str(private)})
     else:
-        print_anonymization(result, release, private, seeded=seed is not None)
-    if seed is not None:
+        print_anonymization(result, release, private, seeded=seeded)
+    if seeded:
         print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)
     if not result.holds:
         print(f"{private / 'report.json'} tells which subgraphs are not protected, and why.", file=sys.stderr)
-        if mode == "published" and method == "kguard" and not result.verdict["images"].holds:
-            print(PUBLISHED_MAY_FAIL, file=sys.stderr)
-    return int(not result.holds)
 
 
 @guarded

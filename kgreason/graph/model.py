@@ -61,8 +61,9 @@ class Relation:
 class KnowledgeGraph:
     """An immutable graph on the vertices 0 .. n-1.
 
-    Ground edges are a set of facts: within a relation no (source, target, weight) stands twice
-    (`distinct` makes it so), but edges with different weights may run in parallel.
+    Ground edges are a set of facts: within a relation no (source, target, weight) should stand twice
+    (`distinct` makes it so, as all functions of `kgreason.api` do), but edges with different weights may run in
+    parallel.
 
     Attributes
     ----------

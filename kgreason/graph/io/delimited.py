@@ -18,7 +18,7 @@ from kgreason.graph.io.raw import Raw, arrow_stream, decoded, open_bytes, read_b
 
 _SAMPLE = 200
 _FIELD = 1 << 24  # characters of a field; as many as Arrow takes
-_NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
+NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
 
 
@@ -57,7 +57,9 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
         records = _records(path, options, delimiter)
         return next(itertools.islice(records, row + header, None), (None, ()))[0]
 
-    return Raw(str(path), names, columns, line, named=header, doubt=note)
+    return Raw(
+        str(path), names, columns, line, named=header, doubt=note, title_line=sample[0][0] if header else None
+    )
 
 
 def _columns(path: Path, options: Options, delimiter: str, width: int, *, header: bool) -> tuple[Any, ...]:
@@ -173,7 +175,7 @@ def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[
     first, rest = sample[0][1], [record for _, record in sample[1:]]
     named = set(options.columns or ()) - {str(i + 1) for i in range(len(first))}
     known = bool(named) and named <= set(first)
-    number = any(_NUMBER.fullmatch(cell) for cell in first)
+    number = any(NUMBER.fullmatch(cell) for cell in first)
     if options.header is not None:
         return options.header, options.header and number and not known
     if known or number:
@@ -199,7 +201,7 @@ def _absent(cell: str, place: int, options: Options) -> bool:
 def _numeric(cells: Sequence[str]) -> bool:
     """Most cells are numbers: a bad one must not turn the line of names into data."""
     filled = [cell for cell in cells if cell.strip()]
-    return bool(filled) and 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in filled) >= len(filled)
+    return bool(filled) and 2 * sum(NUMBER.fullmatch(cell) is not None for cell in filled) >= len(filled)
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:

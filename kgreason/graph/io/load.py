@@ -15,6 +15,7 @@ from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
 from kgreason.graph.io.edges import Rows
 from kgreason.graph.io.loader import Data, Loader, no_data
+from kgreason.graph.io.titles import Titles, check_titles, published
 from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_sums
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.hashing.distinct import first_rows
@@ -109,13 +110,17 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     Raises
     ------
     DataError
-        As `load_facts`; besides, if a weight is outside [0,1].
+        As `load_facts`; besides, if a weight is outside [0,1], or the name of a column is a vertex or a number.
     """
     loader = Loader(program, data, progress)
     _need_edges(program, loader)
     vertices = [_vertices(program, loader, node) for node in program.nodes]
-    relations = {edge: _relation(program, loader, edge) for edge in program.edges}
-    return _assembled(vertices, relations, loader.symbols)
+    read = {edge: _relation(program, loader, edge) for edge in program.edges}
+    graph = _assembled(vertices, {edge: relation for edge, (relation, _) in read.items()}, loader.symbols)
+    labels = frozenset(map(str.strip, graph.labels.tolist()))
+    for titles in (titles for _, found in read.values() for titles in found):
+        check_titles(titles, labels)
+    return graph
 
 
 def _need_edges(program: CheckedProgram, loader: Loader) -> None:
@@ -164,17 +169,18 @@ def _vertices(program: CheckedProgram, loader: Loader, node: str) -> Codes:
     return np.concatenate([read, _vertex_codes(stated[0], loader.symbols)])
 
 
-def _relation(program: CheckedProgram, loader: Loader, edge: str) -> Relation:
-    """Edges of one relation, the ends still codes of strings."""
+def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relation, tuple[Titles, ...]]:
+    """Edges of one relation, the ends still codes of strings, and the names of columns in its tables."""
     loaded = loader.load(edge) if loader.sources(edge) else None
     arity = len(loaded.kinds) if loaded else program.arities[edge]
     written, spans = _written(program, edge, arity, loader.symbols)
     parts = loaded.parts if loaded else ()
     columns = loader.unique(edge, _joined([*(part.columns for part in parts), written]))
     _examine(program, loader, edge, columns, parts, (written, spans), strict=True)
-    names = loaded.names if loaded and loaded.names else ("source", "target", "weight")[:arity]
+    titles = loaded.titles if loaded else ()
+    names = published(titles) or ("source", "target", "weight")[:arity]
     weight = columns[2].view(np.float64) if arity > 2 else None
-    return Relation(columns[0], columns[1], weight, tuple(names))
+    return Relation(columns[0], columns[1], weight, names), titles
 
 
 def _written(

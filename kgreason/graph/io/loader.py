@@ -24,6 +24,7 @@ from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.remarks import remarks
 from kgreason.graph.io.select import Selected, Shape, select
 from kgreason.graph.io.source import TABLES, Options, SourceSpec
+from kgreason.graph.io.titles import Titles
 from kgreason.graph.io.typed import interned, kinds, nullable, typed
 from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Variable
@@ -58,7 +59,7 @@ class Loaded:
 
     kinds: tuple[Kind, ...]
     parts: tuple[Rows, ...]
-    names: tuple[str, ...] | None
+    titles: tuple[Titles, ...]
 
     def joined(self) -> tuple[Codes, ...]:
         """Columns over all sources."""
@@ -146,8 +147,9 @@ class Loader:
             self._notes(remarks(table, known, shape))
         for part in parts:
             self._tell_isolated(predicate, part)
-        names = next((t.names for t, _ in tables if t.raw.named and t.names), None)
-        return Loaded(tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known)), parts, names)
+        named = [t for t in selected if t.raw.named and t.names]
+        titles = tuple(Titles(t.names, t.raw, self._doubtful(t.raw, shape)) for t in named)
+        return Loaded(tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known)), parts, titles)
 
     def _fresh(self, count: int) -> Codes:
         """Codes of the next labelled nulls."""
@@ -169,9 +171,8 @@ class Loader:
             self.progress.note(note)
 
     def _tell(self, table: Selected, shape: Shape) -> None:
-        doubt = table.raw.doubt
-        if doubt and not (table.raw.named and self._expects(table.raw, shape)):
-            self.progress.note(doubt)
+        if table.raw.doubt and self._doubtful(table.raw, shape):
+            self.progress.note(table.raw.doubt)
         self._notes((*table.raw.notes, *table.notes, *almost_numbers(table, shape)))
         if not len(table.raw):
             self.progress.note(f"{table.raw.file}: no rows")
@@ -179,6 +180,10 @@ class Loader:
             self.progress.note(
                 f"{table.raw.file}: {_counted(table.skipped, 'row')} with an empty cell skipped"
             )
+
+    def _doubtful(self, raw: Raw, shape: Shape) -> bool:
+        """Whether the first line may not be what it was taken for."""
+        return raw.doubt is not None and not (raw.named and self._expects(raw, shape))
 
     def _expects(self, raw: Raw, shape: Shape) -> bool:
         """Whether the rules name one of the columns, so that the first line is names and no data."""

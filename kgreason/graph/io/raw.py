@@ -54,6 +54,8 @@ class Raw:
         Columns that count only if they are asked for by name.
     typed
         Its strings are strings, even those that look like numbers or are empty.
+    title_line
+        Line of the file that was read as names.
     """
 
     file: str
@@ -70,6 +72,7 @@ class Raw:
     attributes: tuple[str, ...] = ()
     extra: Mapping[str, Column] = field(default_factory=dict)
     typed: bool = False
+    title_line: int | None = None
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
