@@ -337,7 +337,12 @@ def anonymize(
     for size in sizes:
         count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
         progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
-    if (method, mode) == ("kguard", "exact") and len(sizes) == 1 and sizes[0] > 2 and hidden_vertices(program):
+    if (
+        (method, mode) == ("kguard", "exact")
+        and len(sizes) == 1
+        and sizes[0] > 2
+        and hidden_vertices(program)
+    ):
         progress.note(SMALLER_LEFT.format(x=sizes[0]))
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
