@@ -16,14 +16,16 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.arguments import (
     anonymizable,
+    attacked_sizes,
     check_data,
+    check_folders,
     check_goal,
     check_limits,
     check_numbers,
     check_relations,
     check_rules,
-    check_sizes,
     check_split,
+    mapped,
     output_names,
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
@@ -253,7 +255,7 @@ def anonymize(
     method: Method = "kguard",
     mode: Mode = "exact",
     k: int = 3,
-    x: int = 4,
+    x: int | None = None,
     sizes: Sequence[int] | None = None,
     trials: int = 10,
     max_subgraphs: int | None = None,
@@ -276,7 +278,7 @@ def anonymize(
     k
         Number of indistinguishable places, at least 2.
     x
-        Vertices of the subgraphs an attacker knows; for ``"klone"`` the size that is verified.
+        Vertices of the subgraphs an attacker knows, 4 if nothing is said; for ``"klone"`` the size that is verified.
     sizes
         Several numbers of vertices in place of `x`: all are protected, and all are verified.
     trials
@@ -318,8 +320,8 @@ def anonymize(
     )
 
     if folders is not None:
-        folders.check()
-    sizes = check_sizes((x,) if sizes is None else sizes)
+        check_folders(folders)
+    sizes = attacked_sizes(x, sizes)
     check_numbers(k=(k, 2), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
     check_numbers(split=(split, 1), seed=(seed, 0))
     check_split(split, keep_cuts)
@@ -390,11 +392,11 @@ def _assess(
 def verify(
     original: KnowledgeGraph,
     released: KnowledgeGraph,
-    mapping: Vertices,
+    mapping: Mapping[str, str] | Vertices,
     rules: Rules,
     *,
     k: int = 3,
-    x: int = 4,
+    x: int | None = None,
     sizes: Sequence[int] | None = None,
     parts: Vertices | None = None,
     max_subgraphs: int = MAX_SUBGRAPHS,
@@ -407,7 +409,8 @@ def verify(
     original, released
         Graphs, for instance from `kgreason.pairs.read_pair`. A row that stands twice is one edge, as in files.
     mapping
-        Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
+        Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,). Or released labels by original
+        ones, as `Anonymization.mapping` has them.
     k, x
         Parameters of the guarantee.
     sizes
@@ -427,20 +430,20 @@ def verify(
     from kgreason.assess import verify as checker
     from kgreason.graph.parts import inside
 
-    sizes = check_sizes((x,) if sizes is None else sizes)
+    sizes = attacked_sizes(x, sizes)
     program = anonymizable(load(rules))
     for graph in (original, released):
         check_relations(graph, program)
     for size in sizes:
         checker.count_attacked(original if parts is None else inside(original, parts), size, max_subgraphs)
-    pair = original, released, np.asarray(mapping)
+    pair = original, released, mapped(mapping, original, released)
     return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1])
 
 
 def score(
     original: KnowledgeGraph,
     released: KnowledgeGraph,
-    mapping: Vertices,
+    mapping: Mapping[str, str] | Vertices,
     rules: Rules,
     *,
     progress: Progress = SILENT,
@@ -465,6 +468,7 @@ def score(
 
     progress.step("Scoring")
     program = load(rules).without_graph()
+    mapping = mapped(mapping, original, released)
     for graph in (original, released):
         check_relations(graph, program)
     original, released = original.distinct(), released.distinct()

@@ -15,7 +15,7 @@ from kgreason.errors import AnonymizationError, CallError, DataError, ProgramErr
 from kgreason.memory import LEAST, shown
 
 if TYPE_CHECKING:
-    from kgreason.graph.model import KnowledgeGraph
+    from kgreason.graph.model import KnowledgeGraph, Vertices
 
 
 def check_rules(rules: object) -> None:
@@ -30,6 +30,26 @@ def check_rules(rules: object) -> None:
         raise CallError(
             f"rules are a path, a text or what kgreason.load returns, not of type {type(rules).__name__}"
         )
+
+
+def check_folders(folders: object) -> None:
+    """Refuse what are no folders, and folders that a release must not be written to.
+
+    Raises
+    ------
+    CallError
+        Naming the type.
+    ReleaseError
+        Naming the folder.
+    """
+    from kgreason.publication import Folders
+
+    if not isinstance(folders, Folders):
+        raise CallError(
+            f"folders are of type Folders, not {type(folders).__name__}",
+            'say folders=kgreason.Folders("release", "private")',
+        )
+    folders.check()
 
 
 def check_data(data: object) -> None:
@@ -118,6 +138,9 @@ def check_numbers(**given: tuple[int | None, int]) -> None:
             raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
+DEFAULT_X = 4
+
+
 def check_sizes(sizes: object) -> tuple[int, ...]:
     """Numbers of vertices of attacked subgraphs, ascending.
 
@@ -137,6 +160,43 @@ def check_sizes(sizes: object) -> tuple[int, ...]:
     for x in found:
         check_numbers(x=(x, 1))
     return tuple(sorted({int(x) for x in found}))
+
+
+def mapped(
+    mapping: Mapping[str, str] | Vertices, original: KnowledgeGraph, released: KnowledgeGraph
+) -> Vertices:
+    """Numbers of the released vertices of original ones, also where labels are given.
+
+    Raises
+    ------
+    ReleaseError
+        Naming a vertex that has none.
+    """
+    from kgreason.pairs import resolve_mapping
+
+    if isinstance(mapping, Mapping):
+        return resolve_mapping(dict(mapping), original, released, "mapping")
+    return np.asarray(mapping)
+
+
+def attacked_sizes(x: int | None, sizes: object) -> tuple[int, ...]:
+    """Numbers of vertices of attacked subgraphs, ascending: x, or several; 4 if nothing is said.
+
+    Raises
+    ------
+    AnonymizationError
+        If both are given, or one is no whole number of at least 1.
+
+    Examples
+    --------
+    >>> attacked_sizes(None, None), attacked_sizes(3, None), attacked_sizes(None, (2, 3))
+    ((4,), (3,), (2, 3))
+    """
+    if x is not None and sizes is not None:
+        raise AnonymizationError(
+            "both one size, x, and several sizes are given", hint="say -x 4 or --sizes 2..4"
+        )
+    return check_sizes((DEFAULT_X if x is None else x,) if sizes is None else sizes)
 
 
 def check_split(split: int | None, keep_cuts: bool) -> None:

@@ -43,7 +43,7 @@ class Folders:
     Attributes
     ----------
     release
-        The folder to publish.
+        The folder to publish, a path or the text of one.
     private
         The folder that must stay secret; made with mode 0700.
     force
@@ -53,6 +53,10 @@ class Folders:
     release: Path
     private: Path
     force: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("release", "private"):
+            object.__setattr__(self, name, Path(getattr(self, name)))
 
     def check(self) -> None:
         """Refuse places that would overwrite something or publish the secret.
@@ -342,9 +346,9 @@ Files
 {tables}  rules.vada   the rules under which the guarantee was made; run them with
                kgreason reason --rules rules.vada
 
-{weights}Some vertices and edges are synthetic. Rows are in random order.
+{weights}Vertices and edges may be synthetic. Rows are in random order.
 {cut}"""
 CUT = """The graph was divided into parts. Original edges between parts are left out, and the guarantee is one for
 the graph without them.
 """
-WEIGHTS = "Weights lie between 0 and 1 and were replaced by random ones of a similar distribution.\n"
+WEIGHTS = "Weights lie between 0 and 1; all were replaced by others of a similar distribution.\n"

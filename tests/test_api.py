@@ -130,6 +130,13 @@ def test_a_release_goes_out_as_tables() -> None:
     assert kgreason.to_networkx(result.release.graph).number_of_edges() == result.release.graph.m
     assert set(result.mapping) == set(result.original.labels)
     assert "holds" in repr(result)
+    graphs = result.original, result.release.graph
+    verdict = kgreason.verify(*graphs, result.mapping, RULES, x=2)
+    assert verdict.as_dict() == result.verdict.as_dict()
+    scored = kgreason.score(*graphs, result.mapping, RULES).fidelity
+    assert scored == kgreason.score(*graphs, result.release.mapping, RULES).fidelity
+    with pytest.raises(kgreason.ReleaseError, match="has no row"):
+        kgreason.verify(*graphs, {}, RULES, x=2)
 
 
 @pytest.mark.parametrize(
@@ -141,11 +148,20 @@ def test_a_release_goes_out_as_tables() -> None:
         ({"trials": 0}, "trials must be"),
         ({"mode": "foo"}, "mode 'foo'"),
         ({"method": "x"}, "method 'x'"),
+        ({"method": "klone", "mode": "published"}, "only KGUARD has modes"),
+        ({"sizes": (2, 3)}, "both one size, x, and several sizes are given"),
     ],
 )
 def test_bad_options(option: dict[str, Any], message: str) -> None:
     with pytest.raises(kgreason.AnonymizationError, match=message):
         kgreason.anonymize(RULES, {"own": OWNERSHIP}, **{"x": 2, **option})
+
+
+def test_folders_are_paths(tmp_path: Path) -> None:
+    folders: Any = (str(tmp_path / "release"), str(tmp_path / "private"))
+    assert Folders(*folders) == Folders(*map(Path, folders))
+    with pytest.raises(TypeError, match="folders are of type Folders, not tuple"):
+        kgreason.anonymize(RULES, {"own": OWNERSHIP}, x=2, folders=folders)
 
 
 def test_written_release_is_the_one_returned(tmp_path: Path) -> None:

@@ -456,6 +456,8 @@ def test_unverified_release_is_marked(ownership: Path, anywhere: Path) -> None:
         (["-x", "99"], "x"),
         (["--sizes", "2.."], "'2..' is no range"),
         (["--release", "r" * 250], "cannot be made"),
+        (["-x", "4", "--sizes", "2..3"], "both one size, x, and several sizes are given"),
+        (["--mode", "published", "--method", "klone"], "only KGUARD has modes"),
         (["--mode", "published", "--sizes", "2..3"], "the published KGUARD protects one x, not several"),
         (["--method", "kguard", "--max-subgraphs", "3"], "--max-subgraphs"),
         (["--data", "own=missing.csv"], "missing.csv"),
@@ -752,11 +754,14 @@ def test_rounds_are_bounded(small: Path) -> None:
         (["explain", "p(1)", "--json", "--dot"], "--dot: choose it or --json, not both"),
     ],
 )
-def test_bad_usage_is_told_before_the_run(small: Path, arguments: list[str], message: str) -> None:
+def test_bad_usage_is_told_before_the_run(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     result = run(*arguments, "--rules", small)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.replace("│", " ").split())
-    assert not (Path.cwd() / "out").exists()
+    assert not Path("out").exists()
 
 
 def test_outputs_never_replace_what_is_read(small: Path) -> None:

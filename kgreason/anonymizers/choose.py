@@ -28,6 +28,8 @@ def choose(
     """
     if mode not in ("exact", "published"):
         raise AnonymizationError(f"unknown mode {mode!r}", hint="choose exact or published")
+    if method == "klone" and mode != "exact":
+        raise AnonymizationError("only KGUARD has modes", hint="leave --mode out, or the method")
     if method == "klone":
         return Klone(k, trials)
     for x in sizes if method == "kguard" else ():

@@ -59,10 +59,11 @@ MemoryLimit = Annotated[
 Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml", "rdf"]
 K = Annotated[int, typer.Option("-k", min=2, help="Number of places that look the same, 2 or more.")]
 X = Annotated[
-    int,
+    int | None,
     typer.Option(
         "-x",
         min=1,
+        show_default="4",
         help="Vertices of the part that an attacker knows: 1 to 6 for kguard, up to 8 to be verified.",
     ),
 ]

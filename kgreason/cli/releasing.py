@@ -53,7 +53,7 @@ def anonymize(
         Mode, typer.Option(help="Of kguard: exact protects every subgraph, published is the paper.")
     ] = "exact",
     k: K = 3,
-    x: X = 4,
+    x: X = None,
     sizes: Sizes = None,
     trials: Annotated[
         int, typer.Option(min=1, help="Draws of random weights; the most useful is kept.")
@@ -124,7 +124,7 @@ def verify(
     release: ReleasedFiles,
     mapping: MappingFile,
     k: K = 3,
-    x: X = 4,
+    x: X = None,
     sizes: Sizes = None,
     max_subgraphs: MaxSubgraphs = None,
     as_json: AsJson = False,

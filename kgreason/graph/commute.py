@@ -31,7 +31,8 @@ WEIGHTS = tuple(w / 10 for w in range(1, 11))  # that are tried besides the numb
 ROUNDS = 16  # graphs on which rules take longer, or for ever, are left
 
 _TAKING = "with taking parts of the graph"
-_ALONE = "KGUARD with -x N is sure to protect N vertices alone, --sizes 2..N fewer, too"
+_FEWER = "attackers who know fewer than N vertices"
+_ALONE = f"KGUARD with -x N need not cover {_FEWER}, with --sizes 2..N it does"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Commutation:
 
     def __str__(self) -> str:
         if not self.hidden:
-            return f"the rules commute {_TAKING}: anonymize -x N protects fewer vertices, too"
+            return f"the rules commute {_TAKING}: KGUARD with -x N covers {_FEWER}, too"
         if self.counterexample:
             found = [f"the rules do not commute {_TAKING}: {_ALONE}", self.counterexample]
         else:
