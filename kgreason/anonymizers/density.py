@@ -94,10 +94,8 @@ class WeightDensity:
             constants = np.concatenate([levels[levels < unit][-1:], levels[levels > unit][:1]])
         if not len(weights) or float(weights.std()) < 1e-6:
             return cls(weights, 0.1, levels, constants)
-        from scipy.stats import gaussian_kde
-
-        bandwidth = max(1e-3, float(np.sqrt(gaussian_kde(weights).covariance[0, 0])))
-        return cls(weights, bandwidth, levels, constants)
+        bandwidth = float(weights.std(ddof=1)) * len(weights) ** -0.2
+        return cls(weights, max(1e-3, bandwidth), levels, constants)
 
     def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
         """Draw weights in grid units, from `levels` (by default the own ones); draws outside are drawn again.

@@ -83,10 +83,12 @@ def _degree_distance(before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]
 
 
 def _weight_distance(before: Weights, after: Weights) -> float:
-    """Wasserstein-1 distance of two samples; 0 where one of them is empty."""
+    """Wasserstein-1 distance of two samples, as that of degrees; 0 where one of them is empty.
+
+    scipy.stats has it, too, but to import that takes longer than all of this on graphs of a thousand edges.
+    """
     if not len(before) or not len(after):
         return 0.0
-    from scipy.stats import wasserstein_distance
-
-    (u, times), (v, others) = (np.unique(w, return_counts=True) for w in (before, after))
-    return float(wasserstein_distance(u, v, times, others))
+    values = np.unique(np.concatenate([before, after]))
+    below = (np.searchsorted(np.sort(w), values[:-1], side="right") / len(w) for w in (before, after))
+    return float(np.sum(np.abs(np.subtract(*below)) * np.diff(values)))
