@@ -11,6 +11,7 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.generic import vertex_positions
 from kgreason.analysis.weights import Use, weight_uses
+from kgreason.cores import each
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.hashing.distinct import first_rows
 from kgreason.records import dataclass
@@ -101,6 +102,11 @@ class Judge:
         """Judge a graph that has the original vertices, and perhaps more."""
         found = query_answers(graph, self.needed)
         return Judged(graph, found, symmetric_loss(self.reference, found))
+
+    def both(self, *graphs: KnowledgeGraph) -> list[Judged]:
+        """Judge graphs side by side, for much of it is not shared by cores."""
+        assert self.reference is not None  # made once, not by each
+        return each(self.judged, graphs)
 
     @cached_property
     def _positions(self) -> frozenset[tuple[str, int]]:

@@ -129,10 +129,9 @@ class WeightNoising:
         quiet = self._quiet(loud, fixed, rng)
         if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in self._seen):
             return loud
-        least = self.judge.judged(quiet)  # where answers only grow with weights, no draw has fewer of them
-        found = repair.repaired(
-            self.judge.judged(loud), least.answers, lambda now, rows, _: _exchanged(now, quiet, rows)
-        )
+        # where answers only grow with weights, no draw has fewer of them than the quiet one
+        least, most = self.judge.both(quiet, loud)
+        found = repair.repaired(most, least.answers, lambda now, rows, _: _exchanged(now, quiet, rows))
         return (found if found.loss <= least.loss else least).graph
 
     @cached_property
