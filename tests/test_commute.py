@@ -255,7 +255,7 @@ def one_rule(
 
 
 @given(text=programs(), seed=st.integers(0, 1000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_proof_agrees_with_brute_force(text: str, seed: int) -> None:
     program = load_text(text)
     proved = not hidden_vertices(program)

@@ -232,7 +232,7 @@ def test_delta_is_that_of_brute_force(seed: int) -> None:
     assert not verdict["images"].holds or not verdict["images"].witnesses
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32))
 def test_delta_where_nothing_is_shared(seed: int) -> None:
     """Sets of one pattern have different ground edges: the search must not skip them for those of one example."""
