@@ -141,27 +141,6 @@ def check_numbers(**given: tuple[int | None, int]) -> None:
 DEFAULT_X = 4
 
 
-def check_sizes(sizes: object) -> tuple[int, ...]:
-    """Numbers of vertices of attacked subgraphs, ascending.
-
-    Raises
-    ------
-    AnonymizationError
-        If there is none, or one is no whole number of at least 1.
-
-    Examples
-    --------
-    >>> check_sizes(range(4, 1, -1))
-    (2, 3, 4)
-    """
-    found = tuple(sizes) if isinstance(sizes, Iterable) and not isinstance(sizes, str) else (sizes,)
-    if not found:
-        raise AnonymizationError("no number of vertices is given", hint="say for instance sizes=(2, 3, 4)")
-    for x in found:
-        check_numbers(x=(x, 1))
-    return tuple(sorted({int(x) for x in found}))
-
-
 def mapped(
     mapping: Mapping[str, str] | Vertices, original: KnowledgeGraph, released: KnowledgeGraph
 ) -> Vertices:
@@ -185,18 +164,25 @@ def attacked_sizes(x: int | None, sizes: object) -> tuple[int, ...]:
     Raises
     ------
     AnonymizationError
-        If both are given, or one is no whole number of at least 1.
+        If both are given, there is none, or one is no whole number of at least 1.
 
     Examples
     --------
-    >>> attacked_sizes(None, None), attacked_sizes(3, None), attacked_sizes(None, (2, 3))
-    ((4,), (3,), (2, 3))
+    >>> attacked_sizes(None, None), attacked_sizes(3, None), attacked_sizes(None, range(4, 1, -1))
+    ((4,), (3,), (2, 3, 4))
     """
     if x is not None and sizes is not None:
         raise AnonymizationError(
             "both one size, x, and several sizes are given", hint="say -x 4 or --sizes 2..4"
         )
-    return check_sizes((DEFAULT_X if x is None else x,) if sizes is None else sizes)
+    if sizes is None:
+        sizes = DEFAULT_X if x is None else x
+    found = tuple(sizes) if isinstance(sizes, Iterable) and not isinstance(sizes, str) else (sizes,)
+    if not found:
+        raise AnonymizationError("no number of vertices is given", hint="say for instance sizes=(2, 3, 4)")
+    for size in found:
+        check_numbers(x=(size, 1))
+    return tuple(sorted({int(size) for size in found}))
 
 
 def check_split(split: int | None, keep_cuts: bool) -> None:

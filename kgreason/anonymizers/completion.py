@@ -169,7 +169,7 @@ class Completer:
         pool = pool[self.rng.permutation(len(pool))[:_DRAWN]]
         if not len(pool):
             return None
-        more_in, more_out = self._more(model)
+        more = self._more(model)
         rows = np.full((len(pool), x), -1, dtype=np.int64)
         rows[:, model.rest] = pool
         found: list[tuple[float, Ints]] = []
@@ -178,12 +178,12 @@ class Completer:
         for host in hosts:
             filled = rows.copy()
             filled[:, model.hole] = host
-            inner = np.where(filled < 0, 0, draft.inner[filled]) + more_in
-            outer = np.where(filled < 0, 0, draft.outer[filled]) + more_out
+            inner = np.where(filled < 0, 0, draft.inner[filled]) + more[0]
+            outer = np.where(filled < 0, 0, draft.outer[filled]) + more[1]
             score = self._score(filled, inner, outer, lacking, made)
             cost = 0.0 if 0 <= host < self._graph.n else 0.3 if host >= 0 else 0.6
             for i in np.argsort(-score)[:4]:
-                if score[i] > 0 and self._may(filled[i], model):
+                if score[i] > 0 and self._may(filled[i], model, more):
                     found.append((float(score[i]) - cost, filled[i]))
         found.sort(key=lambda f: -f[0])
         for value, member in found[:_TRIED]:
@@ -214,21 +214,20 @@ class Completer:
             serves *= (1 + apart(made).sum(axis=1)) / (1 + len(made))
         return serves
 
-    def _more(self, model: Model) -> tuple[Ints, Ints]:
-        """In- and out-degree that each position gains."""
-        inner, outer = np.zeros((2, len(model.member)), dtype=np.int64)
+    def _more(self, model: Model) -> Ints:
+        """In- and out-degree that each position gains, shape (2, x)."""
+        more = np.zeros((2, len(model.member)), dtype=np.int64)
         for _, a, b, _ in model.edges:
-            outer[a] += 1
-            inner[b] += 1
-        return inner, outer
+            more[0, b] += 1
+            more[1, a] += 1
+        return more
 
-    def _may(self, member: Ints, model: Model) -> bool:
+    def _may(self, member: Ints, model: Model, more: Ints) -> bool:
         """Whether the edges are safe and no other ones run between the vertices."""
         draft, n, host = self.draft, self._graph.n, int(member[model.hole])
         inside = {int(v) for v in member}
         if len(inside) < len(member) or any(draft.beside(v) & inside for v in inside if v >= 0):
             return False
-        more = np.stack(self._more(model))
         if any(
             more[:, p].any() and not self._bears(int(v), more[:, p])
             for p, v in enumerate(member)

@@ -100,13 +100,13 @@ class Judge:
 
     def judged(self, graph: KnowledgeGraph) -> Judged:
         """Judge a graph that has the original vertices, and perhaps more."""
-        found = query_answers(graph, self.needed)
-        return Judged(graph, found, symmetric_loss(self.reference, found))
+        return self.all_judged(graph)[0]
 
-    def both(self, *graphs: KnowledgeGraph) -> list[Judged]:
-        """Judge graphs side by side, for much of it is not shared by cores."""
-        assert self.reference is not None  # made once, not by each
-        return each(self.judged, graphs)
+    def all_judged(self, *graphs: KnowledgeGraph) -> list[Judged]:
+        """Judge graphs side by side, for much of the work on one is not shared by cores."""
+        reference = self.reference  # made here, once, and not by each
+        found = each(lambda graph: query_answers(graph, self.needed), graphs)
+        return [Judged(g, a, symmetric_loss(reference, a)) for g, a in zip(graphs, found, strict=True)]
 
     @cached_property
     def _positions(self) -> frozenset[tuple[str, int]]:

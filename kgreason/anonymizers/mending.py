@@ -89,15 +89,16 @@ class Mending:
             cover.forget()
         originals = np.arange(graph.n, dtype=np.int64)
         for turn in range(_ROUNDS):
+            lacking = any(len(lack.members) for _, lack in lacks)
+            if not lacking and not any(draft.open):
+                return draft
             for cover, lack in lacks:
                 cover.rely(lack)
             draft.standing = Standing.of(draft, lacks, originals)
-            if any(len(lack.members) for _, lack in lacks):
+            if lacking:
                 self._mend(lacks, pieces, draft, apart=turn >= _FREE)
-            elif any(draft.open):
-                draft.settle()
             else:
-                return draft
+                draft.settle()
             if draft.added >= most:
                 return None
             lacks = self._lacks(draft)

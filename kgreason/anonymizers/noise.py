@@ -130,7 +130,7 @@ class WeightNoising:
         if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in self._seen):
             return loud
         # where answers only grow with weights, no draw has fewer of them than the quiet one
-        least, most = self.judge.both(quiet, loud)
+        least, most = self.judge.all_judged(quiet, loud)
         found = repair.repaired(most, least.answers, lambda now, rows, _: _exchanged(now, quiet, rows))
         return (found if found.loss <= least.loss else least).graph
 

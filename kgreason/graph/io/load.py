@@ -117,8 +117,10 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     vertices = [_vertices(program, loader, node) for node in program.nodes]
     read = {edge: _relation(program, loader, edge) for edge in program.edges}
     graph = _assembled(vertices, {edge: relation for edge, (relation, _) in read.items()}, loader.symbols)
-    labels = frozenset(map(str.strip, graph.labels.tolist()))
-    for titles in (titles for _, found in read.values() for titles in found):
+    given = [titles for _, found in read.values() for titles in found]
+    names = frozenset(name for titles in given for name in titles.names)
+    labels = names.intersection(map(str.strip, graph.labels.tolist())) if names else names
+    for titles in given:
         check_titles(titles, labels)
     return graph
 

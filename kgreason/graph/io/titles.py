@@ -36,7 +36,7 @@ def check_titles(titles: Titles, labels: frozenset[str]) -> None:
     Parameters
     ----------
     labels
-        Of the vertices, without blanks around them.
+        Of the vertices, without blanks around them; those that are names of columns will do.
 
     Raises
     ------
