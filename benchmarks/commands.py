@@ -20,7 +20,11 @@ MEMORY = 16 << 30  # bytes of address space of a run
 
 
 class NotDoneError(Exception):
-    """A run that has no result, in a few words."""
+    """A run that has no result, in a few words; `said` is what it told on the way."""
+
+    def __init__(self, message: str, said: str = "") -> None:
+        super().__init__(message)
+        self.said = said
 
 
 class LateError(NotDoneError):
@@ -97,7 +101,7 @@ def ended(
         errors.seek(0)
         texts = out.read().decode(), errors.read().decode()
     if taken >= seconds:
-        raise LateError(f"> {seconds:g} s")
+        raise LateError(f"> {seconds:g} s", texts[1])
     return Ended(process.returncode, *texts, taken, usage.ru_maxrss / UNIT_OF_MEMORY)
 
 
@@ -111,17 +115,20 @@ def timed(command: Sequence[str], seconds: float, memory: int = MEMORY) -> Run:
     """
     try:
         found = ended(command, seconds, memory)
-    except LateError:
-        raise LateError(f"not done in {seconds:.0f} s") from None
+    except LateError as error:
+        raise LateError(f"not done in {seconds:.0f} s", error.said) from None
     # an error of Python itself has exit code 1, too
     if found.code not in (0, 1) or not found.out:
-        raise NotDoneError(reason(found.errors, found.code))
+        raise NotDoneError(reason(found.errors, found.code), found.errors)
     return Run(json.loads(found.out), found.seconds, found.megabytes, found.errors)
 
 
 def reason(said: str, code: int) -> str:
     """Why a command failed, in its own words."""
-    lines = [line for line in said.splitlines() if line.strip()] or [f"ended with exit code {code}"]
-    if "MemoryError" in said:
+    if any(sign in said for sign in ("MemoryError", "bad_alloc", "out of memory")):
         return "not done in the memory allowed"
+    if code < 0:
+        return f"ended by signal {-code}"
+    lines = [line.strip("│╭╰╮╯─ ") for line in said.splitlines()]
+    lines = [line for line in lines if line] or [f"ended with exit code {code}"]
     return next((line for line in lines if line.startswith("error")), lines[-1])
