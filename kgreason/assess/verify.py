@@ -17,7 +17,9 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.adjacency import undirected
-from kgreason.assess.images import attacked, decide
+from kgreason.assess.certificate import Certificate
+from kgreason.assess.copies import faults_of_copies
+from kgreason.assess.images import Outcome, attacked, decide
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.visits import count_connected
@@ -42,6 +44,7 @@ def verify(
     progress: Progress = SILENT,
     parts: Vertices | None = None,
     also: Sequence[int] = (),
+    certificate: Certificate | None = None,
 ) -> Verdict:
     """Check every item of Definition 4.1, item 4 for all attacked subgraphs.
 
@@ -58,9 +61,11 @@ def verify(
     parts
         Part of each original vertex, int64, shape (n,), where the release gives up the edges between parts: all of
         these must be lost and no others, and what is attacked is the graph without them.
-
     also
         Other numbers of vertices for which item 4 is to be decided.
+    certificate
+        Where to look for images instead of searching the release: what it does not show counts as undecided, and what
+        is wrong with it fails. One with copies shows item 4 for every number of vertices, whatever x is.
 
     Raises
     ------
@@ -101,13 +106,23 @@ def verify(
     ]
     if reason := _senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
-    images, deltas = [], []
-    for size in (*also, x):
-        found, delta = _images(kept, released, mapping, rules, k, size, progress)
-        images.append(found if size == x else replace(found, name=f"images of {size} vertices"))
-        deltas.append(delta)
     commute = not hidden_vertices(rules)
-    return Verdict(k, x, (*items, *images), sum(deltas[1:], deltas[0]), tuple(also), commute)
+    if certificate is not None and certificate.copies is not None:
+        faults = certificate.complaints or faults_of_copies(kept, released, mapping, certificate.copies, k)
+        shown = (_certified(faults), _copied(faults, k))
+        delta = None if faults else Delta(0, 0, every=True)
+        return Verdict(k, x, (*items, *shown), delta, tuple(also), commute, None if faults else certificate)
+    images, outcomes = [], []
+    space = Space(released, rules)
+    for size in (*also, x):
+        found, more = _images(space, kept, mapping, k, size, progress, certificate)
+        images.append(found if size == x else replace(found, name=f"images of {size} vertices"))
+        outcomes += more
+    if certificate is not None:
+        items.append(_certified(_faults(certificate, outcomes, k)))
+    donors = tuple(found.donors for found in outcomes if found.donors is not None)
+    own = Certificate(k, donors) if all(item.holds for item in images) else None
+    return Verdict(k, x, (*items, *images), _delta(outcomes), tuple(also), commute, own)
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
@@ -171,27 +186,53 @@ def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | 
 
 
 def _images(
+    space: Space,
     original: KnowledgeGraph,
-    released: KnowledgeGraph,
     mapping: Vertices,
-    rules: CheckedProgram,
     k: int,
     x: int,
     progress: Progress,
-) -> tuple[Item, Delta]:
-    space = Space(released, rules)
-    names = np.full(released.n, None, dtype=object)
+    certificate: Certificate | None,
+) -> tuple[Item, list[Outcome]]:
+    names = np.full(space.graph.n, None, dtype=object)
     names[mapping] = original.labels
-    satisfied = total = undecided = 0
+    outcomes: list[Outcome] = []
     words: list[str] = []
     for size, where in attacked(space, original, mapping, x):
         _check_largest(size)
-        found = decide(space, size, where, k, progress)
-        satisfied += found.satisfied
-        undecided += found.undecided
-        total += found.total
+        found = decide(space, size, where, k, progress, None if certificate is None else certificate.of(size))
+        outcomes.append(found)
         words += [image_witness(space, found, i, k, names) for i in range(len(found.status))]
-    delta = Delta(satisfied, total, undecided)
-    failed = total - satisfied
-    detail = f"{satisfied:,} of {total:,} subgraphs stand at {k} places, δ = {delta}"
-    return Item("images", not failed, detail, listing(words, failed)), delta
+    delta = _delta(outcomes)
+    failed = delta.total - delta.satisfied
+    detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs stand at {k} places, δ = {delta}"
+    return Item("images", not failed, detail, listing(words, failed)), outcomes
+
+
+def _delta(outcomes: Sequence[Outcome]) -> Delta:
+    return sum((Delta(found.satisfied, found.total, found.undecided) for found in outcomes), Delta(0, 0))
+
+
+def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tuple[str, ...]:
+    """What is wrong with a certificate that names donors."""
+    if certificate.complaints:
+        return certificate.complaints
+    if certificate.k < k:
+        return (f"it shows {certificate.k} places, not {k}",)
+    without = {f.members.shape[1] for f in outcomes if f.total and not certificate.of(f.members.shape[1])}
+    lacking = tuple(f"it shows nothing for {size} vertices" for size in sorted(without))
+    return lacking + tuple(c for found in outcomes for c in found.complaints)
+
+
+def _certified(faults: tuple[str, ...]) -> Item:
+    if faults:
+        words = listing(faults)
+        detail = "it is not one of this release; without a certificate images are searched for"
+        return Item("certificate", False, detail, words)
+    return Item("certificate", True, "what it names was looked up in the release")
+
+
+def _copied(faults: tuple[str, ...], k: int) -> Item:
+    if faults:
+        return Item("images", False, "not examined: the certificate does not show them")
+    return Item("images", True, f"the release holds {k} copies of the original, apart from each other")
