@@ -15,6 +15,7 @@ import numpy as np
 from kgreason import api
 from kgreason.anonymizers.klone import Klone
 from kgreason.anonymizers.publish import publish
+from kgreason.arguments import anonymizable
 from kgreason.assess.verify import count_attacked, verify
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph
@@ -28,7 +29,7 @@ REAL = {
 
 
 def measure(name: str, rules: str, graph: KnowledgeGraph, k: int = 3, x: int = 4) -> None:
-    program = api.anonymizable(api.load(rules))
+    program = anonymizable(api.load(rules))
     rng = np.random.default_rng(7)
     augmented = Klone(k=k, trials=1).augment(graph, program, rng, SILENT)
     release = publish(augmented, set(graph.labels.tolist()), rng)

@@ -138,9 +138,6 @@ def check_numbers(**given: tuple[int | None, int]) -> None:
             raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
-DEFAULT_X = 4
-
-
 def mapped(
     mapping: Mapping[str, str] | Vertices, original: KnowledgeGraph, released: KnowledgeGraph
 ) -> Vertices:
@@ -158,28 +155,22 @@ def mapped(
     return np.asarray(mapping)
 
 
-def attacked_sizes(x: int | None, sizes: object) -> tuple[int, ...]:
-    """Numbers of vertices of attacked subgraphs, ascending: x, or several; 4 if nothing is said.
+def attacked_sizes(x: object) -> tuple[int, ...]:
+    """Numbers of vertices of attacked subgraphs, ascending, of one or several.
 
     Raises
     ------
     AnonymizationError
-        If both are given, there is none, or one is no whole number of at least 1.
+        If there is none, or one is no whole number of at least 1.
 
     Examples
     --------
-    >>> attacked_sizes(None, None), attacked_sizes(3, None), attacked_sizes(None, range(4, 1, -1))
-    ((4,), (3,), (2, 3, 4))
+    >>> attacked_sizes(3), attacked_sizes(range(4, 1, -1))
+    ((3,), (2, 3, 4))
     """
-    if x is not None and sizes is not None:
-        raise AnonymizationError(
-            "both one size, x, and several sizes are given", hint="say -x 4 or --sizes 2..4"
-        )
-    if sizes is None:
-        sizes = DEFAULT_X if x is None else x
-    found = tuple(sizes) if isinstance(sizes, Iterable) and not isinstance(sizes, str) else (sizes,)
+    found = tuple(x) if isinstance(x, Iterable) and not isinstance(x, str) else (x,)
     if not found:
-        raise AnonymizationError("no number of vertices is given", hint="say for instance sizes=(2, 3, 4)")
+        raise AnonymizationError("no number of vertices is given", hint="say for instance x=range(2, 5)")
     for size in found:
         check_numbers(x=(size, 1))
     return tuple(sorted({int(size) for size in found}))

@@ -51,8 +51,8 @@ def read_pair(
     Parameters
     ----------
     original, released
-        Sources of each edge predicate; a release folder stands for its table. A ``nodes.csv`` beside the released
-        table is read too.
+        Sources of each edge predicate; a folder stands for its table of this name. A ``nodes.csv`` beside the
+        released table is read too.
     mapping
         The private folder, or a CSV file with the header ``original,released`` and a row for each original vertex.
         A ``parts.csv`` beside it is read too.
@@ -65,7 +65,7 @@ def read_pair(
     mapping = mapping / "mapping.csv" if mapping.is_dir() else mapping
     _need(original, "file", "name a table of the original graph")
     _need(released, "file or folder", "name a release folder or its table")
-    released = {predicate: [_table(s, predicate) for s in given] for predicate, given in released.items()}
+    original, released = _in_folders(original), _in_folders(released)
     pairs = read_mapping(mapping)
     graph = with_vertices(load_graph(program, original), pairs)
     beside = [source.path.parent / "nodes.csv" for sources in released.values() for source in sources]
@@ -91,9 +91,12 @@ def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> N
             raise DataError(source.file, f"there is no such {what}", hint=hint)
 
 
-def _table(source: SourceSpec, predicate: str) -> SourceSpec:
-    """The table meant by a release folder."""
-    return replace(source, path=source.path / f"{predicate}.csv") if source.path.is_dir() else source
+def _in_folders(tables: Mapping[str, Sequence[SourceSpec]]) -> dict[str, list[SourceSpec]]:
+    """The tables meant where folders are named."""
+    return {
+        predicate: [replace(s, path=s.path / f"{predicate}.csv") if s.path.is_dir() else s for s in given]
+        for predicate, given in tables.items()
+    }
 
 
 def _with_header(source: SourceSpec) -> SourceSpec:

@@ -79,7 +79,7 @@ def test_check_tells_whether_rules_commute(tmp_path: Path) -> None:
     [
         (["-x", "3"], True),
         (["-x", "2"], False),
-        (["--sizes", "2..3"], False),
+        (["-x", "2..3"], False),
         (["-x", "3", "--method", "klone"], False),
     ],
 )
@@ -90,7 +90,7 @@ def test_anonymize_tells_what_x_leaves_out(
     assert result.exit_code == 0, result.output
     note = "-x 3 asks for parts of 3 vertices, which does not cover smaller ones"
     assert (note in result.stderr) == told
-    assert ("--sizes 2..3 asks for them, too" in result.stderr) == told
+    assert ("-x 2..3 asks for them, too" in result.stderr) == told
     assert "and fewer" not in result.stdout
 
 
@@ -106,12 +106,10 @@ def test_rules_that_commute_cover_fewer_vertices(ownership: Path, anywhere: Path
     assert result.exit_code == 0, result.output
     assert "asks for parts" not in result.stderr
     assert "holds for x = 3 and fewer (the rules commute)" in result.stdout
-    files = ["--original", ownership / "own.csv", "--release", "release/own.csv", "--mapping", "private"]
+    files = [ownership / "own.csv", "release/own.csv", "--mapping", "private"]
     found = json.loads(run("verify", "--rules", rules, *files, "-k", "2", "-x", "3", "--json").stdout)
     assert (found["holds"], found["commute"]) == (True, True)
-    smaller = json.loads(
-        run("verify", "--rules", rules, *files, "-k", "2", "--sizes", "1..2", "--json").stdout
-    )
+    smaller = json.loads(run("verify", "--rules", rules, *files, "-k", "2", "-x", "1..2", "--json").stdout)
     assert smaller["holds"]
     more = run("verify", "--rules", rules, *files, "-k", "3", "-x", "3")
     assert "and fewer" not in more.stdout
@@ -263,8 +261,8 @@ def test_parent_folders_are_made(ownership: Path, anywhere: Path) -> None:
 
 def test_verify_takes_folders(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
-    original = ["--rules", ownership / "control.vada", "--original", ownership / "own.csv"]
-    result = run("verify", *original, "--release", "release", "--mapping", "private", "-x", "2")
+    graphs = [ownership / "own.csv", "release"]
+    result = run("verify", *graphs, "--rules", ownership / "control.vada", "--mapping", "private", "-x", "2")
     assert result.exit_code == 0, result.output
     assert "holds for k = 3, x = 2" in result.output
 
@@ -286,7 +284,7 @@ def test_nothing_half_written(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("kgreason.api.verify", fail)
+    monkeypatch.setattr("kgreason.api.releasing.verify", fail)
     result = anonymize(ownership)
     assert result.exit_code != 0
     assert list(anywhere.iterdir()) == []
@@ -294,17 +292,17 @@ def test_nothing_half_written(
 
 VERIFICATION_WITH_A_SIGNAL = """
 import os, signal, sys
-from kgreason import api
+from kgreason.api import releasing
 from kgreason.__main__ import main
 number, before = int(sys.argv.pop()), sys.argv.pop()
 signal.signal(number, {"ignored": signal.SIG_IGN, "by default": signal.SIG_DFL}[before])
 if number == signal.SIGINT and before == "by default":
     signal.signal(number, signal.default_int_handler)  # as Python starts
-verify = api.verify
+verify = releasing.verify
 def send(*values, **options):
     exec("os.kill(os.getpid(), number)")  # after which Python would end by a signal
     return verify(*values, **options)
-api.verify = send
+releasing.verify = send
 main()
 """
 IMPORT_WITH_A_SIGNAL = """
@@ -396,10 +394,10 @@ def test_seeded_run_repeats_and_says_that_it_is_no_release(ownership: Path, anyw
 
 def test_verify_and_score_agree_with_anonymize(ownership: Path, anywhere: Path) -> None:
     done = json.loads(anonymize(ownership, "--json").stdout)
-    files = ["--rules", ownership / "control.vada", "--original", ownership / "own.csv"]
+    files = [ownership / "own.csv", anywhere / "release" / "own.csv"]
     files += [
-        "--release",
-        anywhere / "release" / "own.csv",
+        "--rules",
+        ownership / "control.vada",
         "--mapping",
         anywhere / "private" / "mapping.csv",
     ]
@@ -425,12 +423,10 @@ def test_verify_finds_a_tampered_release(ownership: Path, anywhere: Path) -> Non
         run(
             *(
                 "verify",
+                ownership / "own.csv",
+                file,
                 "--rules",
                 ownership / "control.vada",
-                "--original",
-                ownership / "own.csv",
-                "--release",
-                file,
             ),
             *("--mapping", anywhere / "private" / "mapping.csv", "-x", "3"),
         )
@@ -454,11 +450,10 @@ def test_unverified_release_is_marked(ownership: Path, anywhere: Path) -> None:
     [
         (["-k", "1"], "k"),
         (["-x", "99"], "x"),
-        (["--sizes", "2.."], "'2..' is no range"),
+        (["-x", "2.."], "'2..' is no number of vertices"),
         (["--release", "r" * 250], "cannot be made"),
-        (["-x", "4", "--sizes", "2..3"], "both one size, x, and several sizes are given"),
         (["--mode", "published", "--method", "klone"], "only KGUARD has modes"),
-        (["--mode", "published", "--sizes", "2..3"], "the published KGUARD protects one x, not several"),
+        (["--mode", "published", "-x", "2..3"], "the published KGUARD protects one x, not several"),
         (["--method", "kguard", "--max-subgraphs", "3"], "--max-subgraphs"),
         (["--data", "own=missing.csv"], "missing.csv"),
         (["--data", "missing.csv"], "PRED=FILE"),
@@ -488,7 +483,7 @@ def test_sizes_are_a_range(text: str, sizes: range) -> None:
 def test_no_range_of_sizes(text: str) -> None:
     with pytest.raises(BadParameter) as caught:
         _sizes(text)
-    assert str(caught.value) == f"{text!r} is no range of numbers of vertices; say for instance 2..4"
+    assert str(caught.value) == f"{text!r} is no number of vertices; say for instance 4, or 2..4"
 
 
 def test_no_line_of_help_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -500,22 +495,15 @@ def test_no_line_of_help_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_release_that_is_not_there(ownership: Path) -> None:
-    words = [
-        "--rules",
-        ownership / "control.vada",
-        "--original",
-        ownership / "own.csv",
-        "--mapping",
-        "private",
-    ]
-    result = run("verify", *words, "--release", "relaese")
+    words = ["--rules", ownership / "control.vada", "--mapping", "private"]
+    result = run("verify", ownership / "own.csv", "relaese", *words)
     assert result.exit_code == 2
     assert result.output == (
         "error: relaese: there is no such file or folder\n  help: name a release folder or its table\n"
     )
-    near = run("verify", *words, "--release", ownership / "owm.csv")
+    near = run("verify", ownership / "own.csv", ownership / "owm.csv", *words)
     assert near.output.endswith("there is no such file or folder\n  help: did you mean own.csv?\n")
-    missing = run("verify", *words, "--original", "original", "--release", ownership / "own.csv")
+    missing = run("verify", "original", ownership / "own.csv", *words)
     assert (
         missing.output
         == "error: original: there is no such file\n  help: name a table of the original graph\n"
@@ -532,14 +520,7 @@ def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> 
 
 def test_verify_refuses_what_would_take_too_long(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
-    words = [
-        "--rules",
-        ownership / "control.vada",
-        "--original",
-        ownership / "own.csv",
-        "--release",
-        "release",
-    ]
+    words = [ownership / "own.csv", "release", "--rules", ownership / "control.vada"]
     result = run("verify", *words, "--mapping", "private", "--max-subgraphs", "2")
     assert result.exit_code == 2
     assert "more than 2 connected subgraphs with 4 vertices" in result.output

@@ -12,6 +12,7 @@ import pytest
 import kgreason
 from kgreason import api
 from kgreason.analysis.check import examine_file
+from kgreason.arguments import anonymizable
 from kgreason.errors import KgreasonError, render_all
 
 PACKAGE = Path(kgreason.__file__).resolve().parent
@@ -73,7 +74,7 @@ def said(page: Page, folder: Path) -> str:
         if command == "explain":
             api.explain(program, words[-1])
         elif command == "anonymize":
-            api.anonymizable(program)
+            anonymizable(program)
         else:
             return render_all(api.reason(program).warnings, program.sources)
     except KgreasonError as error:

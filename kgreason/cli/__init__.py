@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli import reasoning, releasing
+from kgreason.cli import judging, reasoning, releasing
 from kgreason.cli.generating import generate_app
 
 app = typer.Typer(
@@ -29,8 +29,8 @@ for command in (
     reasoning.reason,
     reasoning.explain,
     releasing.anonymize,
-    releasing.verify,
-    releasing.score,
+    judging.verify,
+    judging.score,
 ):
     app.command()(command)
 app.add_typer(generate_app, name="generate")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
 
-from kgreason.errors import Diagnostic, KgreasonError, render_all
+from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
 
 if TYPE_CHECKING:
@@ -95,6 +95,32 @@ def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:
         predicate, source = parse_source(text)
         found.setdefault(predicate, []).append(source)
     return found
+
+
+def tables(program: CheckedProgram, files: Sequence[str]) -> dict[str, list[Any]]:
+    """Read ``[PRED=]FILE`` for edge predicates; a folder stands for the tables of all of them.
+
+    Raises
+    ------
+    DataError
+        If it is not said which predicate a file is of.
+    """
+    named: list[str] = []
+    for file in files:
+        if file.split("=", 1)[0] in program.edges:
+            named.append(file)
+        elif Path(file).is_dir():
+            named += [f"{predicate}={file}" for predicate in program.edges]
+        elif len(program.edges) == 1:
+            named.append(f"{program.edges[0]}={file}")
+        else:
+            names = ", ".join(program.edges) or "none"
+            raise DataError(
+                file,
+                f"which edge predicate is this a table of? The rules have: {names}",
+                hint="write PRED=FILE",
+            )
+    return sources(named)
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

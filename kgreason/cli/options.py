@@ -57,35 +57,32 @@ MemoryLimit = Annotated[
     ),
 ]
 Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml", "rdf"]
-K = Annotated[int, typer.Option("-k", min=2, help="Number of places that look the same, 2 or more.")]
-X = Annotated[
-    int | None,
-    typer.Option(
-        "-x",
-        min=1,
-        show_default="4",
-        help="Vertices of the part that an attacker knows: 1 to 6 for kguard, up to 8 to be verified.",
-    ),
-]
+K = Annotated[int, typer.Option("-k", "--k", min=2, help="Number of places that look the same, 2 or more.")]
 
 
-def _sizes(text: str) -> range:
+def _sizes(text: str | range) -> range:
+    if isinstance(text, range):  # the default
+        return text
     if found := re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text):
         first, last = int(found[1]), int(found[2] or found[1])
         if 1 <= first <= last:
             return range(first, last + 1)
-    raise typer.BadParameter(f"{text!r} is no range of numbers of vertices; say for instance 2..4")
+    raise typer.BadParameter(f"{text!r} is no number of vertices; say for instance 4, or 2..4")
 
 
-Sizes = Annotated[
-    range | None,
+X = Annotated[
+    range,
     typer.Option(
-        "--sizes",
-        metavar="A..B",
+        "-x",
+        "--x",
+        metavar="X|A..B",
         parser=_sizes,
-        help="Parts of several sizes in place of -x, as in 2..4: all of them count.",
+        show_default="4",
+        help="Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard, up to 8 "
+        "to be verified.",
     ),
 ]
+DEFAULT_X = range(4, 5)
 MaxSubgraphs = Annotated[
     int | None,
     typer.Option(
@@ -113,15 +110,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Repeatable randomness: for experiments only.")
 ]
-OriginalFiles = Annotated[
+Graphs = Annotated[
     list[str],
-    typer.Option(
-        "--original", metavar="[PRED=]FILE", help="Original edges; repeatable, PRED= if there are several."
+    typer.Argument(
+        metavar="ORIGINAL... RELEASE",
+        help="Tables of the original graph, [PRED=]FILE, and last the release: its folder or its table.",
     ),
 ]
-ReleasedFiles = Annotated[list[str], typer.Option("--release", metavar="[PRED=]FILE", help="Released edges.")]
 MappingFile = Annotated[
-    Path, typer.Option("--mapping", metavar="FILE", help="The private table original,released.")
+    Path,
+    typer.Option(
+        "--mapping", metavar="FILE", help="The private folder, or the table original,released in it."
+    ),
 ]
 OutFile = Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write.")]
 Vertices = Annotated[int, typer.Option("-n", min=1, max=100_000_000, help="Number of vertices.")]

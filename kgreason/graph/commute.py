@@ -32,7 +32,7 @@ ROUNDS = 16  # graphs on which rules take longer, or for ever, are left
 
 _TAKING = "with taking parts of the graph"
 _FEWER = "attackers who know fewer than N vertices"
-_ALONE = f"KGUARD with -x N need not cover {_FEWER}, with --sizes 2..N it does"
+_ALONE = f"KGUARD with -x N need not cover {_FEWER}, with -x 2..N it does"
 
 
 @dataclass(frozen=True)

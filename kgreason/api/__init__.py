@@ -1,0 +1,24 @@
+"""The whole product from Python: each function fits a screen and shows its pipeline.
+
+``rules`` is a path of a ``.vada`` file, its text, or a `CheckedProgram`. ``data`` names for each input predicate a file
+(``"own.csv"``, with options ``"own.csv?percent=true"``), several files, or a table in memory: pandas, Arrow,
+NetworkX or a list of tuples. Predicates not named there are read from the ``@bind`` of the rule file.
+"""
+
+from kgreason.api.assessing import score, verify
+from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
+from kgreason.api.releasing import anonymize, read_graph
+
+__all__ = [
+    "Rules",
+    "anonymize",
+    "commutation",
+    "explain",
+    "format_file",
+    "load",
+    "load_functions",
+    "read_graph",
+    "reason",
+    "score",
+    "verify",
+]

@@ -1,0 +1,103 @@
+"""Functions that judge releases: verify, score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.api.reasoning import Rules, load
+from kgreason.arguments import anonymizable, attacked_sizes, check_relations, mapped
+from kgreason.choices import MAX_SUBGRAPHS
+from kgreason.progress import SILENT, Progress
+from kgreason.results import Score
+
+if TYPE_CHECKING:
+    from kgreason.assess.verify import Verdict
+    from kgreason.graph.model import KnowledgeGraph, Vertices
+
+
+def verify(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Mapping[str, str] | Vertices,
+    rules: Rules,
+    *,
+    k: int = 3,
+    x: int | Iterable[int] = 4,
+    parts: Vertices | None = None,
+    max_subgraphs: int = MAX_SUBGRAPHS,
+    progress: Progress = SILENT,
+) -> Verdict:
+    """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly.
+
+    Parameters
+    ----------
+    original, released
+        Graphs, for instance from `kgreason.pairs.read_pair`. A row that stands twice is one edge, as in files.
+    mapping
+        Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,). Or released labels by original
+        ones, as `Anonymization.mapping` has them.
+    k, x
+        Parameters of the guarantee; x is one number of vertices or several.
+    parts
+        Part of each original vertex, int64, shape (n,), if the release gives up the edges between parts.
+    max_subgraphs
+        Refuse graphs with more connected subgraphs of x vertices.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are more than `max_subgraphs`, or they have more than 8 vertices.
+    ProgramError, DataError
+        If the rules depend on vertex names, or the graphs do not fit them.
+    """
+    from kgreason.assess import verify as checker
+    from kgreason.graph.parts import inside
+
+    sizes = attacked_sizes(x)
+    program = anonymizable(load(rules))
+    for graph in (original, released):
+        check_relations(graph, program)
+    for size in sizes:
+        checker.count_attacked(original if parts is None else inside(original, parts), size, max_subgraphs)
+    pair = original, released, mapped(mapping, original, released)
+    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1])
+
+
+def score(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Mapping[str, str] | Vertices,
+    rules: Rules,
+    *,
+    progress: Progress = SILENT,
+) -> Score:
+    """Measure utility U and U△ of the ``@query`` predicates, fidelity, and how well synthetic vertices can be told.
+
+    What these mean: docs/anonymization.md.
+
+    Parameters
+    ----------
+    original, released, mapping
+        As in `verify`.
+
+    Raises
+    ------
+    DataError
+        If the graphs do not fit the rules.
+    """
+    from kgreason.assess.fidelity import fidelity
+    from kgreason.assess.telling import telling
+    from kgreason.assess.utility import utility
+
+    progress.step("Scoring")
+    program = load(rules).without_graph()
+    mapping = mapped(mapping, original, released)
+    for graph in (original, released):
+        check_relations(graph, program)
+    original, released = original.distinct(), released.distinct()
+    # a measurement, so that it is the same each time
+    told = telling(released, np.asarray(mapping), np.random.default_rng(0))
+    return Score(utility(original, released, mapping, program), fidelity(original, released), told)

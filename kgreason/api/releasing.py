@@ -1,0 +1,194 @@
+"""Functions that make releases: read_graph, anonymize."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.api.assessing import score, verify
+from kgreason.api.reasoning import Rules, load
+from kgreason.arguments import (
+    anonymizable,
+    attacked_sizes,
+    check_data,
+    check_folders,
+    check_numbers,
+    check_relations,
+    check_split,
+)
+from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
+from kgreason.progress import SILENT, Progress
+from kgreason.results import Anonymization, Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgreason.anonymizers.base import Anonymizer, Release
+    from kgreason.graph.model import KnowledgeGraph
+    from kgreason.pairs import Pair
+    from kgreason.publication import Folders
+
+SMALLER_LEFT = (
+    "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not known to commute "
+    "(`kgreason check` tells why). -x 2..{x} asks for them, too"
+)
+
+
+def anonymize(
+    rules: Rules,
+    data: Mapping[str, Any] | KnowledgeGraph | None = None,
+    *,
+    method: Method = "kguard",
+    mode: Mode = "exact",
+    k: int = 3,
+    x: int | Iterable[int] = 4,
+    trials: int = 10,
+    max_subgraphs: int | None = None,
+    split: int | None = None,
+    keep_cuts: bool = False,
+    seed: int | None = None,
+    folders: Folders | None = None,
+    progress: Progress = SILENT,
+) -> Anonymization:
+    """Make an anonymous version of a graph, prove it, and score it.
+
+    Parameters
+    ----------
+    method
+        ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
+        additions.
+    mode
+        Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper and may leave some
+        without images, which the verdict tells.
+    k
+        Number of indistinguishable places, at least 2.
+    x
+        Vertices of the subgraphs an attacker knows, one number or several, as ``range(2, 5)``: all of them are
+        protected, and verified; for ``"klone"`` those that are verified.
+    trials
+        Draws of random weights of which the most useful is kept.
+    max_subgraphs
+        Refuse graphs with more connected subgraphs of x vertices; by default 10^9, or 10^7 for ``"published"``, which
+        stores them.
+    split
+        Anonymize parts of about so many vertices on their own, in parallel processes. The edges between them are
+        lost, which the verdict says; for graphs that are too large or too dense otherwise.
+    keep_cuts
+        With `split`: keep these edges, and protect what crosses them by copies of their surroundings.
+    seed
+        For experiments only: a release that can be computed again must not be published. Without it the
+        operating system seeds the generator.
+    folders
+        Where to write the release and its secret; what is then verified and scored is what was written, read back.
+
+    Raises
+    ------
+    ProgramError, DataError, EvaluationError
+        If the rules or the data are at fault.
+    AnonymizationError
+        If the graph or the parameters admit no anonymization, or the folders exist.
+    """
+    from kgreason.analysis.commute import hidden_vertices
+    from kgreason.anonymizers.choose import choose, divide
+    from kgreason.anonymizers.publish import publish
+    from kgreason.assess.verify import check_parameters, count_attacked
+    from kgreason.pairs import Pair, read_release
+    from kgreason.publication import (
+        check_publishable,
+        staged,
+        write_json,
+        write_mapping,
+        write_parts,
+        write_readme,
+        write_release,
+    )
+
+    if folders is not None:
+        check_folders(folders)
+    sizes = attacked_sizes(x)
+    check_numbers(k=(k, 2), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
+    check_numbers(split=(split, 1), seed=(seed, 0))
+    check_split(split, keep_cuts)
+    clock, rng = Clock(), np.random.default_rng(seed)
+    algorithm: Anonymizer = choose(method, mode, k, sizes, trials, max_subgraphs)
+    written = load(rules)
+    program = anonymizable(written)
+    graph = _graph(written, data, progress)
+    check_publishable(program, graph.labels.tolist())
+    for size in sizes:
+        check_parameters(graph, k, size)
+    attacked = graph
+    if split is not None:
+        algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
+    for size in sizes:
+        count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
+        progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
+    if (
+        (method, mode) == ("kguard", "exact")
+        and len(sizes) == 1
+        and sizes[0] > 2
+        and hidden_vertices(program)
+    ):
+        progress.note(SMALLER_LEFT.format(x=sizes[0]))
+    clock.lap("read")
+    augmented = algorithm.augment(graph, program, rng, progress)
+    labels = frozenset(graph.labels.tolist())
+    release = publish(augmented, labels, None if seed is None else rng)
+    clock.lap("anonymize")
+    if folders is None:
+        pair = Pair(graph, release.graph, release.mapping, release.parts)
+        return _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
+    with staged(folders) as (public, private):
+        write_release(public, release, program)
+        write_mapping(private / "mapping.csv", graph, release)
+        if release.parts is not None:
+            write_parts(private / "parts.csv", graph, release.parts)
+        clock.lap("write")
+        pair = read_release(program, graph, public, private / "mapping.csv")
+        result = _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
+        write_readme(public, program, release, sizes, holds=result.holds, seeded=seed is not None)
+        write_json(
+            private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
+        )
+    return result
+
+
+def _assess(
+    pair: Pair,
+    program: CheckedProgram,
+    release: Release,
+    sizes: Sequence[int],
+    max_subgraphs: int | None,
+    clock: Clock,
+    progress: Progress,
+) -> Anonymization:
+    graphs = (pair.original, pair.released, pair.mapping)
+    k, most = release.guarantee.k, max_subgraphs or MAX_SUBGRAPHS
+    verdict = verify(*graphs, program, k=k, x=sizes, parts=pair.parts, max_subgraphs=most, progress=progress)
+    clock.lap("verify")
+    result = score(*graphs, program, progress=progress)
+    clock.lap("score")
+    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps)
+
+
+def read_graph(
+    rules: Rules, data: Mapping[str, Any] | None = None, *, progress: Progress = SILENT
+) -> KnowledgeGraph:
+    """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe."""
+    return _graph(load(rules), data, progress)
+
+
+def _graph(
+    program: CheckedProgram, data: Mapping[str, Any] | KnowledgeGraph | None, progress: Progress
+) -> KnowledgeGraph:
+    from kgreason.graph.io.load import load_graph
+    from kgreason.graph.model import KnowledgeGraph
+
+    if not isinstance(data, KnowledgeGraph):
+        check_data(data)
+        return load_graph(program, data or {}, progress)
+    check_relations(data, program)
+    return data.distinct()
