@@ -20,6 +20,7 @@ from kgreason.assess.adjacency import Adjacency
 from kgreason.assess.classes import Classes, scrambled
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Pools
+from kgreason.assess.population import small_components
 from kgreason.assess.search import Search
 from kgreason.assess.space import Catalogue, Space
 from kgreason.assess.visit_kernels import CHECKED, FREE
@@ -69,12 +70,10 @@ def attacked(
 
     Those of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
     """
-    _, component = original.components()
-    sizes = np.bincount(component)[component] if original.n else component
-    order = np.lexsort((component, sizes))
-    for size in np.unique(sizes[sizes < x]).tolist():
-        yield size, mapping[order[sizes[order] == size].reshape(-1, size)]
-    if (sizes >= x).any():
+    smaller = small_components(original, x)
+    for size, rows in smaller:
+        yield size, mapping[rows]
+    if sum(rows.size for _, rows in smaller) < original.n:
         yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
 
 

@@ -8,8 +8,7 @@ the reasoner.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.images import attacked, decide
+from kgreason.assess.population import Drawn
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.visits import count_connected
@@ -29,6 +29,7 @@ from kgreason.progress import SILENT, Progress
 
 __all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
 
+NONE_DRAWN = "none of {:,} subgraphs was drawn"
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
 
 
@@ -42,8 +43,9 @@ def verify(
     progress: Progress = SILENT,
     parts: Vertices | None = None,
     also: Sequence[int] = (),
+    drawn: Mapping[int, Drawn] | None = None,
 ) -> Verdict:
-    """Check every item of Definition 4.1, item 4 for all attacked subgraphs.
+    """Check every item of Definition 4.1, item 4 for all attacked subgraphs or a sample of them.
 
     Parameters
     ----------
@@ -58,9 +60,11 @@ def verify(
     parts
         Part of each original vertex, int64, shape (n,), where the release gives up the edges between parts: all of
         these must be lost and no others, and what is attacked is the graph without them.
-
     also
         Other numbers of vertices for which item 4 is to be decided.
+    drawn
+        Attacked subgraphs of each size that were drawn at random, to decide only these (`kgreason.assess.population`).
+        The verdict then estimates δ, and item 4 stays undecided if they all have images.
 
     Raises
     ------
@@ -99,15 +103,15 @@ def verify(
         conditions.incoming_sums(released, predicate, bound)
         for predicate, bound in rules.incoming_sums.items()
     ]
-    if reason := _senseless(released, usable, k, x):
+    if reason := senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
-    images, deltas = [], []
+    deltas = []
     for size in (*also, x):
-        found, delta = _images(kept, released, mapping, rules, k, size, progress)
-        images.append(found if size == x else replace(found, name=f"images of {size} vertices"))
+        delta, words = examine(kept, released, mapping, rules, k, size, progress, (drawn or {}).get(size))
         deltas.append(delta)
+        items.append(_images("images" if size == x else f"images of {size} vertices", delta, words, k))
     commute = not hidden_vertices(rules)
-    return Verdict(k, x, (*items, *images), sum(deltas[1:], deltas[0]), tuple(also), commute)
+    return Verdict(k, x, tuple(items), sum(deltas[1:], deltas[0]), tuple(also), commute)
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
@@ -161,7 +165,7 @@ def _check_largest(size: int) -> None:
         )
 
 
-def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
+def senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
     """Why item 4 has no meaning here, if it has none."""
     if not usable:
         return "the mapping is broken"
@@ -170,7 +174,7 @@ def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | 
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
 
 
-def _images(
+def examine(
     original: KnowledgeGraph,
     released: KnowledgeGraph,
     mapping: Vertices,
@@ -178,20 +182,39 @@ def _images(
     k: int,
     x: int,
     progress: Progress,
-) -> tuple[Item, Delta]:
+    drawn: Drawn | None = None,
+) -> tuple[Delta, tuple[str, ...]]:
+    """Decide item 4 for all attacked subgraphs, or for those that were drawn; with witnesses of failures.
+
+    Parameters
+    ----------
+    original
+        The graph whose connected sets are attacked; the release itself where its original is not known.
+    """
     space = Space(released, rules)
     names = np.full(released.n, None, dtype=object)
     names[mapping] = original.labels
+    known = None if original is released else names
     satisfied = total = undecided = 0
     words: list[str] = []
-    for size, where in attacked(space, original, mapping, x):
+    sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
+    for size, where in sets:
         _check_largest(size)
         found = decide(space, size, where, k, progress)
         satisfied += found.satisfied
         undecided += found.undecided
         total += found.total
-        words += [image_witness(space, found, i, k, names) for i in range(len(found.status))]
-    delta = Delta(satisfied, total, undecided)
-    failed = total - satisfied
-    detail = f"{satisfied:,} of {total:,} subgraphs stand at {k} places, δ = {delta}"
-    return Item("images", not failed, detail, listing(words, failed)), delta
+        words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
+    delta = Delta(satisfied, total, undecided, None if drawn is None else drawn.population)
+    return delta, listing(words, total - satisfied)
+
+
+def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
+    failed = delta.total - delta.satisfied
+    detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs stand at {k} places, δ = {delta}"
+    if delta.sampled and not failed:
+        found = f"no failure among {delta.total:,} of {delta.population:,} subgraphs, δ = {delta}"
+        return Item(
+            name, False, found if delta.total else NONE_DRAWN.format(delta.population), undecided=True
+        )
+    return Item(name, not failed, detail, words, undecided=failed == delta.undecided)
