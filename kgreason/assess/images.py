@@ -81,10 +81,10 @@ def attacked(
 
     Those of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
     """
-    smaller = small_components(original, x)
+    smaller, larger = small_components(original, x)
     for size, rows in smaller:
         yield size, mapping[rows]
-    if sum(rows.size for _, rows in smaller) < original.n:
+    if larger:
         yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
 
 

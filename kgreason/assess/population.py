@@ -18,16 +18,34 @@ from kgreason.records import dataclass
 Ints = npt.NDArray[np.int64]
 
 MOST = 1 << 63  # a rank is a word
+LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
 
 
-def small_components(graph: KnowledgeGraph, x: int) -> list[tuple[int, Ints]]:
-    """Vertices of the weakly connected components with fewer than x vertices, shape (C, size), by size."""
+def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Ints]], bool]:
+    """Weakly connected components with fewer than x vertices, and whether there are larger ones.
+
+    Returns
+    -------
+    list
+        Sizes that occur, ascending, and the vertices of those components, int64 (C, size).
+    bool
+        Whether some component has x vertices or more.
+
+    Raises
+    ------
+    AnonymizationError
+        If attacked subgraphs, these components or sets of x vertices, are too large to be decided.
+    """
     _, component = graph.components()
     sizes = np.bincount(component)[component] if graph.n else component
     order = np.lexsort((component, sizes))
-    return [
-        (size, order[sizes[order] == size].reshape(-1, size)) for size in np.unique(sizes[sizes < x]).tolist()
-    ]
+    smaller, largest = np.unique(sizes[sizes < x]).tolist(), int(sizes.max(initial=0))
+    if min(x, largest) > LARGEST:
+        raise AnonymizationError(
+            f"subgraphs of {min(x, largest)} vertices cannot be decided",
+            hint=f"choose an x of at most {LARGEST}",
+        )
+    return [(s, order[sizes[order] == s].reshape(-1, s)) for s in smaller], largest >= x
 
 
 @dataclass(frozen=True)
@@ -57,11 +75,14 @@ class Population:
         Raises
         ------
         AnonymizationError
-            If there are more than `limit` of these.
+            If there are more than `limit` of these, or sets of x vertices are too large to be decided.
         """
-        adjacency, listed = undirected(graph), small_components(graph, x)
+        listed, larger = small_components(graph, x)
+        adjacency = undirected(graph)
         if x == 1:
-            return cls(x, [*listed, (1, np.arange(graph.n)[:, None])], adjacency, [], [])
+            listed.append((1, np.arange(graph.n)[:, None]))
+        if x == 1 or not larger:
+            return cls(x, listed, adjacency, [], [])
         _check_countable(adjacency, x, limit)
         divided = shares(adjacency, x, SHARES)
         counts = [total for total, _ in each(lambda share: pick(adjacency, x, share), divided)]

@@ -219,7 +219,8 @@ class Verdict:
         return next(item for item in self.items if item.name == name)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.items))
+        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
+        return "\n".join([*map(str, self.items), *alone])
 
     def as_dict(self) -> Mapping[str, object]:
         """Plain data for JSON."""

@@ -17,7 +17,7 @@ from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.images import attacked, decide
-from kgreason.assess.population import Drawn
+from kgreason.assess.population import Drawn, small_components
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.visits import count_connected
@@ -30,7 +30,6 @@ from kgreason.progress import SILENT, Progress
 __all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
 
 NONE_DRAWN = "none of {:,} subgraphs was drawn"
-LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
 
 
 def verify(
@@ -141,14 +140,10 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     >>> count_attacked(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
     2
     """
-    _, component = original.components()
-    sizes = np.bincount(component)
-    _check_largest(min(x, int(sizes.max(initial=0))))
-    total = int((sizes < x).sum())
-    if x == 1:
-        total += original.n
-    elif (sizes >= x).any():
-        total += count_connected(undirected(original), x, limit)
+    smaller, larger = small_components(original, x)
+    total = sum(len(rows) for _, rows in smaller)
+    if larger:
+        total += original.n if x == 1 else count_connected(undirected(original), x, limit)
     if total > limit:
         raise AnonymizationError(
             f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
@@ -156,13 +151,6 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
             "or allow more with --max-subgraphs, which takes time and memory",
         )
     return total
-
-
-def _check_largest(size: int) -> None:
-    if size > LARGEST:
-        raise AnonymizationError(
-            f"subgraphs of {size} vertices cannot be decided", hint=f"choose an x of at most {LARGEST}"
-        )
 
 
 def senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
@@ -199,7 +187,6 @@ def examine(
     words: list[str] = []
     sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
     for size, where in sets:
-        _check_largest(size)
         found = decide(space, size, where, k, progress)
         satisfied += found.satisfied
         undecided += found.undecided
