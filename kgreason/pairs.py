@@ -64,13 +64,29 @@ def read_pair(
     """
     mapping = mapping / "mapping.csv" if mapping.is_dir() else mapping
     _need(original, "file", "name a table of the original graph")
-    _need(released, "file or folder", "name a release folder or its table")
-    original, released = _in_folders(original), _in_folders(released)
+    _need_release(released)
     pairs = read_mapping(mapping)
-    graph = with_vertices(load_graph(program, original), pairs)
-    beside = [source.path.parent / "nodes.csv" for sources in released.values() for source in sources]
-    nodes = next((path for path in beside if path.is_file()), None)
-    return _pair(graph, _released(program, released, nodes), pairs, mapping)
+    graph = with_vertices(load_graph(program, _in_folders(original)), pairs)
+    return _pair(graph, read_released(program, released), pairs, mapping)
+
+
+def read_released(program: CheckedProgram, released: Mapping[str, Sequence[SourceSpec]]) -> KnowledgeGraph:
+    """Read a release without its original.
+
+    Parameters
+    ----------
+    released
+        As `read_pair` takes it.
+
+    Raises
+    ------
+    DataError
+        If a file is at fault.
+    """
+    _need_release(released)
+    tables = _in_folders(released)
+    beside = [source.path.parent / "nodes.csv" for sources in tables.values() for source in sources]
+    return _released(program, tables, next((path for path in beside if path.is_file()), None))
 
 
 def _released(
@@ -82,6 +98,10 @@ def _released(
     if nodes is not None and program.nodes:
         sources[program.nodes[0]] = [_with_header(SourceSpec(nodes))]
     return load_graph(bare, sources)
+
+
+def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
+    _need(tables, "file or folder", "name a release folder or its table")
 
 
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:

@@ -247,8 +247,12 @@ def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:
 
 def _held(verdict: Verdict) -> str:
     if verdict.holds:
-        return "holds"
-    return "holds within parts" if verdict.as_promised else "DOES NOT HOLD"
+        return "holds, as far as a release alone tells," if verdict.needs_original else "holds"
+    if verdict.as_promised:
+        return "holds within parts"
+    if verdict.nothing_against:
+        return "ESTIMATE: nothing found against it"
+    return "NOT DECIDED" if verdict.state == "undecided" else "DOES NOT HOLD"
 
 
 def print_verdict(verdict: Verdict) -> None:
@@ -273,21 +277,26 @@ def print_witnesses(verdict: Verdict) -> None:
     """Print for each violated item the first few witnesses."""
     for item in verdict.items:
         if item.witnesses:
-            print(f"\nWitnesses against {item.name}:")
+            head = "Undecided of" if item.state == "undecided" else "Witnesses against"
+            print(f"\n{head} {item.name}:")
             for witness in item.witnesses[:WITNESSES]:
                 print("\n".join(f"  {line}" for line in witness.splitlines()))
 
 
 def verdict_rows(verdict: Verdict) -> list[Row]:
-    """Rows on the items of the definition: violated ones each, the others in one."""
+    """Rows on the items of the definition: those that do not hold each, the others in one."""
     kept = ", ".join(item.name for item in verdict.items if item.holds)
-    rows = [
-        ("given up" if item.given_up else "violated", f"{item.name}: {item.detail}")
+    rows: list[Row] = [
+        ("violated" if item.state == "fails" else item.state, f"{item.name}: {item.detail}")
         for item in verdict.items
         if not item.holds
     ]
+    rows.append(("checked and kept", kept or "nothing"))
+    if verdict.needs_original:
+        names = ", ".join(what.split(":")[0] for what in verdict.needs_original)
+        rows.append(("undecidable alone", f"{names}: only the original could tell"))
     delta = "not decided" if verdict.delta is None else str(verdict.delta)
-    return [*rows, ("checked and kept", kept or "nothing"), ("δ-anonymity", delta)]
+    return [*rows, ("δ of the release" if verdict.needs_original else "δ-anonymity", delta)]
 
 
 def score_rows(score: Score) -> list[Row]:
