@@ -21,6 +21,7 @@ from kgreason.graph.model import KnowledgeGraph, Vertices
 
 Ints = npt.NDArray[np.int64]
 FORMAT = 1
+FORM = "some rows of vertices do not have the form that they should have"
 OTHER = "it is of another release: {there:,} vertices are named in it, and this release has {here:,}{labels}"
 
 
@@ -149,11 +150,14 @@ def _donors(data: Mapping[str, Any], k: int, order: Ints) -> Donors:
 
 def _array(rows: object, shape: tuple[int, ...], n: int) -> Ints:
     """Rows of numbers of vertices."""
-    found = np.array(rows, dtype=object if rows == [] else None)
-    if not found.size:
+    if rows == []:
         return np.empty((0, *shape[1:]), dtype=np.int64)
+    try:
+        found = np.array(rows)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(FORM) from error
     if found.dtype.kind != "i" or found.ndim != len(shape) or found.shape[1:] != shape[1:]:
-        raise ValueError("some rows of vertices do not have the form that they should have")
+        raise ValueError(FORM)
     if found.min() < 0 or found.max() >= n:
         raise ValueError(f"vertices are numbered from 0 to {n - 1}, and some numbers are others")
     return found.astype(np.int64)

@@ -320,7 +320,6 @@ def edited(made: Anonymization, path: Path, change: Callable[[dict[str, Any]], N
         (lambda d: d["donors"][0]["blocks"][0][0].__setitem__(0, 10**6), "vertices are numbered from 0 to"),
         (lambda d: d["donors"][0]["blocks"][0][0].__setitem__(0, -1), "vertices are numbered from 0 to"),
         (lambda d: d["donors"][0]["blocks"][0][0].__setitem__(0, 0.5), "do not have the form"),
-        (lambda d: d["donors"][0]["blocks"][0][0].__setitem__(0, True), "do not have the form"),
         (lambda d: d["donors"][0].__setitem__("x", 0), "x = 0 is no number of vertices"),
         (lambda d: d["donors"][0].pop("images"), "the entry 'images' is missing"),
         (lambda d: d.__setitem__("copies", [[0]]), "do not have the form"),
