@@ -107,11 +107,9 @@ def _labels(released: KnowledgeGraph) -> Item:
             "distinct labels", False, f"{len(double):,} labels stand at several vertices", listing(double)
         )
     form = f"[a-z0-9]{{{len(labels[0])}}}" if len(labels) else ""
-    if all(re.fullmatch(form, label) for label in labels.tolist()):
-        return Item("distinct labels", True, "each stands once, and all are letters and digits of one length")
-    return Item(
-        "distinct labels", True, "each stands once; they differ in form: look whether they tell something"
-    )
+    alike = all(re.fullmatch(form, label) for label in labels.tolist())
+    look = "all are letters and digits of one length" if alike else "they differ in form: do they tell something?"
+    return Item("distinct labels", True, f"each stands once; {look}")
 
 
 def _images(name: str, delta: Delta, words: tuple[str, ...], k: int, smaller: bool) -> Item:
@@ -119,8 +117,7 @@ def _images(name: str, delta: Delta, words: tuple[str, ...], k: int, smaller: bo
     failed = delta.total - delta.satisfied
     some = f"{delta.satisfied:,} of {delta.total:,} connected sets of the release stand at {k} places"
     if delta.sampled:
-        drawn = f", drawn from {delta.population:,}: δ of the release = {delta}"
-        return Item(name, False, some + drawn, words, undecided=True)
+        return Item(name, False, f"{some}, a sample: δ of the release = {delta}", words, undecided=True)
     if not failed:
         which = "original" if smaller else "original without components of fewer vertices"
         return Item(name, True, f"{some}, and so do all of any {which}")
