@@ -20,6 +20,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.population import Drawn
+from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.verify import examine, senseless
 from kgreason.assess.witness import listing
@@ -86,17 +87,15 @@ def verify_alone(
         items.append(Item("images", False, f"not examined: {reason}"))
         return Verdict(k, x, tuple(items), None, needs_original=NEEDS_ORIGINAL)
     commute = not hidden_vertices(rules)
-    smaller = commute or set(range(1, x)) <= set(also)
-    deltas, same = [], np.arange(released.n)
+    deltas, same, space = [], np.arange(released.n), Space(released, rules)
     for size in (*also, x):
-        chosen = (drawn or {}).get(size)
-        delta, words = examine(released, released, same, rules, k, size, progress, chosen)
+        delta, words, _ = examine(space, released, same, k, size, progress, drawn=(drawn or {}).get(size))
+        smaller = commute or set(range(1, size)) <= set(also)
+        name = "images" if size == x else f"images of {size} vertices"
+        items.append(_images(name, delta, words, k, smaller))
         deltas.append(delta)
-        items.append(
-            _images("images" if size == x else f"images of {size} vertices", delta, words, k, smaller)
-        )
     total = sum(deltas[1:], deltas[0])
-    return Verdict(k, x, tuple(items), total, tuple(also), commute, NEEDS_ORIGINAL)
+    return Verdict(k, x, tuple(items), total, tuple(also), commute, needs_original=NEEDS_ORIGINAL)
 
 
 def _labels(released: KnowledgeGraph) -> Item:
@@ -108,7 +107,11 @@ def _labels(released: KnowledgeGraph) -> Item:
         )
     form = f"[a-z0-9]{{{len(labels[0])}}}" if len(labels) else ""
     alike = all(re.fullmatch(form, label) for label in labels.tolist())
-    look = "all are letters and digits of one length" if alike else "they differ in form: do they tell something?"
+    look = (
+        "all are letters and digits of one length"
+        if alike
+        else "they differ in form: do they tell something?"
+    )
     return Item("distinct labels", True, f"each stands once; {look}")
 
 

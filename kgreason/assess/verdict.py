@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Literal
 
+from kgreason.assess.certificate import Certificate
 from kgreason.records import dataclass
 
 State = Literal["holds", "given up", "undecided", "fails"]
@@ -65,6 +67,8 @@ class Delta:
         Subgraphs whose search was given up; they do not count as satisfied.
     population
         How many subgraphs there are where some were drawn at random, without replacement; `None` where all count.
+    every
+        Whether all are satisfied, of any number of vertices, and none had to be counted.
 
     Examples
     --------
@@ -76,6 +80,7 @@ class Delta:
     total: int
     undecided: int = 0
     population: int | None = None
+    every: bool = False
 
     def __add__(self, other: Delta) -> Delta:
         both = None
@@ -122,6 +127,8 @@ class Delta:
 
     def __str__(self) -> str:
         value = math.floor(self.value * 1000) / 1000  # a violation never reads as 1.000
+        if self.every:
+            return f"{value:.3f} (all of any size, exact)"
         given_up = f", {self.undecided:,} undecided" if self.undecided else ""
         if self.population is not None:
             low, high = self.interval
@@ -142,6 +149,7 @@ class Delta:
             "total": self.total,
             "undecided": self.undecided,
             "exact": self.exact,
+            "every": self.every,
             "estimate": self.sampled,
             "population": self.total if self.population is None else self.population,
             "interval": list(self.interval),
@@ -167,6 +175,8 @@ class Verdict:
         Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
     needs_original
         Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    certificate
+        What shows the images, if all have some.
     """
 
     k: int
@@ -176,12 +186,15 @@ class Verdict:
     also: tuple[int, ...] = ()
     commute: bool = False
     needs_original: tuple[str, ...] = ()
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     @property
     def sizes(self) -> str:
         """The numbers of vertices of the subgraphs that were checked, in words."""
+        if self.delta is not None and self.delta.every:
+            return "every x"
         fewer = " and fewer (the rules commute)" if self.commute and self.as_promised and self.x > 1 else ""
-        return ", ".join(map(str, (*self.also, self.x))) + fewer
+        return f"x = {', '.join(map(str, (*self.also, self.x)))}{fewer}"
 
     @property
     def holds(self) -> bool:

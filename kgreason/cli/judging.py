@@ -33,6 +33,14 @@ def verify(
     ] = None,
     k: K = 3,
     x: X = DEFAULT_X,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate",
+            metavar="FILE",
+            help="The private folder, or the certificate.json in it: look the images up there, search for none.",
+        ),
+    ] = None,
     sample: Annotated[
         int | None,
         typer.Option(
@@ -65,12 +73,12 @@ def verify(
             "seed": seed,
             "progress": shown,
         }
-        if len(graphs) == 1 and mapping is None:
+        if len(graphs) == 1 and mapping is None and certificate is None:
             verdict = api.verify_alone(_released(program, graphs[0], shown), program, **asked)
         else:
             pair = _pair(program, graphs, mapping, shown)
             known = pair.original, pair.released, pair.mapping
-            verdict = api.verify(*known, program, parts=pair.parts, **asked)
+            verdict = api.verify(*known, program, parts=pair.parts, certificate=certificate, **asked)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
     else:
