@@ -780,3 +780,67 @@ def test_data_of_a_predicate_that_the_rules_do_not_declare(tmp_path: Path) -> No
         result = run(command, "--rules", tmp_path / "r.vada", "--data", f"lo={tmp_path / 'lo.csv'}", *goal)
         assert "`lo`" not in result.stderr
         assert "warning[W501]: `other` has no facts" in result.stderr
+
+
+def test_verify_by_a_sample(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    words = [
+        "verify",
+        ownership / "own.csv",
+        "release",
+        "--rules",
+        ownership / "control.vada",
+        "--mapping",
+        "private",
+    ]
+    words += ["-x", "3", "--sample", "4", "--seed", "1"]
+    result = run(*words, "--max-subgraphs", "9")
+    assert result.exit_code == 0, result.output
+    assert "ESTIMATE 1.000 (4 of 4 drawn from 11; with 95 % confidence between 0.39" in result.stdout
+    assert "ESTIMATE: nothing found against it for k = 3, x = 3" in result.stdout
+    assert "holds" not in result.stdout
+    found = json.loads(run(*words, "--json").stdout)
+    assert (found["holds"], found["state"], found["nothing_against"]) == (False, "undecided", True)
+    assert found["delta"]["estimate"]
+    refuted = run(*words, "-k", "9")
+    assert refuted.exit_code == 1
+    assert "DOES NOT HOLD" in refuted.stdout
+    everything = run(*words[:-4], "--sample", "1000")
+    assert "holds for k = 3, x = 3" in everything.stdout
+    uncountable = run(*words, "--max-subgraphs", "2")
+    assert uncountable.exit_code == 2
+    assert (
+        "more than 2 connected subgraphs with 2 vertices, too many to count those with 3"
+        in uncountable.output
+    )
+    assert "seed has no meaning without sample" in run(*words[:-4], "--seed", "1").output
+
+
+def test_verify_a_release_alone(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    rules = ["--rules", ownership / "control.vada"]
+    result = run("verify", "release", *rules, "-x", "1")
+    assert result.exit_code == 0, result.output
+    assert "holds, as far as a release alone tells, for k = 3, x = 1" in result.stdout
+    assert "augmentation, labels, weights: only the original could tell" in result.stdout
+    result = run("verify", "release", *rules, "-x", "3")
+    assert result.exit_code == 1
+    assert "NOT DECIDED for k = 3, x = 3" in result.stdout
+    assert "Undecided of images:" in result.stdout
+    found = json.loads(run("verify", Path("release") / "own.csv", *rules, "-x", "3", "--json").stdout)
+    assert found["state"] == "undecided"
+    assert len(found["needs_original"]) == 3
+
+
+def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    rules = ["--rules", ownership / "control.vada"]
+    unknown = run("verify", ownership / "own.csv", "release", *rules)
+    assert unknown.exit_code == 2
+    assert "who is who in this release is not said" in unknown.output
+    single = run("verify", "release", *rules, "--mapping", "private")
+    assert single.exit_code == 2
+    assert "one graph is named, but there must be two" in single.output
+    gone = run("verify", "relaese", *rules)
+    assert gone.exit_code == 2
+    assert "relaese: there is no such file or folder" in gone.output

@@ -86,12 +86,11 @@ def verify(
         raise AnonymizationError(
             "a certificate shows all subgraphs", hint="leave sample out, or the certificate"
         )
-    drawn: Mapping[int, Drawn] = {}
-    if certificate is None or certificate.copies is None:
-        attacked = original if parts is None else inside(original, parts)
-        drawn = _drawn(attacked, sizes, max_subgraphs, sample, seed, progress)
+    attacked = original if parts is None else inside(original, parts)
+    counted = sizes if certificate is None or certificate.copies is None else ()
+    drawn = _drawn(attacked, counted, max_subgraphs, sample, seed, progress)
     pair = original, released, mapping
-    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], drawn, certificate)
+    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], certificate, drawn)
 
 
 def verify_alone(

@@ -65,10 +65,10 @@ class Delta:
         Subgraphs with k - 1 images; all subgraphs, or those that were drawn at random.
     undecided
         Subgraphs whose search was given up; they do not count as satisfied.
-    every
-        Whether all are satisfied, of any number of vertices, and none had to be counted.
     population
         How many subgraphs there are where some were drawn at random, without replacement; `None` where all count.
+    every
+        Whether all are satisfied, of any number of vertices, and none had to be counted.
 
     Examples
     --------
@@ -173,10 +173,10 @@ class Verdict:
         Other numbers of vertices that were checked.
     commute
         Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
-    certificate
-        What shows the images, if all have some.
     needs_original
         Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    certificate
+        What shows the images, if all have some.
     """
 
     k: int
