@@ -17,9 +17,18 @@ from typing import Literal
 from kgreason.records import dataclass
 
 Kind = Literal[
-    *("missing file", "added file", "truncated", "other encoding", "other line ends"),
-    *("reordered rows", "duplicated rows", "missing rows", "added rows"),
-    *("edited weights", "edited rows", "swapped mapping"),
+    "missing file",
+    "added file",
+    "truncated",
+    "other encoding",
+    "other line ends",
+    "reordered rows",
+    "duplicated rows",
+    "missing rows",
+    "added rows",
+    "edited weights",
+    "edited rows",
+    "swapped mapping",
 ]
 Entry = Mapping[str, str | int]
 
@@ -54,7 +63,7 @@ class Fault:
 
 
 def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
-    """Digests of the files in a folder, as plain data for JSON.
+    r"""Digests of the files in a folder, as plain data for JSON.
 
     Raises
     ------
@@ -66,9 +75,9 @@ def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as place:
     ...     file = Path(place) / "own.csv"
-    ...     _ = file.write_text("owner,company,share\\na,b,0.7\\nc,b,0.1\\n")
+    ...     _ = file.write_text("owner,company,share\na,b,0.7\nc,b,0.1\n")
     ...     written = imprint(Path(place))
-    ...     _ = file.write_text("owner,company,share\\na,b,0.7\\nc,b,0.2\\n")
+    ...     _ = file.write_text("owner,company,share\na,b,0.7\nc,b,0.2\n")
     ...     (fault,) = differences(written, Path(place))
     >>> fault.kind, fault.line
     ('edited weights', 3)

@@ -127,7 +127,8 @@ def decide(
     usable = found["mapping"]
     found["augmentation"] = usable and augmentation(original, released, mapping)
     found["weights"] = usable and weights(original, released, mapping)
-    delta = images(original, released, mapping, rules, k, x) if usable and min(k, x) >= 1 else None
+    sensible = usable and found["weight range"] and min(k, x) >= 1  # weights outside [0,1] are none
+    delta = images(original, released, mapping, rules, k, x) if sensible else None
     found["images"] = delta == 1
     return found, delta
 

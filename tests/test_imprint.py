@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -165,6 +164,12 @@ def test_blocks_of_large_files(tmp_path: Path, place: int, block: tuple[int, int
     assert BLOCKS == 256
 
 
+KINDS = [
+    *("missing rows", "duplicated rows", "added rows", "edited weights", "edited rows", "truncated"),
+    "reordered rows",
+]
+
+
 def _edit(lines: list[str], kind: str, rng: Random) -> list[str]:
     place = rng.randrange(1, len(lines))
     if kind == "missing rows":
@@ -186,10 +191,7 @@ def _edit(lines: list[str], kind: str, rng: Random) -> list[str]:
 
 @given(
     st.integers(3, 700),
-    st.sampled_from(
-        ["missing rows", "duplicated rows", "added rows", "edited weights", "edited rows", "truncated"]
-        + ["reordered rows"]
-    ),
+    st.sampled_from(KINDS),
     st.randoms(use_true_random=False),
 )
 def test_every_change_is_named_and_lies_within_its_lines(

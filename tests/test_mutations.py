@@ -7,10 +7,10 @@ with `tests.definition`. Neither a false "holds" nor a false "fails" is forgiven
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from math import comb
 from random import Random
 
@@ -30,7 +30,6 @@ from kgreason.assess.verdict import Verdict
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
-from tests import definition
 from tests.definition import Edge, Graph, Rules, control, decide, heard, nothing, reach, ultimate
 
 _CONTROL = """
@@ -133,7 +132,7 @@ def originals(rng: Random) -> tuple[int, Graph]:
     return rules, Graph(tuple(f"o{v}" for v in range(n)), frozenset(edges))
 
 
-@lru_cache(maxsize=None)
+@cache
 def release(number: int) -> Case:
     """Some release, by KLONE, by KGUARD or by hand."""
     rng = Random(number)
@@ -144,7 +143,7 @@ def release(number: int) -> Case:
     if comb(n, x) < k:
         return release(number + 1_000_000)
     case = Case(original, original, tuple(range(n)), rules, k, x)
-    return (_by_hand if number % 3 == 0 else _anonymized)(case, rng, number)
+    return _by_hand(case) if number % 3 == 0 else _anonymized(case, rng, number)
 
 
 def _anonymized(case: Case, rng: Random, number: int) -> Case:
@@ -156,12 +155,12 @@ def _anonymized(case: Case, rng: Random, number: int) -> Case:
             patch.setattr(mending, "_ATTEMPTS", 1)
             augmented = algorithm.augment(graph, program, generator, SILENT)
     except AnonymizationError:
-        return _by_hand(case, rng, number)
+        return _by_hand(case)
     made = publish(augmented, set(case.original.labels), generator)
     return replace(case, released=plain(made.graph), mapping=tuple(made.mapping.tolist()))
 
 
-def _by_hand(case: Case, rng: Random, number: int) -> Case:
+def _by_hand(case: Case) -> Case:
     """Copies side by side, each tied to so many vertices more than the one before."""
     n, k = len(case.original.labels), case.k
     edges: set[Edge] = set()

@@ -91,9 +91,9 @@ def verify(
     usable = items[1].holds
     kept = original if parts is None else inside(original, parts)
     items += [_augmentation(original, kept, released, mapping, usable), _labels(original, released)]
-    items += [_weights(original, released, mapping, usable), _weight_range(released)]
+    items += [_weights(original, released, mapping, usable), in_range := _weight_range(released)]
     items += [_incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
-    if reason := _senseless(released, usable, k, x):
+    if reason := _senseless(usable, in_range.holds, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     images, deltas = [], []
     for size in (*also, x):
@@ -155,12 +155,12 @@ def _check_largest(size: int) -> None:
         )
 
 
-def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
-    """Why item 4 has no meaning here, if it has none."""
+def _senseless(usable: bool, in_range: bool, k: int, x: int) -> str | None:
+    """Why item 4 has no meaning here, if it has none; sums of negative weights in recursion have none."""
     if not usable:
         return "the mapping is broken"
-    if any(r.weight is not None and np.isnan(r.weight).any() for r in released.relations.values()):
-        return "some weights are not numbers"
+    if not in_range:
+        return "some weights are not between 0 and 1"
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
 
 
