@@ -80,4 +80,4 @@ def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path, progres
     progress.step("Reading")
     if not original:
         raise DataError(release, "one graph is named, but there must be two", hint="say ORIGINAL RELEASE")
-    return read_pair(program, tables(program, original), tables(program, [release]), mapping)
+    return read_pair(program, tables(program, original), tables(program, [release]), mapping, progress)
