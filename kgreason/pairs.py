@@ -78,15 +78,35 @@ def read_pair(
     """
     mapping = mapping / "mapping.csv" if mapping.is_dir() else mapping
     _need(original, "file", "name a table of the original graph")
-    _need(released, "file or folder", "name a release folder or its table")
+    _need_release(released)
+    pairs = _cells(mapping)
+    tables = _in_folders(original)
+    graph = _with_isolated(load_graph(program, tables, progress), tables, pairs, mapping, progress)
+    return _pair(graph, read_released(program, released, progress), pairs, mapping)
+
+
+def read_released(
+    program: CheckedProgram, released: Mapping[str, Sequence[SourceSpec]], progress: Progress = SILENT
+) -> KnowledgeGraph:
+    """Read a release without its original.
+
+    Parameters
+    ----------
+    released
+        As `read_pair` takes it.
+
+    Raises
+    ------
+    DataError
+        If a file is at fault.
+    """
+    _need_release(released)
     for folder in {source.path for given in released.values() for source in given if source.path.is_dir()}:
         check_folder(folder, program.edges)
-    original, released = _in_folders(original), _in_folders(released)
-    pairs = _cells(mapping)
-    graph = _with_isolated(load_graph(program, original, progress), original, pairs, mapping, progress)
-    beside = [source.path.parent / "nodes.csv" for sources in released.values() for source in sources]
+    tables = _in_folders(released)
+    beside = [source.path.parent / "nodes.csv" for sources in tables.values() for source in sources]
     nodes = next((path for path in beside if path.is_file()), None)
-    return _pair(graph, _released(program, released, nodes, progress), pairs, mapping)
+    return _released(program, tables, nodes, progress)
 
 
 def _released(
@@ -137,6 +157,10 @@ def _with_isolated(
     return whole
 
 
+def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
+    _need(tables, "file or folder", "name a release folder or its table")
+
+
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
     for source in (source for given in tables.values() for source in given):
         if not source.path.exists():
@@ -166,6 +190,15 @@ def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str
         resolve_mapping(labels, original, released, str(file), lines),
         read_parts(parts, original) if parts.is_file() else None,
     )
+
+
+def renumbered(vertices: Vertices, graph: KnowledgeGraph, other: KnowledgeGraph) -> Vertices:
+    """Vertices of a graph as another one with the same labels, none of which stands twice, numbers them."""
+    order, theirs = np.argsort(graph.labels.astype(str)), np.argsort(other.labels.astype(str))
+    number = np.empty(graph.n, dtype=np.int64)
+    number[order] = theirs
+    found: Vertices = number[vertices]
+    return found
 
 
 def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGraph:
