@@ -432,7 +432,7 @@ def test_weights_dropped_and_absent() -> None:
 def test_weight_outside_the_range() -> None:
     verdict = check(with_edges(drop=[(1, 5), (1, 6)], add=[(1, 5, -0.1), (1, 6, float("nan"))]))
     assert failed(verdict) == ["weight range", "incoming sums of own", "images"]
-    assert verdict["images"].detail == "not examined: some weights are not numbers"
+    assert verdict["images"].detail == "not examined: some weights are not between 0 and 1"
     assert verdict["weight range"].witnesses == (
         "own: r1 -> r5 has weight -0.1",
         "own: r1 -> r6 has weight nan",

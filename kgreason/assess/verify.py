@@ -175,11 +175,11 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
 
 
 def senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
-    """Why item 4 has no meaning here, if it has none."""
+    """Why item 4 has no meaning here, if it has none; rules may be undefined for weights that are none."""
     if not usable:
         return "the mapping is broken"
-    if any(r.weight is not None and np.isnan(r.weight).any() for r in released.relations.values()):
-        return "some weights are not numbers"
+    if not conditions.weight_range(released).holds:
+        return "some weights are not between 0 and 1"
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
 
 

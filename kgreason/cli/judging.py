@@ -125,11 +125,11 @@ def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, 
             "who is who in this release is not said",
             hint="say --mapping FILE, or name the release alone",
         )
-    return read_pair(program, tables(program, original), tables(program, [release]), mapping)
+    return read_pair(program, tables(program, original), tables(program, [release]), mapping, progress)
 
 
 def _released(program: CheckedProgram, release: str, progress: Progress) -> KnowledgeGraph:
     from kgreason.pairs import read_released
 
     progress.step("Reading")
-    return read_released(program, tables(program, [release]))
+    return read_released(program, tables(program, [release]), progress)
