@@ -149,9 +149,9 @@ def anonymize(
         checked = result.verdict.sizes
         write_readme(public, program, release, checked, holds=result.holds, seeded=seed is not None)
         if result.verdict.certificate is not None:
-            write_certificate(
-                private / "certificate.json", result.verdict.certificate, pair.released, pair.mapping
-            )
+            shown = result.verdict.certificate
+            file = private / "certificate.json"
+            write_certificate(file, shown, pair.released, pair.mapping, (public, private))
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
         )

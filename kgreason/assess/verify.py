@@ -111,6 +111,8 @@ def verify(
     if reason := senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     commute = not hidden_vertices(rules)
+    if certificate is not None and certificate.files is not None:
+        items.append(conditions.files(certificate.files))
     if certificate is not None and certificate.copies is not None:
         faults = certificate.complaints or faults_of_copies(kept, released, mapping, certificate.copies, k)
         shown = (_certified(faults), _copied(faults, k))

@@ -60,6 +60,7 @@ def verify(
     part of it is protected. 1: it is not, or that was not decided. 2: bad usage or input.
     """
     from kgreason import api
+    from kgreason.certificates import read_certificate
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     program = load_rules(rules)
@@ -80,7 +81,12 @@ def verify(
         else:
             pair = _pair(program, graphs, mapping, shown)
             known = pair.original, pair.released, pair.mapping
-            verdict = api.verify(*known, program, parts=pair.parts, certificate=certificate, **asked)
+            proof = None
+            if certificate is not None and mapping is not None:
+                (release, *_), *_ = tables(program, graphs[-1:]).values()
+                files = release.path, mapping
+                proof = read_certificate(certificate, pair.released, pair.mapping, files)
+            verdict = api.verify(*known, program, parts=pair.parts, certificate=proof, **asked)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
     else:
