@@ -105,10 +105,10 @@ class Arcs:
         n, looked_at = len(colours), 0
         owner = np.repeat(np.arange(n), np.diff(self.begin))
         bounds = self.begin.tolist()
-        found = int(colours.max(initial=-1)) + 1
+        found = len(np.unique(colours))
         while True:
             looked_at += len(owner) + n
-            seen = self.kind * max(n, found) + colours[self.neighbour]
+            seen = self.kind * (int(colours.max(initial=0)) + 1) + colours[self.neighbour]
             seen = seen[np.lexsort((seen, owner))]
             told: dict[tuple[int, bytes], int] = {}
             each = enumerate(colours.tolist())

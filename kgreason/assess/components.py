@@ -16,6 +16,8 @@ colours are refined again, until they differ or the second condition holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from kgreason.assess.colours import Arcs, same_colours, shared
@@ -98,11 +100,14 @@ class Components:
         """Search for an isomorphism, depth first."""
         both = np.concatenate([a, b])
         arcs, core, cut = self._arcs.within(both), self._layer[both] < 0, len(a)
-        waiting = [self._colours[both]]
+        waiting = [iter([self._colours[both]])]
         while waiting:
             if self.left < 0:
                 return -1
-            colours, looked_at = arcs.refined(waiting.pop())
+            if (attempt := next(waiting[-1], None)) is None:
+                waiting.pop()
+                continue
+            colours, looked_at = arcs.refined(attempt)
             self.left -= looked_at
             if not same_colours(colours[:cut], colours[cut:]):
                 continue
@@ -111,9 +116,13 @@ class Components:
             if not len(open_):
                 return 1
             often = np.bincount(colours[open_])[colours[open_]]
-            v = open_[often.argmin()]
-            for w in np.flatnonzero(colours[cut:] == colours[v]):
-                matched = colours.copy()
-                matched[[v, cut + w]] = colours.max() + 1
-                waiting.append(matched)
+            waiting.append(_matched(colours, int(open_[often.argmin()]), cut))
         return 0
+
+
+def _matched(colours: Vertices, v: int, cut: int) -> Iterator[Vertices]:
+    """Colours after a vertex is matched with each one of its colour among those from `cut` on."""
+    for w in np.flatnonzero(colours[cut:] == colours[v]).tolist():
+        matched = colours.copy()
+        matched[[v, cut + w]] = colours.max() + 1
+        yield matched

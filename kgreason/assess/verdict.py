@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from kgreason.choices import Model
 from kgreason.records import dataclass
 
 
@@ -78,13 +79,31 @@ class Delta:
 
 
 @dataclass(frozen=True)
+class Edits:
+    """What a release that deletes edges has changed.
+
+    Examples
+    --------
+    >>> print(Edits(vertices=1, inserted=25, deleted=1_341))
+    1 vertices added, 25 edges inserted, 1,341 edges deleted
+    """
+
+    vertices: int
+    inserted: int
+    deleted: int
+
+    def __str__(self) -> str:
+        return f"{self.vertices:,} vertices added, {self.inserted:,} edges inserted, {self.deleted:,} edges deleted"
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """Whether a release is a (k,x)-isomorphism anonymization of its original.
+    """Whether a release is a (k,x)-isomorphism anonymization of its original, or what k-Iso makes of it.
 
     Attributes
     ----------
     k, x
-        Parameters of the guarantee that was checked.
+        Parameters of the guarantee that was checked; for ``"k-iso"`` x is that of δ alone.
     items
         All conditions, in the order of the definition.
     delta
@@ -93,6 +112,12 @@ class Verdict:
         Other numbers of vertices that were checked.
     commute
         Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
+    model
+        What was checked. Of ``"k-iso"`` no item asks for images, and `delta` only tells how many there are.
+    alike
+        Of ``"k-iso"``: δ-anonymity where images need not differ in degrees.
+    edits
+        Of ``"k-iso"``, if the original is known: what was changed.
     """
 
     k: int
@@ -101,6 +126,9 @@ class Verdict:
     delta: Delta | None
     also: tuple[int, ...] = ()
     commute: bool = False
+    model: Model = "kx-isomorphism"
+    alike: Delta | None = None
+    edits: Edits | None = None
 
     @property
     def sizes(self) -> str:
