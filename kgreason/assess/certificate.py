@@ -54,3 +54,7 @@ class Certificate:
     donors: tuple[Donors, ...] = ()
     copies: Ints | None = None
     complaints: tuple[str, ...] = ()
+
+    def of(self, size: int) -> tuple[Donors, ...]:
+        """Donors of one number of vertices; none if something is wrong with the certificate as a whole."""
+        return () if self.complaints else tuple(d for d in self.donors if d.size == size)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kgreason.assess.certificate import Donors
 from kgreason.assess.pools import Pools
-from kgreason.assess.space import Catalogue, Space
+from kgreason.assess.space import Catalogue
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
