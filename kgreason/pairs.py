@@ -64,13 +64,29 @@ def read_pair(
     """
     mapping = mapping / "mapping.csv" if mapping.is_dir() else mapping
     _need(original, "file", "name a table of the original graph")
-    _need(released, "file or folder", "name a release folder or its table")
-    original, released = _in_folders(original), _in_folders(released)
+    _need_release(released)
     pairs = read_mapping(mapping)
-    graph = with_vertices(load_graph(program, original), pairs)
-    beside = [source.path.parent / "nodes.csv" for sources in released.values() for source in sources]
-    nodes = next((path for path in beside if path.is_file()), None)
-    return _pair(graph, _released(program, released, nodes), pairs, mapping)
+    graph = with_vertices(load_graph(program, _in_folders(original)), pairs)
+    return _pair(graph, read_released(program, released), pairs, mapping)
+
+
+def read_released(program: CheckedProgram, released: Mapping[str, Sequence[SourceSpec]]) -> KnowledgeGraph:
+    """Read a release without its original.
+
+    Parameters
+    ----------
+    released
+        As `read_pair` takes it.
+
+    Raises
+    ------
+    DataError
+        If a file is at fault.
+    """
+    _need_release(released)
+    tables = _in_folders(released)
+    beside = [source.path.parent / "nodes.csv" for sources in tables.values() for source in sources]
+    return _released(program, tables, next((path for path in beside if path.is_file()), None))
 
 
 def _released(
@@ -79,9 +95,17 @@ def _released(
     # Binds and mappings describe the input (its units, its columns), not the release.
     bare = replace(program, binds=(), mappings=(), facts=())
     sources = {predicate: [_with_header(source) for source in given] for predicate, given in tables.items()}
-    if nodes is not None and program.nodes:
-        sources[program.nodes[0]] = [_with_header(SourceSpec(nodes))]
-    return load_graph(bare, sources)
+    graph = load_graph(bare, sources)
+    return graph if nodes is None else with_vertices(graph, _listed(nodes))
+
+
+def _listed(nodes: Path) -> list[str]:
+    """The vertices in a ``nodes.csv``: those without edges stand nowhere else."""
+    return [row[0] for row in _rows(nodes)[1:] if row]
+
+
+def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
+    _need(tables, "file or folder", "name a release folder or its table")
 
 
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
@@ -153,12 +177,7 @@ def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
 
 def _two_columns(path: Path, header: tuple[str, str]) -> dict[str, str]:
     kind = "mapping" if header[1] == "released" else "parts"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ReleaseError(f"{path}: cannot be read: {why}") from error
+    rows = _rows(path)
     if not rows or rows[0] != list(header):
         raise ReleaseError(f"{path}:1: the header must be {','.join(header)}", hint=f"is this a {kind}.csv?")
     pairs: dict[str, str] = {}
@@ -169,6 +188,15 @@ def _two_columns(path: Path, header: tuple[str, str]) -> dict[str, str]:
             raise ReleaseError(f"{path}:{number}: the original vertex {row[0]!r} stands twice")
         pairs[row[0]] = row[1]
     return pairs
+
+
+def _rows(path: Path) -> list[list[str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.reader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ReleaseError(f"{path}: cannot be read: {why}") from error
 
 
 def resolve_mapping(

@@ -59,7 +59,7 @@ def anonymize(
     ----------
     method
         ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
-        additions.
+        additions. ``"k-iso"`` is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees.
     mode
         Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper and may leave some
         without images, which the verdict tells.
@@ -67,7 +67,7 @@ def anonymize(
         Number of indistinguishable places, at least 2.
     x
         Vertices of the subgraphs an attacker knows, one number or several, as ``range(2, 5)``: all of them are
-        protected, and verified; for ``"klone"`` those that are verified.
+        protected, and verified; for ``"klone"`` those that are verified, for ``"k-iso"`` those of which δ is told.
     trials
         Draws of random weights of which the most useful is kept.
     max_subgraphs
@@ -123,7 +123,7 @@ def anonymize(
     attacked = graph
     if split is not None:
         algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
-    for size in sizes:
+    for size in sizes if method != "k-iso" else ():
         count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
         progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
     if (
@@ -166,8 +166,10 @@ def _assess(
     progress: Progress,
 ) -> Anonymization:
     graphs = (pair.original, pair.released, pair.mapping)
-    k, most = release.guarantee.k, max_subgraphs or MAX_SUBGRAPHS
-    verdict = verify(*graphs, program, k=k, x=sizes, parts=pair.parts, max_subgraphs=most, progress=progress)
+    k, model, most = release.guarantee.k, release.guarantee.model, max_subgraphs or MAX_SUBGRAPHS
+    verdict = verify(
+        *graphs, program, k=k, x=sizes, parts=pair.parts, max_subgraphs=most, model=model, progress=progress
+    )
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
     clock.lap("score")

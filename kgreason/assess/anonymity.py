@@ -11,6 +11,7 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.images import attacked, decide
+from kgreason.assess.population import Drawn
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta
 from kgreason.graph.model import KnowledgeGraph
@@ -24,6 +25,7 @@ def delta(
     x: int,
     diverse: bool = True,
     progress: Progress = SILENT,
+    drawn: Drawn | None = None,
 ) -> Delta:
     """Count the connected subgraphs of a release that have k - 1 disjoint KG-isomorphic images in it.
 
@@ -34,6 +36,8 @@ def delta(
     ----------
     diverse
         Whether images of a vertex must differ in label, in-degree and out-degree, as Definition 4.1 (iii) has it.
+    drawn
+        Sets of the release that were drawn at random, to decide only these and estimate δ.
 
     Examples
     --------
@@ -50,8 +54,11 @@ def delta(
     """
     released = released.distinct()
     space = Space(released, rules, diverse=diverse)
-    found = Delta(0, 0)
-    for size, where in attacked(space, released, np.arange(released.n), x):
-        some = decide(space, size, where, k, progress)
-        found += Delta(some.satisfied, some.total, some.undecided)
-    return found
+    satisfied = total = undecided = 0
+    own = np.arange(released.n)
+    for size, where in attacked(space, released, own, x) if drawn is None else drawn.mapped(own):
+        found = decide(space, size, where, k, progress)
+        satisfied += found.satisfied
+        total += found.total
+        undecided += found.undecided
+    return Delta(satisfied, total, undecided, None if drawn is None else drawn.population)

@@ -1,17 +1,17 @@
 """Which weakly connected components of a graph are isomorphic.
 
-Two are if a bijection of their vertices keeps, for every ordered pair, the number of edges of each relation. Colours are
-refined for all components together; isomorphic ones then have as many vertices of each colour. The converse holds
+Two are if a bijection of their vertices keeps, for every ordered pair, the number of edges of each relation. Colours
+are refined for all components together; isomorphic ones then have as many vertices of each colour. The converse holds
 
-- for trees (whatever the direction of their edges, loops and parallel edges aside): the first colours tell in which round
-  a vertex goes if leaves are taken off again and again, so refined ones tell the parent of a vertex from its children.
-  By induction from the leaves on, vertices of one colour have isomorphic trees below them. What is left last, one vertex
-  or two neighbours, has colours that agree as well.
+- for trees (directions, loops and parallel edges aside): the first colours tell in which round a vertex goes if leaves
+  are taken off again and again, so refined ones tell the parent of a vertex from its children. By induction from the
+  leaves on, vertices of one colour have isomorphic trees below them. What is left last, one vertex or two neighbours,
+  has colours that agree as well.
 - if no two vertices of the *core*, which is left when no leaf is, share a colour: then colours match the cores, arc by
   arc, and vertices that are matched have isomorphic trees on them.
 
-In other cases a vertex of a shared colour is matched with each vertex of this colour in the other component in turn, and
-colours are refined again, until they differ or the second condition holds.
+In other cases a vertex of a shared colour is matched with each vertex of this colour in the other component in turn,
+and colours are refined again, until they differ or the second condition holds.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from kgreason.assess.certificate import Donors
 from kgreason.assess.classes import Classes, scrambled
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Pools
+from kgreason.assess.population import small_components
 from kgreason.assess.proof import Proof
 from kgreason.assess.search import Search
 from kgreason.assess.space import Catalogue, Space
@@ -80,12 +81,10 @@ def attacked(
 
     Those of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
     """
-    _, component = original.components()
-    sizes = np.bincount(component)[component] if original.n else component
-    order = np.lexsort((component, sizes))
-    for size in np.unique(sizes[sizes < x]).tolist():
-        yield size, mapping[order[sizes[order] == size].reshape(-1, size)]
-    if (sizes >= x).any():
+    smaller, larger = small_components(original, x)
+    for size, rows in smaller:
+        yield size, mapping[rows]
+    if larger:
         yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
 
 

@@ -18,6 +18,10 @@ from kgreason.assess.witness import listing
 from kgreason.graph.model import KnowledgeGraph, Vertices
 
 NAMED = 5
+NEEDS_ORIGINAL = (
+    "labels: none of the release is one of the original",
+    "weights: no edge of the release has a weight that the original has between its ends",
+)
 
 
 def verify(
@@ -68,7 +72,8 @@ edges, for instance e
                 edits = _edits(original, released, mapping)
     items.append(conditions.weight_range(released))
     items += [conditions.incoming_sums(released, p, bound) for p, bound in rules.incoming_sums.items()]
-    return Verdict(k, x, tuple(items), None, model="k-iso", edits=edits)
+    alone = () if original is not None else NEEDS_ORIGINAL
+    return Verdict(k, x, tuple(items), None, needs_original=alone, model="k-iso", edits=edits)
 
 
 def blocks(released: KnowledgeGraph, k: int, components: Components | None = None) -> Item:
@@ -76,8 +81,8 @@ def blocks(released: KnowledgeGraph, k: int, components: Components | None = Non
 
     They can if and only if k divides the number of members of every class of isomorphic weakly connected components:
 
-    - If: give each block the same number of members of each class. Isomorphisms between the members make one between the
-      blocks, and no edge joins components.
+    - If: give each block the same number of members of each class. Isomorphisms between the members make one between
+      the blocks, and no edge joins components.
     - Only if: no edge joins blocks, so each component lies in one of them. An isomorphism of blocks maps components to
       isomorphic ones, so all blocks have the same number of members of each class.
 
@@ -95,7 +100,8 @@ def blocks(released: KnowledgeGraph, k: int, components: Components | None = Non
                 words.append(_described(released, components.members[same[0]], len(same), sure))
     count = len(components.members)
     if undecided:
-        return Item("blocks", False, f"not decided for {undecided:,} kinds of components", listing(words))
+        detail = f"not decided for {undecided:,} kinds of components"
+        return Item("blocks", False, detail, listing(words), undecided=True)
     if failed:
         detail = f"the numbers of {failed:,} kinds of components are no multiples of {k}"
         return Item("blocks", False, detail, listing(words))

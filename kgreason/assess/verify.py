@@ -8,8 +8,7 @@ the reasoner.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,18 +17,19 @@ from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.images import attacked, decide
+from kgreason.assess.population import Drawn, small_components
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.visits import count_connected
 from kgreason.assess.witness import image_witness, listing
-from kgreason.errors import AnonymizationError
+from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress
 
 __all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
 
-LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
+NONE_DRAWN = "none of {:,} subgraphs was drawn"
 
 
 def verify(
@@ -42,8 +42,9 @@ def verify(
     progress: Progress = SILENT,
     parts: Vertices | None = None,
     also: Sequence[int] = (),
+    drawn: Mapping[int, Drawn] | None = None,
 ) -> Verdict:
-    """Check every item of Definition 4.1, item 4 for all attacked subgraphs.
+    """Check every item of Definition 4.1, item 4 for all attacked subgraphs or a sample of them.
 
     Parameters
     ----------
@@ -58,9 +59,11 @@ def verify(
     parts
         Part of each original vertex, int64, shape (n,), where the release gives up the edges between parts: all of
         these must be lost and no others, and what is attacked is the graph without them.
-
     also
         Other numbers of vertices for which item 4 is to be decided.
+    drawn
+        Attacked subgraphs of each size that were drawn at random, to decide only these (`kgreason.assess.population`).
+        The verdict then estimates δ, and item 4 stays undecided if they all have images.
 
     Raises
     ------
@@ -99,15 +102,15 @@ def verify(
         conditions.incoming_sums(released, predicate, bound)
         for predicate, bound in rules.incoming_sums.items()
     ]
-    if reason := _senseless(released, usable, k, x):
+    if reason := senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
-    images, deltas = [], []
+    deltas = []
     for size in (*also, x):
-        found, delta = _images(kept, released, mapping, rules, k, size, progress)
-        images.append(found if size == x else replace(found, name=f"images of {size} vertices"))
+        delta, words = examine(kept, released, mapping, rules, k, size, progress, (drawn or {}).get(size))
         deltas.append(delta)
+        items.append(_images("images" if size == x else f"images of {size} vertices", delta, words, k))
     commute = not hidden_vertices(rules)
-    return Verdict(k, x, (*items, *images), sum(deltas[1:], deltas[0]), tuple(also), commute)
+    return Verdict(k, x, tuple(items), sum(deltas[1:], deltas[0]), tuple(also), commute)
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
@@ -129,7 +132,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
 
     Raises
     ------
-    AnonymizationError
+    TooLargeError
         If attacked subgraphs have more than 8 vertices, or there are more than `limit`.
 
     Examples
@@ -137,16 +140,12 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     >>> count_attacked(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
     2
     """
-    _, component = original.components()
-    sizes = np.bincount(component)
-    _check_largest(min(x, int(sizes.max(initial=0))))
-    total = int((sizes < x).sum())
-    if x == 1:
-        total += original.n
-    elif (sizes >= x).any():
-        total += count_connected(undirected(original), x, limit)
+    smaller, larger = small_components(original, x)
+    total = sum(len(rows) for _, rows in smaller)
+    if larger:
+        total += original.n if x == 1 else count_connected(undirected(original), x, limit)
     if total > limit:
-        raise AnonymizationError(
+        raise TooLargeError(
             f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
             hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
             "or allow more with --max-subgraphs, which takes time and memory",
@@ -154,14 +153,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     return total
 
 
-def _check_largest(size: int) -> None:
-    if size > LARGEST:
-        raise AnonymizationError(
-            f"subgraphs of {size} vertices cannot be decided", hint=f"choose an x of at most {LARGEST}"
-        )
-
-
-def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
+def senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
     """Why item 4 has no meaning here, if it has none."""
     if not usable:
         return "the mapping is broken"
@@ -170,7 +162,7 @@ def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | 
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
 
 
-def _images(
+def examine(
     original: KnowledgeGraph,
     released: KnowledgeGraph,
     mapping: Vertices,
@@ -178,20 +170,38 @@ def _images(
     k: int,
     x: int,
     progress: Progress,
-) -> tuple[Item, Delta]:
+    drawn: Drawn | None = None,
+) -> tuple[Delta, tuple[str, ...]]:
+    """Decide item 4 for all attacked subgraphs, or for those that were drawn; with witnesses of failures.
+
+    Parameters
+    ----------
+    original
+        The graph whose connected sets are attacked; the release itself where its original is not known.
+    """
     space = Space(released, rules)
     names = np.full(released.n, None, dtype=object)
     names[mapping] = original.labels
+    known = None if original is released else names
     satisfied = total = undecided = 0
     words: list[str] = []
-    for size, where in attacked(space, original, mapping, x):
-        _check_largest(size)
+    sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
+    for size, where in sets:
         found = decide(space, size, where, k, progress)
         satisfied += found.satisfied
         undecided += found.undecided
         total += found.total
-        words += [image_witness(space, found, i, k, names) for i in range(len(found.status))]
-    delta = Delta(satisfied, total, undecided)
-    failed = total - satisfied
-    detail = f"{satisfied:,} of {total:,} subgraphs stand at {k} places, δ = {delta}"
-    return Item("images", not failed, detail, listing(words, failed)), delta
+        words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
+    delta = Delta(satisfied, total, undecided, None if drawn is None else drawn.population)
+    return delta, listing(words, total - satisfied)
+
+
+def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
+    failed = delta.total - delta.satisfied
+    detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs stand at {k} places, δ = {delta}"
+    if delta.sampled and not failed:
+        found = f"no failure among {delta.total:,} of {delta.population:,} subgraphs, δ = {delta}"
+        return Item(
+            name, False, found if delta.total else NONE_DRAWN.format(delta.population), undecided=True
+        )
+    return Item(name, not failed, detail, words, undecided=failed == delta.undecided)
