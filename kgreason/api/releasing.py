@@ -118,12 +118,14 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
-    for size in sizes:
+    protected = () if method == "k-iso" else sizes
+    check_parameters(graph, 1, 1)
+    for size in protected:
         check_parameters(graph, k, size)
     attacked = graph
     if split is not None:
         algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
-    for size in sizes if method != "k-iso" else ():
+    for size in protected:
         count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
         progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
     if (
