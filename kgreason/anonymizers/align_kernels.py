@@ -6,6 +6,8 @@ from math import exp
 
 from kgreason.jit import Doubles, Ints, kernel
 
+ELSEWHERE = 8  # of so many attempts without an example one goes to a random row
+
 
 @kernel
 def _count(begin: Ints, key: Ints, count: Ints, v: int, wanted: int) -> int:
@@ -75,7 +77,8 @@ def align(
     """Exchange the places of vertices, again and again, where this brings edges in common.
 
     A vertex z goes to where it has with a neighbour w the edge that another block has there: into the block of w, and
-    into the row of a neighbour of whoever stands in the row of w.
+    into the row of a neighbour of whoever stands in the row of w there. Where that has none, a random row is tried
+    sometimes.
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ def align(
     heat
         Temperature: the mean loss that is accepted now and then.
     dice
-        Four random numbers in [0, 1) for each attempt.
+        Five random numbers in [0, 1) for each attempt.
     work
         Arcs of exchanged vertices after which no more is tried.
 
@@ -97,7 +100,7 @@ def align(
         What was gained: edges in common, of all pairs of blocks.
     """
     n, gained = len(place), 0
-    for roll in range(0, len(dice) - 3, 4):
+    for roll in range(0, len(dice) - 4, 5):
         if work < 0:
             break
         arc = int(dice[roll] * len(key))
@@ -105,14 +108,17 @@ def align(
         block = place[w] % k
         other = (block + 1 + int(dice[roll + 1] * (k - 1))) % k
         u = at[place[w] // k * k + other]
-        degree = begin[u + 1] - begin[u]
-        if degree == 0:
-            continue
-        example = key[begin[u] + int(dice[roll + 2] * degree)]
-        v = example % n
-        if example // n != back or place[v] % k != other:
-            continue
-        y = at[place[v] // k * k + block]
+        row, degree = -1, begin[u + 1] - begin[u]
+        if degree > 0:
+            example = key[begin[u] + int(dice[roll + 2] * degree)]
+            v = example % n
+            if example // n == back and place[v] % k == other:
+                row = place[v] // k
+        if row < 0:
+            row = int(dice[roll + 4] * ELSEWHERE * (n // k))
+            if row >= n // k:
+                continue
+        y = at[row * k + block]
         if y == z:
             continue
         work -= begin[z + 1] - begin[z] + begin[y + 1] - begin[y]

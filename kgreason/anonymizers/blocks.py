@@ -99,6 +99,6 @@ def arranged(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress: 
     progress.step("Aligning the blocks", _ROUNDS)
     for number in range(_ROUNDS):
         heat = _HEAT * max(0.0, 1 - number / (_ROUNDS - _COLD))
-        align(arcs.begin, arcs.key, arcs.count, place, at, k, heat, rng.random(4 * attempts), _WORK)
+        align(arcs.begin, arcs.key, arcs.count, place, at, k, heat, rng.random(5 * attempts), _WORK)
         progress.advance()
     return place
