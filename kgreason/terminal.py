@@ -247,7 +247,7 @@ def _derived(result: Anonymization) -> str:
 
 def _for_x(verdict: Verdict, joint: str = " for ") -> str:
     """Numbers of vertices that a verdict is for; that on k-Iso is for none."""
-    return "" if verdict.model == "k-iso" else f"{joint}x = {verdict.sizes}"
+    return "" if verdict.model == "k-iso" else f"{joint}{verdict.sizes}"
 
 
 def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:

@@ -20,6 +20,7 @@ from kgreason.anonymizers.k_iso import KIso, agreed
 from kgreason.anonymizers.publish import publish
 from kgreason.assess.anonymity import delta
 from kgreason.assess.k_iso import verify
+from kgreason.choices import Method
 from kgreason.cli import app
 from kgreason.graph.generators import scale_free
 from kgreason.graph.model import KnowledgeGraph, Relation
@@ -76,7 +77,8 @@ def test_blocks_agree_with_the_fewest_changes(graph, k, seed) -> None:
     assert len(relation) - found.kept + len(found.relation) - found.kept == fewest
     old = set(zip(relation.source, relation.target, relation.weight, strict=True))
     new = list(zip(found.relation.source, found.relation.target, found.relation.weight, strict=True))
-    assert set(new[: found.kept]) <= old and all(block[u] == block[v] for u, v, _ in new)
+    assert set(new[: found.kept]) <= old
+    assert all(block[u] == block[v] for u, v, _ in new)
 
 
 @given(graphs(most=9), st.integers(2, 4), st.sampled_from(RULES), st.booleans(), st.integers(0, 99))
@@ -161,26 +163,40 @@ TABLE_3 = {
 }
 
 
+def power_law() -> KnowledgeGraph:
+    return scale_free(100, 3, np.random.default_rng(0), economic=True)
+
+
 @pytest.mark.parametrize("derived", TABLE_3)
-def test_derived_edges_break_k_iso_and_not_the_others(derived: str) -> None:
+def test_derived_edges_break_k_iso(derived: str) -> None:
     """Table 3 of the KGISO paper, PowerLaw-100: k = 3, x = 4."""
-    rules = TABLE_3[derived]
-    graph = scale_free(100, 3, np.random.default_rng(0), economic=True)
-    baseline = kgreason.anonymize(rules, graph, method="k-iso", seed=1)
-    assert baseline.holds
+    baseline = kgreason.anonymize(TABLE_3[derived], power_law(), method="k-iso", seed=1)
     diverse, alike = baseline.verdict.delta, baseline.verdict.alike
-    assert diverse is not None and alike is not None and diverse.exact and alike.exact
+    assert baseline.holds
+    assert diverse is not None
+    assert alike is not None
+    assert diverse.exact
+    assert alike.exact
     assert diverse.value < alike.value < 1
-    for method in ("klone", "kguard"):
-        found = kgreason.anonymize(rules, graph, method=method, seed=1)
-        assert found.verdict.delta is not None and str(found.verdict.delta).startswith("1.000")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["klone", "kguard"])
+@pytest.mark.parametrize("derived", TABLE_3)
+def test_derived_edges_do_not_break_the_others(derived: str, method: Method) -> None:
+    """The other columns of Table 3."""
+    found = kgreason.anonymize(TABLE_3[derived], power_law(), method=method, seed=1).verdict
+    assert found.holds
+    assert found.delta is not None
+    assert found.delta.value == 1
 
 
 def test_reachability_over_positive_weights_cannot_break_blocks() -> None:
     """It derives the same from the same edges, so that degrees alone tell blocks apart."""
     graph = scale_free(60, 3, np.random.default_rng(0))
     found = kgreason.anonymize(ROOT / "rules" / "reachability.vada", graph, method="k-iso", seed=1).verdict
-    assert found.alike is not None and found.delta is not None
+    assert found.alike is not None
+    assert found.delta is not None
     assert found.alike.value == 1 > found.delta.value
 
 
@@ -199,7 +215,9 @@ def test_too_many_subgraphs_leave_delta_open_and_the_rest_decided() -> None:
         max_subgraphs=5,
         progress=Notes(),
     )
-    assert graph.n == 60 and found.holds and found.verdict.delta is None
+    assert graph.n == 60
+    assert found.holds
+    assert found.verdict.delta is None
     assert any(note.startswith("δ is not told: the graph has more than 5") for note in told)
 
 
@@ -208,7 +226,10 @@ def test_a_sample_estimates_delta() -> None:
     rules = TABLE_3["control"]
     released = kgreason.anonymize(rules, graph, method="k-iso", seed=1, x=3).release.graph
     found = kgreason.verify_alone(released, rules, x=3, sample=50, seed=0, model="k-iso")
-    assert found.holds and found.delta is not None and found.delta.sampled and found.delta.total == 50
+    assert found.holds
+    assert found.delta is not None
+    assert found.delta.sampled
+    assert found.delta.total == 50
 
 
 # --- command line -------------------------------------------------------------------------------------------
@@ -234,10 +255,12 @@ def release(ownership: Path) -> Path:
 def test_a_release_says_that_it_is_a_baseline(release: Path) -> None:
     assert not (release / "release" / "UNVERIFIED").exists()
     text = (release / "release" / "README.txt").read_text()
-    assert "NOT PROTECTED: derived edges" in text and "same degrees" in text
+    assert "NOT PROTECTED: derived edges" in text
+    assert "same degrees" in text
     assert "Confirmed by an exact check.\n" in text
     report = json.loads((release / "private" / "report.json").read_text())
-    assert report["verdict"]["model"] == "k-iso" and report["verdict"]["edits"]["edges_deleted"] > 0
+    assert report["verdict"]["model"] == "k-iso"
+    assert report["verdict"]["edits"]["edges_deleted"] > 0
     assert report["verdict"]["delta_alike"]["exact"]
 
 
@@ -245,13 +268,18 @@ def test_a_release_is_verified_with_its_original_and_alone(release: Path) -> Non
     rules = "--rules", release / "control.vada", "--model", "k-iso", "-x", 2
     known = "verify", release / "own.csv?percent=true", release / "release", "--mapping", release / "private"
     found = run(*known, *rules, "-k", 2)
-    assert found.exit_code == 0 and "changes" in found.output and "holds for k = 2" in found.output
+    assert found.exit_code == 0
+    assert "changes" in found.output
+    assert "holds for k = 2" in found.output
     alone = run("verify", release / "release", *rules, "-k", 2)
-    assert alone.exit_code == 0 and "undecidable alone" in alone.output
+    assert alone.exit_code == 0
+    assert "undecidable alone" in alone.output
     wrong = run("verify", release / "release", *rules, "-k", 3)
-    assert wrong.exit_code == 1 and "no multiples of 3" in wrong.output
+    assert wrong.exit_code == 1
+    assert "no multiples of 3" in wrong.output
     other = run(*known, *rules[:2], "-x", 2, "-k", 2)  # it is no (k,x)-isomorphism anonymization
-    assert other.exit_code == 1 and "augmentation" in other.output
+    assert other.exit_code == 1
+    assert "augmentation" in other.output
 
 
 def test_isolated_vertices_are_read_from_a_release_of_rules_without_nodes(tmp_path: Path) -> None:
@@ -260,7 +288,8 @@ def test_isolated_vertices_are_read_from_a_release_of_rules_without_nodes(tmp_pa
     folders = "--release", tmp_path / "release", "--private", tmp_path / "private"
     data = f"own={tmp_path / 'own.csv'}"
     made = run("anonymize", "--rules", rules, "--data", data, "--method", "k-iso", *folders)
-    assert made.exit_code == 0 and "1 edges deleted" in made.output
+    assert made.exit_code == 0
+    assert "1 edges deleted" in made.output
     assert len((tmp_path / "release" / "nodes.csv").read_text().split()) == 4
     found = run("verify", tmp_path / "release", "--rules", rules, "--model", "k-iso")
     assert found.exit_code == 0
@@ -275,7 +304,8 @@ def test_isolated_vertices_are_read_from_a_release_of_rules_without_nodes(tmp_pa
 )
 def test_options_that_mean_nothing_are_refused(ownership: Path, more: list[str], words: str) -> None:
     result = run("anonymize", "--rules", ownership / "control.vada", "--method", "k-iso", *more)
-    assert result.exit_code == 2 and words in result.output
+    assert result.exit_code == 2
+    assert words in result.output
 
 
 def test_unknown_models_are_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ from kgreason.results import Score
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
+    from kgreason.assess.certificate import Certificate
     from kgreason.assess.population import Drawn
     from kgreason.assess.verify import Verdict
     from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -38,6 +40,7 @@ def verify(
     k: int = 3,
     x: int | Iterable[int] = 4,
     parts: Vertices | None = None,
+    certificate: Certificate | str | Path | None = None,
     max_subgraphs: int = MAX_SUBGRAPHS,
     sample: int | None = None,
     seed: int | None = None,
@@ -57,6 +60,9 @@ def verify(
         Parameters of the guarantee; x is one number of vertices or several.
     parts
         Part of each original vertex, int64, shape (n,), if the release gives up the edges between parts.
+    certificate
+        What shows the images of all subgraphs, so that none has to be searched for: the ``certificate.json`` of
+        the private folder, or `Verdict.certificate`. What is wrong with it is told, and does not hold.
     max_subgraphs
         Refuse graphs with more connected subgraphs of x vertices; with `sample`, of x - 1 vertices, which are counted.
     sample
@@ -73,10 +79,13 @@ def verify(
     ------
     AnonymizationError
         If there are more than `max_subgraphs`, or they have more than 8 vertices.
+    ReleaseError
+        If the certificate cannot be read.
     ProgramError, DataError
         If the rules depend on vertex names, or the graphs do not fit them.
     """
     from kgreason.assess import verify as checker
+    from kgreason.certificates import read_certificate
     from kgreason.graph.parts import inside
 
     sizes = attacked_sizes(x)
@@ -84,13 +93,21 @@ def verify(
     for graph in (original, released):
         check_relations(graph, program)
     check_model(model)
+    mapping = mapped(mapping, original, released)
     if model == "k-iso":
-        known = original, mapped(mapping, original, released)
+        known = original, mapping
         return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress, *known)
+    if isinstance(certificate, str | Path):
+        certificate = read_certificate(Path(certificate), released, mapping)
+    if certificate is not None and sample is not None:
+        raise AnonymizationError(
+            "a certificate shows all subgraphs", hint="leave sample out, or the certificate"
+        )
     attacked = original if parts is None else inside(original, parts)
-    drawn = _drawn(attacked, sizes, max_subgraphs, sample, seed, progress)
-    pair = original, released, mapped(mapping, original, released)
-    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], drawn)
+    counted = sizes if certificate is None or certificate.copies is None else ()
+    drawn = _drawn(attacked, counted, max_subgraphs, sample, seed, progress)
+    pair = original, released, mapping
+    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], certificate, drawn)
 
 
 def verify_alone(

@@ -139,13 +139,14 @@ class Drawn:
 
     Attributes
     ----------
-    population
-        How many there are to draw from.
+    population, limit
+        How many there are to draw from; how many sets of the release are visited at most.
     sets
         Those drawn, by size (smaller components are attacked as a whole): vertices of the original, int64 (N, size).
     """
 
     population: int
+    limit: int
     sets: Sequence[tuple[int, Ints]]
 
     def mapped(self, mapping: Ints) -> list[tuple[int, Ints]]:
@@ -165,7 +166,8 @@ def draw(
     count
         How many to draw. If there are no more than that, nothing is drawn.
     limit
-        Of connected subgraphs with one vertex less, which take the time.
+        Of connected subgraphs with one vertex less, which take the time, and of sets of the release that are visited
+        in search of images.
 
     Returns
     -------
@@ -192,6 +194,6 @@ def draw(
         raise TooLargeError(f"there are {ends[-1]:,} subgraphs, too many to be numbered")
     ranks = np.sort(rng.choice(ends[-1], count, replace=False, shuffle=False))
     return {
-        p.x: Drawn(p.total, p.of_ranks(_between(ranks, a, b)))
+        p.x: Drawn(p.total, limit, p.of_ranks(_between(ranks, a, b)))
         for p, (a, b) in zip(populations, pairwise(ends), strict=True)
     }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Literal
 
 from kgreason.choices import Model
+from kgreason.assess.certificate import Certificate
 from kgreason.records import dataclass
 
 State = Literal["holds", "given up", "undecided", "fails"]
@@ -66,6 +68,8 @@ class Delta:
         Subgraphs whose search was given up; they do not count as satisfied.
     population
         How many subgraphs there are where some were drawn at random, without replacement; `None` where all count.
+    every
+        Whether all are satisfied, of any number of vertices, and none had to be counted.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class Delta:
     total: int
     undecided: int = 0
     population: int | None = None
+    every: bool = False
 
     def __add__(self, other: Delta) -> Delta:
         both = None
@@ -123,6 +128,8 @@ class Delta:
 
     def __str__(self) -> str:
         value = math.floor(self.value * 1000) / 1000  # a violation never reads as 1.000
+        if self.every:
+            return f"{value:.3f} (all of any size, exact)"
         given_up = f", {self.undecided:,} undecided" if self.undecided else ""
         if self.population is not None:
             low, high = self.interval
@@ -143,6 +150,7 @@ class Delta:
             "total": self.total,
             "undecided": self.undecided,
             "exact": self.exact,
+            "every": self.every,
             "estimate": self.sampled,
             "population": self.total if self.population is None else self.population,
             "interval": list(self.interval),
@@ -200,6 +208,8 @@ class Verdict:
         Of ``"k-iso"``: δ-anonymity where images need not differ in degrees.
     edits
         Of ``"k-iso"``, if the original is known: what was changed.
+    certificate
+        What shows the images, if all have some.
     """
 
     k: int
@@ -212,12 +222,15 @@ class Verdict:
     model: Model = "kx-isomorphism"
     alike: Delta | None = None
     edits: Edits | None = None
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     @property
     def sizes(self) -> str:
         """The numbers of vertices of the subgraphs that were checked, in words."""
+        if self.delta is not None and self.delta.every:
+            return "every x"
         fewer = " and fewer (the rules commute)" if self.commute and self.as_promised and self.x > 1 else ""
-        return ", ".join(map(str, (*self.also, self.x))) + fewer
+        return f"x = {', '.join(map(str, (*self.also, self.x)))}{fewer}"
 
     @property
     def holds(self) -> bool:

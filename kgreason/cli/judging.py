@@ -11,7 +11,7 @@ import typer
 from kgreason.choices import MAX_SUBGRAPHS, Model
 from kgreason.cli.base import guarded, load_rules, print_json, tables
 from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, K, MappingFile, MaxSubgraphs, RulesFile, X
-from kgreason.errors import DataError
+from kgreason.errors import CallError, DataError
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -33,6 +33,14 @@ def verify(
     ] = None,
     k: K = 3,
     x: X = DEFAULT_X,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate",
+            metavar="FILE",
+            help="The private folder, or the certificate.json in it: look the images up there, search for none.",
+        ),
+    ] = None,
     sample: Annotated[
         int | None,
         typer.Option(
@@ -75,11 +83,13 @@ def verify(
             "progress": shown,
         }
         if len(graphs) == 1 and mapping is None:
+            if certificate is not None:
+                raise CallError("a certificate needs the original and --mapping", "say ORIGINAL RELEASE")
             verdict = api.verify_alone(_released(program, graphs[0], shown), program, **asked)
         else:
             pair = _pair(program, graphs, mapping, shown)
             known = pair.original, pair.released, pair.mapping
-            verdict = api.verify(*known, program, parts=pair.parts, **asked)
+            verdict = api.verify(*known, program, parts=pair.parts, certificate=certificate, **asked)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
     else:
@@ -124,11 +134,11 @@ def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, 
             "who is who in this release is not said",
             hint="say --mapping FILE, or name the release alone",
         )
-    return read_pair(program, tables(program, original), tables(program, [release]), mapping)
+    return read_pair(program, tables(program, original), tables(program, [release]), mapping, progress)
 
 
 def _released(program: CheckedProgram, release: str, progress: Progress) -> KnowledgeGraph:
     from kgreason.pairs import read_released
 
     progress.step("Reading")
-    return read_released(program, tables(program, [release]))
+    return read_released(program, tables(program, [release]), progress)
