@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal
 
-from kgreason.choices import Model
 from kgreason.assess.certificate import Certificate
+from kgreason.choices import Model
 from kgreason.records import dataclass
 
 State = Literal["holds", "given up", "undecided", "fails"]
