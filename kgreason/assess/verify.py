@@ -24,7 +24,7 @@ from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.visits import ENDLESS, count_connected
 from kgreason.assess.witness import image_witness, listing
-from kgreason.errors import AnonymizationError
+from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress
@@ -155,7 +155,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
 
     Raises
     ------
-    AnonymizationError
+    TooLargeError
         If attacked subgraphs have more than 8 vertices, or there are more than `limit`.
 
     Examples
@@ -168,7 +168,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     if larger:
         total += original.n if x == 1 else count_connected(undirected(original), x, limit)
     if total > limit:
-        raise AnonymizationError(
+        raise TooLargeError(
             f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
             hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
             "or allow more with --max-subgraphs, which takes time and memory",
