@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         reason,
         score,
         verify,
+        verify_alone,
     )
     from kgreason.changes import Changes
     from kgreason.engine.limits import Limits
@@ -82,6 +83,7 @@ __all__ = [
     "to_networkx",
     "to_pandas",
     "verify",
+    "verify_alone",
 ]
 
 _HOMES = {
@@ -94,6 +96,7 @@ _HOMES = {
         "reason",
         "score",
         "verify",
+        "verify_alone",
     ),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (

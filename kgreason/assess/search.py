@@ -16,7 +16,7 @@ from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import Pools
 from kgreason.assess.space import Catalogue
 from kgreason.assess.visit_kernels import HANDED, SKIPPED
-from kgreason.assess.visits import ENDLESS, Orders, Share, Walker, shares
+from kgreason.assess.visits import ENDLESS, Orders, Share, Walker, pick, shares
 from kgreason.cores import each
 from kgreason.progress import Progress
 
@@ -27,7 +27,7 @@ BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
 HARD = 1 << 33  # comparisons of that search for all X1 of a size together; some minutes
 BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
 SAMPLE = 1 << 14  # members of a class of which those with vertices of their own come first
-GIVEN_UP = -1  # in place of the rounds of a class that has too many members to keep
+GIVEN_UP = -1  # in place of the rounds of a class that has too many members to keep or to visit
 PARTS = 1 << 10  # shares into which the release is divided
 ROUND = 64  # of them that are visited in the first round; GROWTH times as many in each round after it
 GROWTH = 8
@@ -40,12 +40,21 @@ FEW = 1 << 6  # attacked subgraphs of which the images are found to serve others
 
 
 class Search:
-    """Members of classes, as far as the release was visited for them, and what they are images of."""
+    """Members of classes, as far as the release was visited for them, and what they are images of.
 
-    def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress) -> None:
+    Attributes
+    ----------
+    most
+        Sets of the release that are visited at most; classes that need more are given up.
+    found
+        Attacked subgraphs that are in no pool, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
+    """
+
+    def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress, most: int = ENDLESS) -> None:
         self.catalogue, self.space, self.size = catalogue, catalogue.space, catalogue.size
         self.pools, self.need, self.progress = pools, pools.need, progress
-        self.left = HARD
+        self.left, self.most, self._cut = HARD, most, False
+        self.found: list[tuple[Ints, Ints]] = []
         self._stock = _Stock(self.size)
         self._rounds: dict[int, int] = {}  # of each class, how many were visited for it
 
@@ -59,13 +68,22 @@ class Search:
         """The release in rounds, sets of rare degrees first."""
         if self.size == 1:
             return []
-        rest = shares(self.release.adjacency, self.size, PARTS)[::-1]
+        rest = self._affordable(shares(self.release.adjacency, self.size, PARTS)[::-1])
         rounds, count = [], ROUND
         while rest:
             rounds.append(rest[:count])
             rest = rest[count:]
             count *= GROWTH
         return rounds
+
+    def _affordable(self, parts: list[Share]) -> list[Share]:
+        """The first shares, which together have no more sets than may be visited."""
+        if self.most >= ENDLESS:
+            return parts
+        counts = each(lambda share: pick(self.release.adjacency, self.size, share)[0], parts)
+        kept = int(np.searchsorted(np.cumsum(counts, dtype=np.float64), self.most, side="right"))
+        self._cut = kept < len(parts)
+        return parts[:kept]
 
     def members(self, number: int) -> Ints | None:
         """All members of a class, if the whole release was visited for it."""
@@ -99,6 +117,9 @@ class Search:
         mine = [c for c in wanted.tolist() if self._rounds.get(c, 0) == at]
         if at == 0:
             self._stock.forget(mine)
+        if at == len(self.parts) and self._cut:
+            self._rounds.update(dict.fromkeys(mine, GIVEN_UP))
+            return
         loose = [c for c in mine if not self._connected(c)]
         if at == len(self.parts):
             if loose or self.size == 1:
@@ -199,14 +220,20 @@ class Search:
         turns = self.catalogue.full.form(number).automorphisms
         index = unusual_degrees(pool, traits)
         status = np.zeros(len(rows), dtype=np.int64)
+        images = np.zeros((len(rows), self.need), dtype=np.int64)
 
         def block(mine: Ints) -> None:
             chosen = np.zeros((len(mine), self.need), dtype=np.int64)
             status[mine] = find_images(
                 rows[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, chosen
             )
+            images[mine] = chosen
 
         each(block, np.array_split(order, len(order) // BLOCK + 1))
+        done = np.flatnonzero(status == 1)
+        member, turn = np.divmod(images[done], len(turns))
+        placed = np.take_along_axis(pool[member], turns[turn], axis=2)
+        self.found.append((rows[done], placed))
         return status
 
     def _hard(self, i: int, rows: Ints, classes: Ints, status: Ints) -> None:
@@ -214,8 +241,10 @@ class Search:
         number, traits = int(classes[i]), self.space.traits
         turns = self.catalogue.full.form(number).automorphisms
         placed = placements(rows[i], self._stock.of(number), turns, traits)
-        status[i], spent = packs(tokens(placed, traits), self.need, self.left)
+        status[i], spent, chosen = packs(tokens(placed, traits), self.need, self.left)
         self.left -= spent
+        if status[i] == 1:
+            self.found.append((rows[i : i + 1], placed[None, list(chosen)]))
 
 
 class _Stock:

@@ -1,6 +1,7 @@
 """Command line: argv -> api -> exit code. Nothing is computed here.
 
-Exit codes: 0 all is well (for ``anonymize`` and ``verify``: the guarantee holds), 1 it is not, 2 bad usage or input.
+Exit codes: 0 all is well (for ``anonymize`` and ``verify``: the guarantee holds, or a sample has nothing against it),
+1 it is not, 2 bad usage or input.
 """
 
 from __future__ import annotations
