@@ -69,6 +69,13 @@ METRICS = {
         "vertices added, %", "vertices added, %", _report("fidelity", "vertices_added_percent"), 1
     ),
     "delta": Metric("δ", "δ, share of subgraphs", _report("verdict", "delta", "value"), 4, higher=True),
+    "alike": Metric(
+        "δ, degrees aside",
+        "δ, share of subgraphs",
+        _report("verdict", "delta_alike", "value"),
+        4,
+        higher=True,
+    ),
     "seconds": Metric("s", "time to anonymize, s", _report("seconds", "anonymize"), 2),
     "vertices": Metric("V", "vertices", _report("original", "vertices"), 0),
     "edges": Metric("E", "edges", _report("original", "edges"), 0),
