@@ -207,7 +207,9 @@ def examine(
     words: list[str] = []
     sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
     for size, where in sets:
-        found = decide(space, size, where, k, progress, None if certificate is None else certificate.of(size))
+        found = decide(
+            space, size, where, k, progress, None if certificate is None else certificate.of(size, k)
+        )
         outcomes.append(found)
         words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
     satisfied, total, undecided = (
@@ -225,7 +227,7 @@ def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
         return Item(
             name, False, found if delta.total else NONE_DRAWN.format(delta.population), undecided=True
         )
-    return Item(name, not failed, detail, words, undecided=failed == delta.undecided)
+    return Item(name, not failed, detail, words, undecided=0 < failed == delta.undecided)
 
 
 def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tuple[str, ...]:
