@@ -8,7 +8,6 @@ the reasoner.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,8 +15,8 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
+from kgreason.assess import conditions
 from kgreason.assess.adjacency import undirected
-from kgreason.assess.augmentation import kept_edges, kept_weights, lost_edges
 from kgreason.assess.images import attacked, decide
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
@@ -31,9 +30,6 @@ from kgreason.progress import SILENT, Progress
 __all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
 
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
-ROUGH = 1e-9  # by which, in parts of the sum, a sum in any order may be off
-TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
-WITNESSES = 5
 
 
 def verify(
@@ -87,12 +83,22 @@ def verify(
     0 of 1 subgraphs stand at 2 places, δ = 0.000 (0 of 1, exact)
     """
     original, released = original.distinct(), released.distinct()
-    items = [_parameters(original.n, k, x), _mapping(original, released, mapping), _connected(released)]
+    items = [
+        conditions.parameters(original.n, k, x),
+        conditions.mapping(original, released, mapping),
+        conditions.connected(released),
+    ]
     usable = items[1].holds
     kept = original if parts is None else inside(original, parts)
-    items += [_augmentation(original, kept, released, mapping, usable), _labels(original, released)]
-    items += [_weights(original, released, mapping, usable), _weight_range(released)]
-    items += [_incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
+    items += [
+        conditions.augmentation(original, kept, released, mapping, usable),
+        conditions.labels(original, released),
+    ]
+    items += [conditions.weights(original, released, mapping, usable), conditions.weight_range(released)]
+    items += [
+        conditions.incoming_sums(released, predicate, bound)
+        for predicate, bound in rules.incoming_sums.items()
+    ]
     if reason := _senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     images, deltas = [], []
@@ -114,7 +120,7 @@ def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
     """
     if not original.n:
         raise AnonymizationError("the graph has no vertices", hint="does the file hold any rows?")
-    if not (asked := _parameters(original.n, k, x)).holds:
+    if not (asked := conditions.parameters(original.n, k, x)).holds:
         raise AnonymizationError(asked.detail, hint="choose k and x to fit the graph: -k K -x X")
 
 
@@ -162,119 +168,6 @@ def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | 
     if any(r.weight is not None and np.isnan(r.weight).any() for r in released.relations.values()):
         return "some weights are not numbers"
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
-
-
-def _parameters(n: int, k: int, x: int) -> Item:
-    if not 1 <= x <= n:
-        return Item("parameters", False, f"x = {x} is not between 1 and the number of vertices, {n}")
-    most = math.comb(n, x)
-    if not 1 <= k <= most:
-        return Item(
-            "parameters", False, f"k = {k} is not between 1 and the number of sets of {x} vertices, {most}"
-        )
-    return Item("parameters", True, f"k = {k}, x = {x}, {n:,} vertices")
-
-
-def _mapping(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Item:
-    if len(mapping) != original.n:
-        return Item("mapping", False, f"{len(mapping):,} entries for {original.n:,} original vertices")
-    lost = np.flatnonzero((mapping < 0) | (mapping >= released.n))
-    if len(lost):
-        words = listing(f"{original.labels[v]} has no released vertex" for v in lost[: WITNESSES + 1])
-        return Item("mapping", False, f"{len(lost):,} original vertices have no released vertex", words)
-    images, count = np.unique(mapping, return_counts=True)
-    shared = images[count > 1]
-    if len(shared):
-        words = listing(
-            f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
-            for v in shared[: WITNESSES + 1]
-        )
-        return Item("mapping", False, f"{len(shared):,} released vertices stand for several originals", words)
-    return Item("mapping", True, f"each of {original.n:,} vertices has its own among {released.n:,}")
-
-
-def _connected(released: KnowledgeGraph) -> Item:
-    count, component = released.components()
-    if count <= 1:
-        return Item("connected", True, "the release is weakly connected")
-    sizes = np.bincount(component)
-    least = int(sizes.argmin())
-    some = ", ".join(map(str, released.labels[component == least][:WITNESSES]))
-    words = (f"the smallest component has {sizes[least]:,} vertices, for instance {some}",)
-    return Item("connected", False, f"the release has {count:,} weakly connected components", words)
-
-
-def _augmentation(
-    original: KnowledgeGraph,
-    kept: KnowledgeGraph,
-    released: KnowledgeGraph,
-    mapping: Vertices,
-    usable: bool,
-) -> Item:
-    if not usable:
-        return Item("augmentation", False, "not examined: the mapping is broken")
-    missing = [w for name in kept.relations for w in kept_edges(kept, released, mapping, name)]
-    if missing:
-        return Item("augmentation", False, f"{len(missing):,} pairs lack original edges", listing(missing))
-    if kept.m == original.m:
-        return Item("augmentation", True, f"all {original.m:,} original edges are among {released.m:,}")
-    cut, lost = original.m - kept.m, lost_edges(original, released, mapping)
-    if lost != cut:
-        return Item("augmentation", False, f"{lost:,} edges are lost, but {cut:,} run between parts")
-    return Item("augmentation", False, f"lost for {cut:,} cut edges", given_up=True)
-
-
-def _labels(original: KnowledgeGraph, released: KnowledgeGraph) -> Item:
-    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
-    if kept:
-        return Item("labels", False, f"{len(kept):,} original labels are in the release", listing(kept))
-    return Item("labels", True, "no original label is in the release")
-
-
-def _weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool) -> Item:
-    if not usable:
-        return Item("weights", False, "not examined: the mapping is broken")
-    kept = [w for name in original.relations for w in kept_weights(original, released, mapping, name)]
-    if kept:
-        return Item("weights", False, f"{len(kept):,} original weights are kept", listing(kept))
-    count = sum(len(r) for r in original.relations.values() if r.weight is not None)
-    return Item(
-        "weights", True, f"all {count:,} original weights are changed" if count else "there are no weights"
-    )
-
-
-def _weight_range(released: KnowledgeGraph) -> Item:
-    words = []
-    for name, r in released.relations.items():
-        if r.weight is not None:
-            outside = np.flatnonzero(~((r.weight >= 0) & (r.weight <= 1)))
-            for e in outside:
-                edge = f"{released.labels[r.source[e]]} -> {released.labels[r.target[e]]}"
-                words.append(f"{name}: {edge} has weight {r.weight[e]}")
-    if words:
-        return Item("weight range", False, f"{len(words):,} weights lie outside [0, 1]", listing(words))
-    return Item("weight range", True, "all weights lie in [0, 1]")
-
-
-def _incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Item:
-    name = f"incoming sums of {predicate}"
-    relation = released.relations.get(predicate)
-    if relation is None or relation.weight is None:
-        return Item(name, True, "the relation has no weights")
-    most = bound * (1 + TOLERANCE) + TOLERANCE
-    rough = np.bincount(relation.target, relation.weight, released.n)
-    near = np.flatnonzero(
-        ~(rough <= most - ROUGH * np.bincount(relation.target, np.abs(relation.weight), released.n))
-    )
-    mine = np.flatnonzero(np.isin(relation.target, near))
-    mine = mine[np.argsort(relation.target[mine], kind="stable")]
-    starts = np.searchsorted(relation.target[mine], near)
-    sums = [math.fsum(w) for w in np.split(relation.weight[mine], starts[1:])][: len(near)]
-    high = [(v, s) for v, s in zip(near.tolist(), sums, strict=True) if not s <= most]
-    if high:
-        words = listing(f"incoming weights of {released.labels[v]} sum to {s}" for v, s in high)
-        return Item(name, False, f"{len(high):,} vertices exceed {bound:g}", words)
-    return Item(name, True, f"incoming weights of every vertex sum to at most {bound:g}")
 
 
 def _images(
