@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgreason.api import (
         anonymize,
+        attack,
         commutation,
         explain,
         load,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         score,
         verify,
     )
+    from kgreason.attacks.results import Attacks
     from kgreason.changes import Changes
     from kgreason.engine.limits import Limits
     from kgreason.errors import (
@@ -53,6 +55,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Anonymization",
     "AnonymizationError",
+    "Attacks",
     "Changes",
     "DataError",
     "Diagnostic",
@@ -69,6 +72,7 @@ __all__ = [
     "ReleaseError",
     "Score",
     "anonymize",
+    "attack",
     "commutation",
     "explain",
     "from_networkx",
@@ -87,6 +91,7 @@ __all__ = [
 _HOMES = {
     "kgreason.api": (
         "anonymize",
+        "attack",
         "commutation",
         "explain",
         "load",
@@ -95,6 +100,7 @@ _HOMES = {
         "score",
         "verify",
     ),
+    "kgreason.attacks.results": ("Attacks",),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (
         "AnonymizationError",

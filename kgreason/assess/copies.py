@@ -103,7 +103,9 @@ def _inside(relation: Relation, component: Ints, place: Ints, n: int) -> npt.NDA
     return ordered
 
 
-def _difference(first: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> list[tuple[int, int, float]]:
+def _difference(
+    first: npt.NDArray[np.float64], other: npt.NDArray[np.float64]
+) -> list[tuple[int, int, float]]:
     """Rows of which the one has more than the other."""
     if np.array_equal(first, other):
         return []

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kgreason.assess.certificate import Donors
 from kgreason.assess.pools import Pools
-from kgreason.assess.space import Catalogue, Space
+from kgreason.assess.space import Catalogue
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -64,7 +64,9 @@ class Proof:
         same = alike.all(axis=1)
         self._complain(rows, sound & ~same, "does not look like the others of its block")
         met = repeated(rows, of, self._space.traits)
-        self._complain(rows, sound & same & met, "meets another of its block in a vertex, a degree or a label")
+        self._complain(
+            rows, sound & same & met, "meets another of its block in a vertex, a degree or a label"
+        )
         good = np.bincount(of, ~(sound & same & ~met)) == 0
         for block in np.flatnonzero(good).tolist():
             mine = of == block

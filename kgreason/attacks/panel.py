@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
 from kgreason.attacks.knowledge import PARTS, SEEDS, Part
 from kgreason.attacks.parts import Parts, draw_parts
 from kgreason.attacks.plausible import judged as judged_edges
 from kgreason.attacks.plausible import synthetic, without_implausible
 from kgreason.attacks.promise import kept, promised
-from kgreason.attacks.results import Attack, Attacks, Promise, Run
+from kgreason.attacks.results import Attack, Attacks, Exposed, Promise, Run
 from kgreason.attacks.seeds import draw_seeds
+from kgreason.attacks.setting import Setting
 from kgreason.attacks.sight import LISTED, candidates
 from kgreason.attacks.twins import redrawn, rewired
 from kgreason.attacks.vertices import guessing, judged, most_exposed, seed_attack, vertex_attack
@@ -23,51 +24,10 @@ from kgreason.attacks.world import World, induced
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
 PLACES = 5_000_000  # of a release that are looked at for one size
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """What is attacked, and how.
-
-    Attributes
-    ----------
-    original, released, mapping
-        As in `kgreason.verify`.
-    rules
-        The rules of the release as ``"rules"``, and those of an attacker with ``"other"`` ones.
-    k, x
-        What was promised; x ascending.
-    sizes
-        Vertices of the parts that attackers know.
-    targets
-        How many vertices or parts are looked for.
-    seeds
-        Vertices of the original that somebody knows who spreads from them, or how many are drawn.
-    dropped
-        Share of the released edges that look implausible and are dropped; `None`: as many as are synthetic.
-    own_weights
-        Whether who knows weights knows the original ones; else he knows the released ones, which is the worst case.
-    parts
-        Part of each original vertex, where the release gives up the edges between them.
-    """
-
-    original: KnowledgeGraph
-    released: KnowledgeGraph
-    mapping: Ints
-    rules: Mapping[str, CheckedProgram]
-    k: int
-    x: tuple[int, ...]
-    sizes: tuple[int, ...]
-    targets: int
-    seeds: Ints | int
-    dropped: float | None
-    own_weights: bool
-    parts: Ints | None = None
 
 
 def run_panel(
@@ -79,7 +39,9 @@ def run_panel(
     chosen = [part for part in PARTS if part.name in knowledge]
     for size in setting.sizes:
         attacks += panel.by_parts([part for part in chosen if panel.possible(part)], size)
-    attacks += [panel.by_vertices(name) for name in knowledge if not name.startswith("part:") and name != SEEDS]
+    attacks += [
+        panel.by_vertices(name) for name in knowledge if not name.startswith("part:") and name != SEEDS
+    ]
     if SEEDS in knowledge:
         attacks.append(panel.by_seeds())
     return Attacks(setting.k, setting.x, tuple(attacks), panel.filtered, tuple(panel.notes))
@@ -91,7 +53,7 @@ class _Panel:
         self.notes: list[str] = []
         original, released, mapping = setting.original, setting.released, setting.mapping
         made = synthetic(original, released, mapping)
-        count = int(made.sum()) if setting.dropped is None else round(setting.dropped * released.m)
+        count = int(made.sum()) if setting.drop is None else round(setting.drop * released.m)
         self.rest, gone = without_implausible(released, count)
         self.filtered = judged_edges(gone, made)
         self.twin, self.random_twin = rewired(original, rng), redrawn(original, rng)
@@ -157,7 +119,7 @@ class _Panel:
     def _part_worlds(self) -> dict[str, World]:
         setting, original = self.setting, self.setting.original
         whole = original if setting.parts is None else inside(original, setting.parts)
-        known = original if setting.own_weights else induced(setting.released, setting.mapping)
+        known = original if setting.weights == "original" else induced(setting.released, setting.mapping)
         return {
             "main": World(known, setting.released, setting.mapping, whole),
             "control": World(self.twin, setting.released, setting.mapping, self.twin),
@@ -165,9 +127,14 @@ class _Panel:
             "filtered": World(known, self.rest, setting.mapping, whole),
         }
 
-    def _by_part(self, part: Part, size: int, worlds: Mapping[str, World], drawn: Mapping[str, Parts]) -> Attack:
-        rules, runs = self.setting.rules, {}
-        promise, exposed, total, complete = None, (), 0, True
+    def _by_part(
+        self, part: Part, size: int, worlds: Mapping[str, World], drawn: Mapping[str, Parts]
+    ) -> Attack:
+        rules = self.setting.rules
+        runs: dict[str, Run] = {}
+        promise: Promise | None = None
+        exposed: tuple[Exposed, ...] = ()
+        total, complete = 0, True
         for run, world in worlds.items():
             members = drawn[run].members
             if not len(members):
@@ -176,19 +143,18 @@ class _Panel:
             right = found.right
             runs[run] = judged(found.sizes, right, drawn[run].all, found.complete)
             if run == "main":
-                promise = kept(found, world, part, rules, self.setting.k, False)
+                promise = kept(found, world, part, rules, self.setting.k)
                 total, complete = found.total, found.complete
                 exposed = self._exposed(members, np.where(right, 1 / np.maximum(found.sizes, 1), 0.0))
         runs["naive"] = guessing(total, runs["main"].targets, drawn["main"].all, complete)
         return Attack(part.name, size, runs, exposed, promise)
 
-    def _exposed(self, members: Ints, sure: npt.NDArray[np.float64]):  # type: ignore[no-untyped-def]
+    def _exposed(self, members: Ints, sure: npt.NDArray[np.float64]) -> tuple[Exposed, ...]:
         best = np.zeros(self.setting.original.n)
         np.maximum.at(best, members, np.repeat(sure[:, None], members.shape[1], axis=1))
         return most_exposed(self.same, best, self.setting.original.labels)
 
 
 def _named(attack: Attack, name: str, promise: Promise, asked: bool) -> Attack:
-    from dataclasses import replace
-
+    """The same attack under another name, where what is asked for may differ."""
     return replace(attack, knowledge=name, promise=replace(promise, promised=asked))

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.adjacency import undirected
-from kgreason.assess.visits import ENDLESS, SHARES, Orders, Tree, Walker, count_connected, shares
 from kgreason.assess.visit_kernels import HANDED
+from kgreason.assess.visits import ENDLESS, SHARES, Orders, Tree, Walker, count_connected, shares
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.records import dataclass
 
@@ -36,7 +36,9 @@ def draw_parts(graph: KnowledgeGraph, size: int, count: int, rng: np.random.Gene
     [[0, 1], [1, 2], [3, 4]]
     """
     _, component = graph.components()
-    fit = np.flatnonzero(np.bincount(component)[component] >= size) if graph.n else np.empty(0, dtype=np.int64)
+    fit = (
+        np.flatnonzero(np.bincount(component)[component] >= size) if graph.n else np.empty(0, dtype=np.int64)
+    )
     if not len(fit):
         return Parts(np.empty((0, size), dtype=np.int64), True)
     if size == 1:

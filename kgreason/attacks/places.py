@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.adjacency import Adjacency
+from kgreason.assess.adjacency import Adjacency, undirected
 from kgreason.assess.classes import scrambled
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.space import Catalogue, Space
-from kgreason.assess.visit_kernels import HANDED, SKIPPED
+from kgreason.assess.visit_kernels import HANDED, SKIPPED, count_sets
 from kgreason.assess.visits import ENDLESS, SHARES, Orders, Share, Walker, count_connected, shares
 from kgreason.cores import each
 from kgreason.graph.model import KnowledgeGraph
@@ -42,13 +42,10 @@ class Places:
         if size == 1:
             return
         adjacency = space.bonds(size).attacked(released, vertices)
-        self.total = count_connected(adjacency, size, limit)
-        self.complete = self.total <= limit
-        self._shares = shares(adjacency, size, SHARES)
-        if not self.complete:
-            self._shares, self.total = _some(adjacency, size, limit)
+        self.complete = count_connected(undirected(released), size, limit) <= limit
+        self._shares = shares(adjacency, size, SHARES) if self.complete else _some(adjacency, size, limit)
         self._patterns = Patterns(adjacency, catalogue)
-        self._patterns.learn(self._shares, ENDLESS)
+        self.total = self._patterns.learn(self._shares, ENDLESS)
 
     def counts(self, wanted: Ints | None = None) -> Ints:
         """Number of places of each class, or of those that are wanted; the others then count 0."""
@@ -87,8 +84,11 @@ class Places:
                     yield patterns.resolve(rows, nodes)
 
 
-def _some(adjacency: Adjacency, size: int, limit: int) -> tuple[list[Share], int]:
-    """Shares from all over the release, until they hold about as many sets as the limit allows."""
+def _some(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
+    """Shares from all over the release that hold about as many sets as the limit allows.
+
+    Where some vertices are tied and not adjacent there may be fewer.
+    """
     divided = shares(adjacency, size, SAMPLED)
     chosen: list[Share] = []
     total = 0
@@ -98,16 +98,12 @@ def _some(adjacency: Adjacency, size: int, limit: int) -> tuple[list[Share], int
             continue
         chosen.append(divided[i])
         total += here
-    return chosen, total
+    return chosen
 
 
 def _sets(adjacency: Adjacency, share: Share, size: int) -> int:
-    from kgreason.assess.visit_kernels import count_sets
-
     n = len(adjacency.vertices)
     root = int(np.searchsorted(adjacency.indptr, share[0], side="right")) - 1
     seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     path = np.zeros((5, size + 1), dtype=np.int64)
-    return int(
-        count_sets(adjacency.indptr, adjacency.neighbour, *share, root, path, seen, opened)
-    )
+    return int(count_sets(adjacency.indptr, adjacency.neighbour, *share, root, path, seen, opened))

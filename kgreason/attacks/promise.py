@@ -39,15 +39,8 @@ def promised(part: Part, size: int, sizes: Sequence[int], commute: bool) -> bool
     return size <= max(sizes)
 
 
-def kept(
-    found: Candidates,
-    world: World,
-    part: Part,
-    rules: Mapping[str, CheckedProgram],
-    k: int,
-    promise: bool,
-) -> Promise:
-    """Count the parts that have k places among their candidates that are apart: no vertex in common, no equal degree."""
+def kept(found: Candidates, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int) -> Promise:
+    """Count the parts with k candidates that are apart from each other: no vertex in common, no equal degree."""
     right = np.flatnonzero(found.right)
     resisted = len(found.parts) - len(right)
     undecided = 0
@@ -63,7 +56,7 @@ def kept(
         outcome = decide(space_of(world.released, part, rules), rows.shape[1], rows, k, SILENT)
         resisted += outcome.satisfied
         undecided = outcome.undecided
-    return Promise(promise, resisted, undecided, len(found.parts))
+    return Promise(False, resisted, undecided, len(found.parts))
 
 
 def _apart(found: Loose, world: World, traits: Ints, i: int, need: int) -> int:

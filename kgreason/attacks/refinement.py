@@ -111,7 +111,9 @@ def _egos(sides: Sides) -> tuple[Sides, Ints]:
     starts = np.searchsorted(sides.u, np.arange(n + 1))
     count = np.diff(starts)[member]
     place = np.repeat(np.arange(len(keys)), count)
-    entry = np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(starts[member], count)
+    entry = (
+        np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(starts[member], count)
+    )
     wanted = ego[place] * n + sides.v[entry]
     found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
     inside = keys[found] == wanted if len(keys) else np.zeros(0, dtype=np.bool_)

@@ -85,7 +85,9 @@ class Run:
             "targets": self.targets,
             "all": self.all,
             "complete": self.complete,
-            "candidates": dict(zip(("least", "lower", "median", "upper", "greatest"), self.candidates, strict=False)),
+            "candidates": dict(
+                zip(("least", "lower", "median", "upper", "greatest"), self.candidates, strict=False)
+            ),
             "found": self.found.as_dict(),
             "unique": self.unique.as_dict(),
             "misled": self.misled.as_dict(),

@@ -43,8 +43,8 @@ def propagate(known: KnowledgeGraph, released: KnowledgeGraph, seeds: dict[int, 
         for v in range(known.n):
             if v in seeds:
                 continue
-            r = _match(v, here, there, forth, back)
-            if r is None or forth.get(v) == r or _match(r, there, here, back, forth) != v:
+            r = _match(v, here, there, forth)
+            if r is None or forth.get(v) == r or _match(r, there, here, back) != v:
                 continue
             if r in back and back[r] in seeds:
                 continue
@@ -59,15 +59,15 @@ def propagate(known: KnowledgeGraph, released: KnowledgeGraph, seeds: dict[int, 
     return forth
 
 
-def _match(v: int, here: Neighbours, there: Neighbours, forth: dict[int, int], back: dict[int, int]) -> int | None:
+def _match(v: int, here: Neighbours, there: Neighbours, forth: dict[int, int]) -> int | None:
     """The vertex over there that fits v best, if it stands out."""
     scores: dict[int, float] = {}
-    for ours, theirs, opposite in ((here[0], there[1], 1), (here[1], there[0], 0)):
-        for u in ours[v]:
+    for way in (0, 1):
+        for u in here[way][v]:
             if (image := forth.get(u)) is None or u == v:
                 continue
-            for r in theirs[image]:
-                scores[r] = scores.get(r, 0.0) + 1 / math.sqrt(len(there[1 - opposite][r]))
+            for r in there[1 - way][image]:
+                scores[r] = scores.get(r, 0.0) + 1 / math.sqrt(len(there[way][r]))
     return _outstanding(scores, len(there[0]))
 
 

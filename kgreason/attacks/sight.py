@@ -53,9 +53,7 @@ class Candidates:
         self._known, canonical = self.catalogue.classify(known)
         self._rows, self._canonical = known, canonical
         self._true = self.catalogue.classify(world.truth[parts] + shift)[0]
-        self._places = Places(
-            space, self.catalogue, world.released, np.arange(released.n) + shift, limit
-        )
+        self._places = Places(space, self.catalogue, world.released, np.arange(released.n) + shift, limit)
         self.total, self.complete = self._places.total, self._places.complete
 
     @cached_property
@@ -82,7 +80,9 @@ class Candidates:
         fits = [t in self._fitting[c] for c, t in zip(self._known.tolist(), self._true.tolist(), strict=True)]
         types = self.space.ground_types
         whole = {c: self.catalogue.full.form(c).connected_ground(types) for c in set(self._true.tolist())}
-        return np.array([f and whole[t] for f, t in zip(fits, self._true.tolist(), strict=True)], dtype=np.bool_)
+        return np.array(
+            [f and whole[t] for f, t in zip(fits, self._true.tolist(), strict=True)], dtype=np.bool_
+        )
 
 
 class Loose(Candidates):
@@ -93,7 +93,14 @@ class Loose(Candidates):
     """
 
     def __init__(
-        self, world: World, space: Space, parts: Ints, known: Ints, released: KnowledgeGraph, limit: int, ground: int
+        self,
+        world: World,
+        space: Space,
+        parts: Ints,
+        known: Ints,
+        released: KnowledgeGraph,
+        limit: int,
+        ground: int,
     ) -> None:
         super().__init__(world, space, parts, known, released, limit)
         self._ground = ground
@@ -128,7 +135,8 @@ class Loose(Candidates):
     @cached_property
     def order(self) -> Ints:
         """Which vertex of each part stands at each position of its canonical form, shape (N, x)."""
-        return (self._rows[:, None, :] == self._canonical[:, :, None]).argmax(axis=2)
+        places: Ints = (self._rows[:, None, :] == self._canonical[:, :, None]).argmax(axis=2)
+        return places
 
     @cached_property
     def _members(self) -> dict[int, Ints]:
@@ -185,7 +193,9 @@ def space_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgr
 
 
 def _loose(world: World, program: CheckedProgram, parts: Ints, limit: int) -> Loose:
-    lasting = tuple(p for p in program.derived if p not in program.edges and only_gains(program.restricted([p])))
+    lasting = tuple(
+        p for p in program.derived if p not in program.edges and only_gains(program.restricted([p]))
+    )
     program = replace(program, derived=lasting)
     released = marked(world.released, program)
     known = _seen(world.known, program, parts)
@@ -228,7 +238,7 @@ def _seen(graph: KnowledgeGraph, program: CheckedProgram, parts: Ints) -> Knowle
 
 def _copies(relation: Relation, parts: Ints, n: int) -> Relation:
     """The edges of a relation within each part."""
-    count, size = parts.shape
+    size = parts.shape[1]
     keys = relation.source * n + relation.target
     order = np.argsort(keys, kind="stable")
     wanted = (parts[:, :, None] * n + parts[:, None, :]).reshape(-1)
@@ -248,4 +258,6 @@ def _without_weights(graph: KnowledgeGraph) -> KnowledgeGraph:
 
 
 def _no_rules(program: CheckedProgram) -> CheckedProgram:
-    return replace(program, strata=(), derived=(), outputs=(), queries=(), facts=(), unifications=(), denials=())
+    return replace(
+        program, strata=(), derived=(), outputs=(), queries=(), facts=(), unifications=(), denials=()
+    )

@@ -11,14 +11,17 @@ networks, Science 296, 2002: rewiring that keeps degrees.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.graph.model import KnowledgeGraph, Relation, Weights
+from kgreason.graph.model import KnowledgeGraph, Relation
 
 Ints = npt.NDArray[np.int64]
+Change = Callable[[Ints, Ints, int, np.random.Generator, bool], tuple[Ints, Ints]]
+"""Of sources, targets, the number of vertices, a generator, and whether direction does not matter."""
 
 SWAPS = 10  # offered to each edge
 DRAWS = 20  # of new ends for edges that would be loops or stand twice
@@ -38,7 +41,7 @@ def redrawn(graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
     return _each(graph, rng, _draw)
 
 
-def _each(graph: KnowledgeGraph, rng: np.random.Generator, change: _Change) -> KnowledgeGraph:
+def _each(graph: KnowledgeGraph, rng: np.random.Generator, change: Change) -> KnowledgeGraph:
     relations = {}
     for name, r in graph.relations.items():
         half = _half(r, graph.n)
@@ -54,14 +57,6 @@ def _each(graph: KnowledgeGraph, rng: np.random.Generator, change: _Change) -> K
     return replace(graph, relations=relations)
 
 
-class _Change:
-    """Function of sources, targets, number of vertices, generator, and whether direction does not matter."""
-
-    def __call__(
-        self, source: Ints, target: Ints, n: int, rng: np.random.Generator, undirected: bool
-    ) -> tuple[Ints, Ints]: ...
-
-
 def _half(r: Relation, n: int) -> tuple[Ints, Ints] | None:
     """Edges and their reverses, where each has one and none stands twice."""
     keys, mirrored = r.source * n + r.target, r.target * n + r.source
@@ -74,7 +69,9 @@ def _half(r: Relation, n: int) -> tuple[Ints, Ints] | None:
     return (forth, back) if np.array_equal(keys[back], mirrored[forth]) else None
 
 
-def _swap(source: Ints, target: Ints, n: int, rng: np.random.Generator, undirected: bool) -> tuple[Ints, Ints]:
+def _swap(
+    source: Ints, target: Ints, n: int, rng: np.random.Generator, undirected: bool
+) -> tuple[Ints, Ints]:
     source, target = source.copy(), target.copy()
     half = len(source) // 2
     for _ in range(SWAPS):
@@ -83,7 +80,9 @@ def _swap(source: Ints, target: Ints, n: int, rng: np.random.Generator, undirect
             source[turned], target[turned] = target[turned], source[turned]
         order = rng.permutation(len(source))
         a, b = order[:half], order[half : 2 * half]
-        new = np.concatenate([_keys(source[b], target[a], n, undirected), _keys(source[a], target[b], n, undirected)])
+        new = np.concatenate(
+            [_keys(source[b], target[a], n, undirected), _keys(source[a], target[b], n, undirected)]
+        )
         fine = ~np.isin(new, _keys(source, target, n, undirected)) & _single(new)
         fine &= np.concatenate([source[b] != target[a], source[a] != target[b]])
         both = fine[:half] & fine[half:]
@@ -92,18 +91,16 @@ def _swap(source: Ints, target: Ints, n: int, rng: np.random.Generator, undirect
     return source, target
 
 
-def _draw(source: Ints, target: Ints, n: int, rng: np.random.Generator, undirected: bool) -> tuple[Ints, Ints]:
-    ends = rng.integers(0, n, size=(2, len(source)))
-    for _ in range(DRAWS):
-        keys = _keys(*ends, n, undirected)
-        _, first = np.unique(keys, return_index=True)
-        again = np.ones(len(keys), dtype=np.bool_)
-        again[first] = False
-        again |= ends[0] == ends[1]
+def _draw(old: Ints, _target: Ints, n: int, rng: np.random.Generator, undirected: bool) -> tuple[Ints, Ints]:
+    source, target = rng.integers(0, n, size=(2, len(old)))
+    for _round in range(DRAWS):
+        again = np.ones(len(old), dtype=np.bool_)
+        again[np.unique(_keys(source, target, n, undirected), return_index=True)[1]] = False
+        again |= source == target
         if not again.any():
             break
-        ends[:, again] = rng.integers(0, n, size=(2, int(again.sum())))
-    return ends[0].copy(), ends[1].copy()
+        source[again], target[again] = rng.integers(0, n, size=(2, int(again.sum())))
+    return source, target
 
 
 def _keys(source: Ints, target: Ints, n: int, undirected: bool) -> Ints:

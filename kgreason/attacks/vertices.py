@@ -61,9 +61,7 @@ def vertex_candidates(name: str, world: World, targets: Ints) -> tuple[Ints, npt
     return counts[traits[targets]], traits[targets] == traits[world.truth[targets] + n]
 
 
-def seed_attack(
-    worlds: Mapping[str, World], seeds: Ints, labels: npt.NDArray[np.object_]
-) -> Attack:
+def seed_attack(worlds: Mapping[str, World], seeds: Ints, labels: npt.NDArray[np.object_]) -> Attack:
     """Spread from known vertices over the whole graph; a vertex that is not reached is guessed among the rest."""
     runs, sure = {}, np.zeros(0)
     n = worlds["main"].known.n
@@ -104,9 +102,7 @@ def _found(sizes: Ints, right: npt.NDArray[np.bool_]) -> Floats:
     return np.where(right, 1 / np.maximum(sizes, 1), 0.0)
 
 
-def most_exposed(
-    targets: Ints, sure: Floats, labels: npt.NDArray[np.object_]
-) -> tuple[Exposed, ...]:
+def most_exposed(targets: Ints, sure: Floats, labels: npt.NDArray[np.object_]) -> tuple[Exposed, ...]:
     """Vertices that are found most surely, those of them that are found at all."""
     order = np.argsort(-sure, kind="stable")[:SHOWN]
     return tuple(Exposed(str(labels[targets[i]]), float(sure[i])) for i in order.tolist() if sure[i] > 0)

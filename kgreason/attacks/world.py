@@ -54,13 +54,11 @@ def united(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
 
 
 def _joined(one: Relation, other: Relation, shift: int) -> Relation:
-    weight = (
-        None
-        if one.weight is None or other.weight is None
-        else np.concatenate([one.weight, other.weight])
-    )
-    ends = (np.concatenate([a, b + shift]) for a, b in ((one.source, other.source), (one.target, other.target)))
-    return Relation(*ends, weight)
+    source = np.concatenate([one.source, other.source + shift])
+    target = np.concatenate([one.target, other.target + shift])
+    if one.weight is None or other.weight is None:
+        return Relation(source, target)
+    return Relation(source, target, np.concatenate([one.weight, other.weight]))
 
 
 def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:

@@ -60,7 +60,8 @@ Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml",
 K = Annotated[int, typer.Option("-k", "--k", min=2, help="Number of places that look the same, 2 or more.")]
 
 
-def _sizes(text: str | range) -> range:
+def as_sizes(text: str | range) -> range:
+    """Read a number of vertices, or a range of them."""
     if isinstance(text, range):  # the default
         return text
     if found := re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text):
@@ -76,7 +77,7 @@ X = Annotated[
         "-x",
         "--x",
         metavar="X|A..B",
-        parser=_sizes,
+        parser=as_sizes,
         show_default="4",
         help="Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard, up to 8 "
         "to be verified.",
