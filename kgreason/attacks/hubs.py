@@ -36,7 +36,7 @@ def fingerprints(graph: KnowledgeGraph, anchors: Ints) -> Ints:
     --------
     >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("b", "d")])
     >>> fingerprints(path, np.array([[1]])).tolist()
-    [2, 0, 1, 1]
+    [0, 1, 2, 2]
     """
     return numbered(
         np.stack([_distances(graph, row, back) for row in anchors for back in (False, True)], axis=1)

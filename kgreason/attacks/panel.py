@@ -17,7 +17,7 @@ from kgreason.attacks.promise import kept, promised
 from kgreason.attacks.results import Attack, Attacks, Exposed, Promise, Run
 from kgreason.attacks.seeds import draw_seeds
 from kgreason.attacks.setting import Setting
-from kgreason.attacks.sight import LISTED, candidates
+from kgreason.attacks.sight import LISTED, Means, candidates
 from kgreason.attacks.twins import redrawn, rewired
 from kgreason.attacks.vertices import guessing, judged, most_exposed, seed_attack, vertex_attack
 from kgreason.attacks.world import World, induced
@@ -59,6 +59,7 @@ class _Panel:
         self.twin, self.random_twin = rewired(original, rng), redrawn(original, rng)
         self.commute = not hidden_vertices(setting.rules["rules"])
         self.same = np.arange(original.n)
+        self.means = Means(setting.rules, PLACES)
 
     def by_vertices(self, name: str) -> Attack:
         """Look for vertices by what is known of each."""
@@ -130,7 +131,6 @@ class _Panel:
     def _by_part(
         self, part: Part, size: int, worlds: Mapping[str, World], drawn: Mapping[str, Parts]
     ) -> Attack:
-        rules = self.setting.rules
         runs: dict[str, Run] = {}
         promise: Promise | None = None
         exposed: tuple[Exposed, ...] = ()
@@ -139,11 +139,11 @@ class _Panel:
             members = drawn[run].members
             if not len(members):
                 continue
-            found = candidates(world, part, rules, members, PLACES)
+            found = candidates(world, part, self.means, members)
             right = found.right
             runs[run] = judged(found.sizes, right, drawn[run].all, found.complete)
             if run == "main":
-                promise = kept(found, world, part, rules, self.setting.k)
+                promise = kept(found, world, part, self.setting.rules, self.setting.k)
                 total, complete = found.total, found.complete
                 exposed = self._exposed(members, np.where(right, 1 / np.maximum(found.sizes, 1), 0.0))
         runs["naive"] = guessing(total, runs["main"].targets, drawn["main"].all, complete)

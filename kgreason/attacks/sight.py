@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.weights import only_gains
-from kgreason.assess.classes import Classes
+from kgreason.assess.classes import Classes, Form
 from kgreason.assess.space import Catalogue, Space
 from kgreason.attacks.knowledge import Part
 from kgreason.attacks.places import Places
@@ -21,6 +21,7 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -62,6 +63,9 @@ class Candidates:
         own = np.arange(self.catalogue.size)[None, :]
         return {c: {c: own} for c in np.unique(self._known).tolist()}
 
+    def _connected(self, number: int) -> bool:
+        return self.catalogue.full.form(number).connected_ground(self.space.ground_types)
+
     @cached_property
     def _counts(self) -> Ints:
         return self._places.counts(np.unique(self._known))
@@ -78,8 +82,7 @@ class Candidates:
     def right(self) -> Flags:
         """Whether the true place is a candidate; one that is not connected never is."""
         fits = [t in self._fitting[c] for c, t in zip(self._known.tolist(), self._true.tolist(), strict=True)]
-        types = self.space.ground_types
-        whole = {c: self.catalogue.full.form(c).connected_ground(types) for c in set(self._true.tolist())}
+        whole = {c: self._connected(c) for c in set(self._true.tolist())}
         return np.array(
             [f and whole[t] for f, t in zip(fits, self._true.tolist(), strict=True)], dtype=np.bool_
         )
@@ -104,6 +107,11 @@ class Loose(Candidates):
     ) -> None:
         super().__init__(world, space, parts, known, released, limit)
         self._ground = ground
+
+    def _connected(self, number: int) -> bool:
+        form = self.catalogue.full.form(number)
+        ground: Ints = self.space.pairs.counts[form.types, : self._ground].max(axis=2)
+        return Form(ground, form.automorphisms).connected_ground(int(ground.max()) + 1)
 
     @cached_property
     def _counts(self) -> Ints:
@@ -158,19 +166,27 @@ class Loose(Candidates):
         )
 
 
-def candidates(
-    world: World, part: Part, rules: Mapping[str, CheckedProgram], parts: Ints, limit: int
-) -> Candidates:
-    """Find the candidates of known parts.
+@dataclass(frozen=True, eq=False)
+class Means:
+    """What attackers who know parts work with.
 
-    Parameters
+    Attributes
     ----------
     rules
         The rules of the release as ``"rules"``, and those of somebody who has ``"other"`` ones.
-    parts
-        Vertex sets of the known graph, shape (N, x).
     limit
-        Look at so many places of the release at most.
+        So many places of a release are looked at, at most.
+    derived
+        What the rules derive in releases, as far as somebody has asked for it.
+    """
+
+    rules: Mapping[str, CheckedProgram]
+    limit: int
+    derived: dict[KnowledgeGraph, Mapping[str, tuple[Ints, Ints]]] = field(default_factory=dict)
+
+
+def candidates(world: World, part: Part, means: Means, parts: Ints) -> Candidates:
+    """Find the candidates of known parts, vertex sets of the known graph of shape (N, x).
 
     Raises
     ------
@@ -178,9 +194,9 @@ def candidates(
         If the release is too large to list all that the rules derive in it.
     """
     if part.sees == "derived":
-        return _loose(world, rules["rules"], parts, limit)
+        return _loose(world, means, parts)
     both = united(world.known, world.released)
-    return Candidates(world, space_of(both, part, rules), parts, parts, world.released, limit)
+    return Candidates(world, space_of(both, part, means.rules), parts, parts, world.released, means.limit)
 
 
 def space_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgram]) -> Space:
@@ -192,21 +208,28 @@ def space_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgr
     return space
 
 
-def _loose(world: World, program: CheckedProgram, parts: Ints, limit: int) -> Loose:
-    lasting = tuple(
-        p for p in program.derived if p not in program.edges and only_gains(program.restricted([p]))
-    )
-    program = replace(program, derived=lasting)
-    released = marked(world.released, program)
+def _loose(world: World, means: Means, parts: Ints) -> Loose:
+    program = lasting(means.rules["rules"])
+    if world.released not in means.derived:
+        means.derived[world.released] = derived_in(world.released, program)
+    released = marked(world.released, means.derived[world.released], parts.shape[1])
     known = _seen(world.known, program, parts)
-    both = united(known, released)
     rows = np.arange(known.n).reshape(parts.shape)
-    space = Space(both, _no_rules(program))
-    return Loose(world, space, parts, rows, released, limit, len(world.released.relations))
+    space = Space(united(known, released), _no_rules(program))
+    return Loose(world, space, parts, rows, released, means.limit, len(world.released.relations))
 
 
-def marked(graph: KnowledgeGraph, program: CheckedProgram) -> KnowledgeGraph:
-    """A graph with all its derived edges as further relations.
+def lasting(program: CheckedProgram) -> CheckedProgram:
+    """Keep the derived predicates of which no edge is lost if the graph gains some.
+
+    Those that a part of the graph derives stand there as well when rules see all of it.
+    """
+    kept = (p for p in program.derived if p not in program.edges and only_gains(program.restricted([p])))
+    return replace(program, derived=tuple(kept))
+
+
+def derived_in(graph: KnowledgeGraph, program: CheckedProgram) -> Mapping[str, tuple[Ints, Ints]]:
+    """All derived edges of a release.
 
     Raises
     ------
@@ -218,8 +241,26 @@ def marked(graph: KnowledgeGraph, program: CheckedProgram) -> KnowledgeGraph:
             f"what the rules derive in a release of more than {LISTED:,} vertices is not listed",
             hint="leave out the knowledge of derived edges without rules",
         )
-    derived = derived_edges(graph, program) if program.derived else {}
-    more = {DERIVED + name: Relation(*ends, None, ("source", "target")) for name, ends in derived.items()}
+    return derived_edges(graph, program) if program.derived else {}
+
+
+def marked(graph: KnowledgeGraph, derived: Mapping[str, tuple[Ints, Ints]], size: int) -> KnowledgeGraph:
+    """A graph with derived edges as further relations, those that connected sets of some vertices can hold."""
+    from scipy.sparse import coo_array
+
+    source, target = graph.ends
+    own = np.arange(graph.n)
+    ends = np.concatenate([own, source, target]), np.concatenate([own, target, source])
+    step = coo_array((np.ones(len(ends[0]), dtype=np.bool_), ends), shape=(graph.n, graph.n)).tocsr()
+    near = step
+    for _ in range(size - 2):
+        near = near @ step
+    rows, columns = near.nonzero()
+    keys = np.sort(rows.astype(np.int64) * graph.n + columns)
+    more = {}
+    for name, (u, v) in derived.items():
+        close = np.isin(u * graph.n + v, keys)
+        more[DERIVED + name] = Relation(u[close], v[close], None, ("source", "target"))
     return replace(graph, relations={**graph.relations, **more})
 
 

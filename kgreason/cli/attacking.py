@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from kgreason.cli.base import guarded, load_rules, print_json, tables
-from kgreason.cli.options import DEFAULT_X, AsJson, K, MappingFile, RulesFile, Seed, X, as_sizes
+from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, MappingFile, RulesFile, Seed, X
 from kgreason.errors import AnonymizationError
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The release: its folder or its table.")]
@@ -23,16 +23,6 @@ Knowledge = Annotated[
         show_default="all",
         help="What the attacker knows; repeatable: part (or one of its rows, as part:weights+rules), degree, "
         "neighbourhood, hubs, refinement:I, seeds, all.",
-    ),
-]
-Known = Annotated[
-    range | None,
-    typer.Option(
-        "--known",
-        metavar="N|A..B",
-        parser=as_sizes,
-        show_default="x, one less and one more",
-        help="Vertices of the parts that the attacker knows, at most 8.",
     ),
 ]
 OtherRules = Annotated[

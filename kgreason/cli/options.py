@@ -60,8 +60,7 @@ Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml",
 K = Annotated[int, typer.Option("-k", "--k", min=2, help="Number of places that look the same, 2 or more.")]
 
 
-def as_sizes(text: str | range) -> range:
-    """Read a number of vertices, or a range of them."""
+def _sizes(text: str | range) -> range:
     if isinstance(text, range):  # the default
         return text
     if found := re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text):
@@ -77,13 +76,23 @@ X = Annotated[
         "-x",
         "--x",
         metavar="X|A..B",
-        parser=as_sizes,
+        parser=_sizes,
         show_default="4",
         help="Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard, up to 8 "
         "to be verified.",
     ),
 ]
 DEFAULT_X = range(4, 5)
+Known = Annotated[
+    range | None,
+    typer.Option(
+        "--known",
+        metavar="N|A..B",
+        parser=_sizes,
+        show_default="x, one less and one more",
+        help="Vertices of the parts that the attacker knows, at most 8.",
+    ),
+]
 MaxSubgraphs = Annotated[
     int | None,
     typer.Option(
