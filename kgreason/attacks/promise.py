@@ -19,7 +19,7 @@ from kgreason.progress import SILENT
 
 Ints = npt.NDArray[np.int64]
 
-FIRST = 1 << 11  # placements among which images are looked for before all are
+FEW = 1 << 8  # places of a class among which images are looked for before all are
 PATIENCE = 1 << 28  # comparisons for one part
 
 
@@ -63,9 +63,9 @@ def _apart(found: Loose, world: World, traits: Ints, i: int, need: int) -> int:
     """Whether some candidates are apart from the true place of a part and from each other: 1, 0, or -1 given up."""
     target = world.truth[found.parts[i]][found.order[i]]
     own = np.arange(len(target))[None, :]
-    fit = placements(target, found.placed(i), own, traits)
-    if len(fit) > FIRST:
-        some = fit[np.linspace(0, len(fit) - 1, FIRST).astype(np.int64)]
-        if packs(tokens(some, traits), need, PATIENCE)[0] == 1:
-            return 1
-    return packs(tokens(fit, traits), need, PATIENCE)[0] if len(fit) else int(need == 0)
+    for most in (FEW, None):
+        fit = placements(target, found.placed(i, most), own, traits)
+        status = packs(tokens(fit, traits), need, PATIENCE)[0] if len(fit) else int(need == 0)
+        if status == 1:
+            break
+    return status

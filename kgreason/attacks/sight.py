@@ -157,13 +157,20 @@ class Loose(Candidates):
         none = np.empty((0, self.catalogue.size), dtype=np.int64)
         return {f: np.concatenate([none, *rows]) for f, rows in found.items()}
 
-    def placed(self, i: int) -> Ints:
-        """All ways in which part i fits, in the order of its canonical form; vertices of the release, shape (M, x)."""
-        fit = self._fitting[int(self._known[i])]
-        none = np.empty((0, self.catalogue.size), dtype=np.int64)
-        return np.concatenate(
-            [none, *(self._members[f][:, turn] for f, turns in fit.items() for turn in turns)]
-        )
+    def placed(self, i: int, most: int | None = None) -> Ints:
+        """Ways in which part i fits, in the order of its canonical form; vertices of the release, shape (M, x).
+
+        Parameters
+        ----------
+        most
+            Of each class take so many places, from all over the release; by default all.
+        """
+        placed = [np.empty((0, self.catalogue.size), dtype=np.int64)]
+        for f, turns in self._fitting[int(self._known[i])].items():
+            members = self._members[f]
+            members = members if most is None else members[:: max(1, len(members) // most)]
+            placed += [members[:, turn] for turn in turns]
+        return np.concatenate(placed)
 
 
 @dataclass(frozen=True, eq=False)
