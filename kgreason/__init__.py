@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         reason,
         score,
         verify,
+        verify_alone,
     )
     from kgreason.attacks.results import Attacks
     from kgreason.changes import Changes
@@ -86,6 +87,7 @@ __all__ = [
     "to_networkx",
     "to_pandas",
     "verify",
+    "verify_alone",
 ]
 
 _HOMES = {
@@ -99,6 +101,7 @@ _HOMES = {
         "reason",
         "score",
         "verify",
+        "verify_alone",
     ),
     "kgreason.attacks.results": ("Attacks",),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),

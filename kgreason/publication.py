@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ from kgreason.output.place import replacing
 
 NAMES = {
     "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"},
-    "private": {"mapping.csv", "parts.csv", "report.json"},
+    "private": {"mapping.csv", "parts.csv", "certificate.json", "report.json"},
 }
 
 
@@ -302,18 +302,19 @@ def write_readme(
     folder: Path,
     program: CheckedProgram,
     release: Release,
-    sizes: Sequence[int],
+    sizes: str,
     *,
     holds: bool,
     seeded: bool,
 ) -> None:
-    """Write README.txt: what was promised, and for which x the check confirmed it."""
+    """Write README.txt: what was promised, and for which x, in words, the check confirmed it."""
     warnings = []
-    x = ", ".join(map(str, sizes))
+    baseline = release.guarantee.model == "k-iso"
+    asked = "" if baseline else f" for {sizes}"
     if not holds:
         (folder / "UNVERIFIED").touch()
         warnings.append(
-            f"UNVERIFIED\n\nThe guarantee below was checked for x = {x} and does NOT hold. Do not publish this.\n\n"
+            f"UNVERIFIED\n\nThe guarantee below was checked{asked} and does NOT hold. Do not publish this.\n\n"
         )
     if seeded:
         warnings.append(
@@ -321,11 +322,12 @@ def write_readme(
         )
     tables = "".join(f"  {f'{p}.csv':<12} edges of the relation {p}\n" for p in program.edges)
     weighted = any(r.weight is not None for r in release.graph.relations.values())
+    promise = K_ISO if baseline else KX_ISOMORPHISM
     text = README.format(
         guarantee=release.guarantee,
-        edges=", ".join([*program.edges, *program.derived]),
-        checked=f"Confirmed by an exact check for x = {x}.\n" if holds else "",
-        k=release.guarantee.k,
+        edges=", ".join(program.edges if baseline else [*program.edges, *program.derived]),
+        checked=f"Confirmed by an exact check{asked}.\n" if holds else "",
+        promise=promise.format(k=release.guarantee.k),
         tables=tables,
         weights=WEIGHTS if weighted else "",
         cut=CUT if release.guarantee.cut else "",
@@ -337,10 +339,7 @@ README = """Anonymized knowledge graph
 
 Guarantee: {guarantee}, for the edges {edges}.
 {checked}
-Whoever knows a connected part of the original graph with x vertices, and everything that the rules
-derive from that part alone, finds in this graph at least {k} places that look the same and share no vertex;
-between any two of them all vertices differ in label, in-degree and out-degree.
-
+{promise}
 Files
   nodes.csv    the vertices; labels are random
 {tables}  rules.vada   the rules under which the guarantee was made; run them with
@@ -348,6 +347,16 @@ Files
 
 {weights}Vertices and edges may be synthetic. Rows are in random order.
 {cut}"""
+KX_ISOMORPHISM = """Whoever knows a connected part of the original graph with x vertices, and everything that the rules
+derive from that part alone, finds in this graph at least {k} places that look the same and share no vertex;
+between any two of them all vertices differ in label, in-degree and out-degree.
+"""
+K_ISO = """This graph consists of {k} isomorphic blocks without edges between them, so every part of it stands in it
+at least {k} times. Edges of the original were deleted and others inserted for that.
+
+NOT PROTECTED: derived edges, that is, what the rules derive from a part, may differ between the blocks and tell them
+apart. Vertices in the same place of different blocks have the same degrees. This is a baseline to compare with.
+"""
 CUT = """The graph was divided into parts. Original edges between parts are left out, and the guarantee is one for
 the graph without them.
 """

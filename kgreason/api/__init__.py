@@ -5,7 +5,7 @@
 NetworkX or a list of tuples. Predicates not named there are read from the ``@bind`` of the rule file.
 """
 
-from kgreason.api.assessing import score, verify
+from kgreason.api.assessing import score, verify, verify_alone
 from kgreason.api.attacking import attack
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
@@ -23,4 +23,5 @@ __all__ = [
     "reason",
     "score",
     "verify",
+    "verify_alone",
 ]

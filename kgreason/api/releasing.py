@@ -59,7 +59,7 @@ def anonymize(
     ----------
     method
         ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
-        additions.
+        additions. ``"k-iso"`` is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees.
     mode
         Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper and may leave some
         without images, which the verdict tells.
@@ -67,7 +67,7 @@ def anonymize(
         Number of indistinguishable places, at least 2.
     x
         Vertices of the subgraphs an attacker knows, one number or several, as ``range(2, 5)``: all of them are
-        protected, and verified; for ``"klone"`` those that are verified.
+        protected, and verified. ``"klone"`` protects every number, whatever x is, ``"k-iso"`` none: δ is told of them.
     trials
         Draws of random weights of which the most useful is kept.
     max_subgraphs
@@ -95,6 +95,7 @@ def anonymize(
     from kgreason.anonymizers.choose import choose, divide
     from kgreason.anonymizers.publish import publish
     from kgreason.assess.verify import check_parameters, count_attacked
+    from kgreason.certificates import write_certificate
     from kgreason.pairs import Pair, read_release
     from kgreason.publication import (
         check_publishable,
@@ -118,20 +119,19 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
-    for size in sizes:
+    protected = () if method == "k-iso" else sizes
+    check_parameters(graph, 1, 1)
+    for size in protected:
         check_parameters(graph, k, size)
     attacked = graph
     if split is not None:
         algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
-    for size in sizes:
+    counted = method == "kguard" or (method == "klone" and keep_cuts)
+    for size in sizes if counted else ():
         count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
         progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
-    if (
-        (method, mode) == ("kguard", "exact")
-        and len(sizes) == 1
-        and sizes[0] > 2
-        and hidden_vertices(program)
-    ):
+    one = len(sizes) == 1 and sizes[0] > 2
+    if (method, mode) == ("kguard", "exact") and one and hidden_vertices(program):
         progress.note(SMALLER_LEFT.format(x=sizes[0]))
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
@@ -149,7 +149,12 @@ def anonymize(
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
         result = _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
-        write_readme(public, program, release, sizes, holds=result.holds, seeded=seed is not None)
+        checked = result.verdict.sizes
+        write_readme(public, program, release, checked, holds=result.holds, seeded=seed is not None)
+        if result.verdict.certificate is not None:
+            shown = result.verdict.certificate
+            file = private / "certificate.json"
+            write_certificate(file, shown, pair.released, pair.mapping, (public, private))
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
         )
@@ -165,9 +170,27 @@ def _assess(
     clock: Clock,
     progress: Progress,
 ) -> Anonymization:
+    from kgreason.assess.certificate import Certificate
+    from kgreason.pairs import renumbered
+
     graphs = (pair.original, pair.released, pair.mapping)
-    k, most = release.guarantee.k, max_subgraphs or MAX_SUBGRAPHS
-    verdict = verify(*graphs, program, k=k, x=sizes, parts=pair.parts, max_subgraphs=most, progress=progress)
+    guarantee, most = release.guarantee, max_subgraphs or MAX_SUBGRAPHS
+    certificate = None
+    if release.copies is not None:
+        certificate = Certificate(
+            guarantee.k, copies=renumbered(release.copies, release.graph, pair.released)
+        )
+    verdict = verify(
+        *graphs,
+        program,
+        k=guarantee.k,
+        x=sizes,
+        parts=pair.parts,
+        certificate=certificate,
+        max_subgraphs=most,
+        model=guarantee.model,
+        progress=progress,
+    )
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
     clock.lap("score")

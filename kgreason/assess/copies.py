@@ -1,11 +1,11 @@
 """Whether a release holds copies of the original: then every attacked subgraph has its images, of any size.
 
 Let k places be named for each vertex of the graph that is attacked, itself the first, and all places be different.
-Suppose that for each weakly connected component C of this graph the ground edges of the release inside C and inside each
-copy of it are the same, weights included, and that the k places of each vertex differ in in-degree, out-degree and
-label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from the same edges and weights,
-so they are KG-isomorphic to it: item 4 of Definition 4.1 holds for every x, and for any rules. All this is looked up
-in time linear in the release, but for sorting.
+Suppose that for each weakly connected component C of this graph the ground edges of the release inside C and inside
+each copy of it are the same, weights included, and that the k places of each vertex differ in in-degree, out-degree
+and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from the same
+edges and weights, so they are KG-isomorphic to it: item 4 of Definition 4.1 holds for every x, and for any rules. All
+this is looked up in time linear in the release, but for sorting.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from kgreason.assess.adjacency import Adjacency, undirected
 from kgreason.assess.classes import scrambled
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.space import Catalogue, Space
-from kgreason.assess.visit_kernels import HANDED, SKIPPED, count_sets
-from kgreason.assess.visits import ENDLESS, SHARES, Orders, Share, Walker, count_connected, shares
+from kgreason.assess.visit_kernels import HANDED, SKIPPED
+from kgreason.assess.visits import ENDLESS, SHARES, Orders, Share, Walker, count_connected, pick, shares
 from kgreason.cores import each
 from kgreason.graph.model import KnowledgeGraph
 
@@ -93,17 +93,9 @@ def _some(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
     chosen: list[Share] = []
     total = 0
     for i in scrambled(len(divided)).tolist():
-        here = _sets(adjacency, divided[i], size)
+        here = pick(adjacency, size, divided[i])[0]
         if total + here > limit:
             continue
         chosen.append(divided[i])
         total += here
     return chosen
-
-
-def _sets(adjacency: Adjacency, share: Share, size: int) -> int:
-    n = len(adjacency.vertices)
-    root = int(np.searchsorted(adjacency.indptr, share[0], side="right")) - 1
-    seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-    path = np.zeros((5, size + 1), dtype=np.int64)
-    return int(count_sets(adjacency.indptr, adjacency.neighbour, *share, root, path, seen, opened))

@@ -1,7 +1,7 @@
 """Command line: argv -> api -> exit code. Nothing is computed here.
 
-Exit codes: 0 all is well (for ``anonymize``, ``verify`` and ``attack``: the guarantee holds), 1 it is not, 2 bad
-usage or input.
+Exit codes: 0 all is well (for ``anonymize``, ``verify`` and ``attack``: the guarantee holds, or a sample has nothing
+against it), 1 it is not, 2 bad usage or input.
 """
 
 from __future__ import annotations

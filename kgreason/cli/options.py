@@ -127,6 +127,14 @@ Graphs = Annotated[
         help="Tables of the original graph, [PRED=]FILE, and last the release: its folder or its table.",
     ),
 ]
+Judged = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ORIGINAL]... RELEASE",
+        help="Tables of the original graph, [PRED=]FILE, and last the release: its folder or its table. Without an "
+        "original, what the release alone tells.",
+    ),
+]
 MappingFile = Annotated[
     Path,
     typer.Option(
