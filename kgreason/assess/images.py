@@ -48,6 +48,8 @@ class Outcome:
         was given up.
     pools
         All members of some classes, each of shape (M, x).
+    lacking
+        Numbers of attacked subgraphs of each class that have no images, or of which that is not known.
     forms
         The classes' canonical forms.
     """
@@ -59,6 +61,7 @@ class Outcome:
     satisfied: int = 0
     total: int = 0
     undecided: int = 0
+    lacking: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     pools: dict[int, Ints] = field(default_factory=dict)
 
 
@@ -98,6 +101,19 @@ def decide(space: Space, size: int, where: Ints | Adjacency, k: int, progress: P
     return decision.outcome
 
 
+def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> tuple[Ints, Ints]:
+    """Decide for each of some vertex sets of the release whether it has k - 1 images; return also their classes.
+
+    Returns
+    -------
+    status, classes
+        int64, shape (N,): 1 if there are images, 0 if there are none, -1 if that was given up; and which sets are of
+        the same class.
+    """
+    decision = _Decision(space, members.shape[1], k, progress)
+    return decision.listed(members)
+
+
 class _Decision:
     def __init__(self, space: Space, size: int, k: int, progress: Progress) -> None:
         self.space, self.size, self.need, self.progress = space, size, k - 1, progress
@@ -107,16 +123,16 @@ class _Decision:
         self.outcome = Outcome(self.catalogue.full, np.empty((0, size), dtype=np.int64), none, none)
         self.search = Search(self.catalogue, self.pools, progress)
 
-    def listed(self, members: Ints) -> None:
-        """Decide sets that are given."""
+    def listed(self, members: Ints) -> tuple[Ints, Ints]:
+        """Decide sets that are given; return the status and the class of each."""
         self.outcome.total = len(members)
+        classes, rows = self.catalogue.classify(members)
         if not self.need:
             self.outcome.satisfied = len(members)
-            return
-        classes, rows = self.catalogue.classify(members)
+            return np.ones(len(members), dtype=np.int64), classes
         if self.size > 1:
             self._sample()
-        self._remain(rows, classes)
+        return self._remain(rows, classes), classes
 
     def visited(self, adjacency: Adjacency) -> None:
         """Decide the connected sets of an adjacency."""
@@ -198,8 +214,8 @@ class _Decision:
             found.append((rows[~open_], classes[~open_]))
         return found
 
-    def _remain(self, rows: Ints, classes: Ints) -> None:
-        """Search for the images of sets that have none in the pools."""
+    def _remain(self, rows: Ints, classes: Ints) -> Ints:
+        """Search for the images of sets that have none in the pools; return the status of each."""
         status = self.search.decide(rows, classes)
         out = self.outcome
         out.satisfied += int((status == 1).sum())
@@ -213,6 +229,10 @@ class _Decision:
         for number in np.unique(out.classes).tolist():
             if number not in out.pools and (members := self.search.members(number)) is not None:
                 out.pools[number] = members
+        lacking = np.bincount(classes[status != 1], minlength=len(out.lacking))
+        lacking[: len(out.lacking)] += out.lacking
+        out.lacking = lacking
+        return status
 
 
 def _some(classes: Ints, failed: Ints) -> Ints:

@@ -1,0 +1,122 @@
+"""How many attacked subgraphs lack images in a graph as it is: what drives the additions of KGUARD."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.classes import Classes
+from kgreason.assess.images import attacked, decide, decide_each
+from kgreason.assess.places import SAMPLED, Survey
+from kgreason.assess.space import Space
+from kgreason.progress import SILENT, Progress
+from kgreason.records import dataclass
+
+Ints = npt.NDArray[np.int64]
+
+FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
+NORMAL = 1.96  # of the standard normal distribution, two-sided 95 %
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Attacked subgraphs of one size without k - 1 images in the graph itself.
+
+    Attributes
+    ----------
+    x, total
+        Number of vertices; all attacked subgraphs: the connected sets of x vertices, and smaller components as a whole.
+    lacking, low, high
+        How many of them lack images, with a 95 % confidence interval; the three are equal if all were decided.
+    classes, edges
+        How many classes lack images for some, and their ground edges, added up.
+    """
+
+    x: int
+    total: int
+    lacking: float
+    low: float
+    high: float
+    classes: int
+    edges: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was estimated."""
+        return self.low == self.high
+
+    @property
+    def share(self) -> float:
+        """Share of the attacked subgraphs, 0 if there are none."""
+        return self.lacking / self.total if self.total else 0.0
+
+
+def lacking(space: Space, surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
+    """Decide for a sample of each class, and for all where few lack, whether subgraphs have k - 1 images.
+
+    Parameters
+    ----------
+    surveyed
+        The connected sets of x vertices, all of them.
+    """
+    forms, rows, of = surveyed.catalogue.full, surveyed.drawn.rows, surveyed.drawn.classes
+    status, _ = decide_each(space, rows, k, progress)
+    without, looked = (np.bincount(c, minlength=len(surveyed.counts)) for c in (of[status != 1], of))
+    found, low, high = stratified(surveyed.counts, looked, without)
+    if low < high and found <= FEW:
+        forms, without = _all(space, surveyed.size, k, progress)
+        found = low = high = float(without.sum())
+    types = [forms.form(c).types % space.ground_types for c in np.flatnonzero(without).tolist()]
+    edges = sum(int(space.pairs.counts[t].sum()) for t in types)
+    small, alone = _components(space, surveyed.size, k, progress)
+    total = int(surveyed.counts.sum()) + small
+    return Lacking(surveyed.size, total, found + alone, low + alone, high + alone, len(types), edges)
+
+
+def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float, float]:
+    """Estimate how many lack images from a sample of each class, with a 95 % confidence interval.
+
+    Parameters
+    ----------
+    counts, looked, without
+        Of each class all members, those in the sample, and those of these that lack images.
+
+    Examples
+    --------
+    Classes that were looked at as a whole are known:
+
+    >>> stratified(np.array([4, 2]), np.array([4, 2]), np.array([1, 2]))
+    (3.0, 3.0, 3.0)
+    """
+    seen = np.maximum(looked, 1)
+    found = float((counts * without / seen).sum())
+    likely = (without + 1) / (looked + 2)  # a sample without any does not show that there are none
+    left = 1 - looked / np.maximum(counts, 1)
+    variance = counts.astype(np.float64) ** 2 * left * likely * (1 - likely) / seen
+    margin = NORMAL * math.sqrt(float(variance.sum()))
+    if not margin:
+        return found, found, found
+    most = float((counts - looked + without).sum())
+    return found, max(float(without.sum()), found - margin), min(most, found + margin)
+
+
+def _all(space: Space, size: int, k: int, progress: Progress) -> tuple[Classes, Ints]:
+    """Classes, and how many subgraphs of each have no images, all decided."""
+    where = space.bonds(size).attacked(space.graph, np.arange(space.graph.n)) if size > 1 else None
+    single = np.arange(space.graph.n, dtype=np.int64)[:, None]
+    outcome = decide(space, size, single if where is None else where, k, progress)
+    return outcome.forms, outcome.lacking
+
+
+def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float]:
+    """Number of the smaller components, which are attacked as a whole, and of those without images."""
+    total, alone = 0, 0.0
+    for small, rows in attacked(space, space.graph, np.arange(space.graph.n), size):
+        if small < size and isinstance(rows, np.ndarray):
+            some = rows if len(rows) <= SAMPLED**2 else rows[:: len(rows) // SAMPLED**2]
+            status, _ = decide_each(space, some, k, progress)
+            total += len(rows)
+            alone += float((status != 1).mean() * len(rows))
+    return total, alone
