@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
         commutation,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         load,
         read_graph,
         reason,
+        risk,
         score,
         verify,
     )
@@ -67,6 +69,7 @@ __all__ = [
     "Reasoner",
     "Relation",
     "ReleaseError",
+    "Risk",
     "Score",
     "anonymize",
     "commutation",
@@ -77,6 +80,7 @@ __all__ = [
     "read_graph",
     "read_pair",
     "reason",
+    "risk",
     "score",
     "to_arrow",
     "to_networkx",
@@ -92,9 +96,11 @@ _HOMES = {
         "load",
         "read_graph",
         "reason",
+        "risk",
         "score",
         "verify",
     ),
+    "kgreason.advice.report": ("Risk",),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (
         "AnonymizationError",

@@ -5,7 +5,7 @@
 NetworkX or a list of tuples. Predicates not named there are read from the ``@bind`` of the rule file.
 """
 
-from kgreason.api.assessing import score, verify
+from kgreason.api.assessing import risk, score, verify
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
 
@@ -19,6 +19,7 @@ __all__ = [
     "load_functions",
     "read_graph",
     "reason",
+    "risk",
     "score",
     "verify",
 ]

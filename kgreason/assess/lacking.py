@@ -16,6 +16,7 @@ from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
+MOST, LEAST = 1 << 13, 1 << 3  # subgraphs in the sample, about, and of each class at least
 FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
 NORMAL = 1.96  # of the standard normal distribution, two-sided 95 %
 
@@ -53,7 +54,7 @@ class Lacking:
         return self.lacking / self.total if self.total else 0.0
 
 
-def lacking(space: Space, surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
+def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
     """Decide for a sample of each class, and for all where few lack, whether subgraphs have k - 1 images.
 
     Parameters
@@ -61,7 +62,8 @@ def lacking(space: Space, surveyed: Survey, k: int, progress: Progress = SILENT)
     surveyed
         The connected sets of x vertices, all of them.
     """
-    forms, rows, of = surveyed.catalogue.full, surveyed.drawn.rows, surveyed.drawn.classes
+    space, forms = surveyed.catalogue.space, surveyed.catalogue.full
+    rows, of = surveyed.drawn.some(max(LEAST, MOST // max(1, len(forms))))
     status, _ = decide_each(space, rows, k, progress)
     without, looked = (np.bincount(c, minlength=len(surveyed.counts)) for c in (of[status != 1], of))
     found, low, high = stratified(surveyed.counts, looked, without)

@@ -83,10 +83,11 @@ class Standing:
         self.reserve()
         stand(np.ascontiguousarray(rows), self.places[classes], self.width, self.bits)
 
-    def counts(self) -> Ints:
-        """How many vertices stand at each position."""
-        counts = np.zeros(self.count, dtype=np.int64)
-        tally(self.width, self.bits, counts)
+    def counts(self, first: int = 0, stop: int | None = None) -> Ints:
+        """How many vertices, of those from `first` to before `stop`, stand at each position."""
+        counts, wanted = np.zeros(self.count, dtype=np.int64), np.zeros(self.n, dtype=np.bool_)
+        wanted[first:stop] = True
+        tally(self.width, self.bits, np.packbits(wanted, bitorder="little"), counts)
         return counts
 
     def fewest(self, counts: Ints) -> Ints:
@@ -136,6 +137,11 @@ class Drawn:
         order = order[rank < SAMPLED]
         self.rows, self.classes, self._keys = rows[order], classes[order], keys[order]
         self._new, self._waiting = [], 0
+
+    def some(self, each: int) -> tuple[Ints, Ints]:
+        """At most so many sets of each class, and the classes."""
+        kept = np.arange(len(self.classes)) - np.searchsorted(self.classes, self.classes) < each
+        return self.rows[kept], self.classes[kept]
 
 
 @dataclass(frozen=True, eq=False)

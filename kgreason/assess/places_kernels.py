@@ -36,13 +36,13 @@ def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> No
 
 
 @kernel
-def tally(width: int, bits: Bytes, counts: Ints) -> None:
-    """Count the vertices that stand at each place."""
+def tally(width: int, bits: Bytes, mask: Bytes, counts: Ints) -> None:
+    """Count the vertices of a mask that stand at each place."""
     for place in range(len(counts)):
         total = 0
         for b in range(width):
-            byte = bits[place * width + b]
-            while byte:
-                total += 1
-                byte &= byte - 1
+            byte = bits[place * width + b] & mask[b]
+            if byte:
+                for r in range(8):
+                    total += byte >> r & 1
         counts[place] = total

@@ -133,7 +133,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     """
     _, component = original.components()
     sizes = np.bincount(component)
-    _check_largest(min(x, int(sizes.max(initial=0))))
+    check_largest(min(x, int(sizes.max(initial=0))))
     total = int((sizes < x).sum())
     if x == 1:
         total += original.n
@@ -148,7 +148,14 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     return total
 
 
-def _check_largest(size: int) -> None:
+def check_largest(size: int) -> None:
+    """Refuse subgraphs that are too large to be compared.
+
+    Raises
+    ------
+    AnonymizationError
+        If they have more than 8 vertices.
+    """
     if size > LARGEST:
         raise AnonymizationError(
             f"subgraphs of {size} vertices cannot be decided", hint=f"choose an x of at most {LARGEST}"
@@ -292,7 +299,7 @@ def _images(
     satisfied = total = undecided = 0
     words: list[str] = []
     for size, where in attacked(space, original, mapping, x):
-        _check_largest(size)
+        check_largest(size)
         found = decide(space, size, where, k, progress)
         satisfied += found.satisfied
         undecided += found.undecided
