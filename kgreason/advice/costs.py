@@ -20,11 +20,11 @@ from kgreason.records import dataclass
 Ints = npt.NDArray[np.int64]
 
 MEGABYTES = 300.0  # of a process that has loaded everything
-SECONDS = 2.0  # of reading, writing and scoring a small graph
-KGUARD_SECONDS = (3e-7, 1e-4)  # a subgraph and a vertex, on two cores
-KGUARD_ATTEMPTS = 3.0  # seconds to make images, if any are lacking
+SECONDS = 2.5  # of a small graph
+KGUARD_SECONDS = (2e-7, 1e-4)  # a subgraph and a vertex, on two cores
+MENDING, PATIENCE = 0.05, 8.0  # seconds to add an edge, and to add all at most
 KGUARD_BYTES = 1.3e3  # a vertex
-KLONE_SECONDS, KLONE_BYTES = 2e-5, 9e2  # a vertex or an edge of the release, a vertex of the release
+KLONE_SECONDS, KLONE_BYTES = 1e-5, 9e2  # a vertex or an edge of the release, a vertex of the release
 PUBLISHED_SECONDS, PUBLISHED_BYTES = 1e-5, 1.2e3  # a subgraph
 PER_EDGE, FEW_PER_EDGE, POWER = 4.0, 1.2, 0.65  # edges added by ground edges of lacking classes
 FEW, MANY = (
@@ -110,7 +110,7 @@ def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Gener
         Range((k - 1.0) * graph.n, (k - 1.0) * graph.n, k * graph.n + 1.0),
         Range.around(more, 1.1),
         Range.around(SECONDS + KLONE_SECONDS * (n + m) + KGUARD_SECONDS[0] * subgraphs, 3),
-        Range.around(MEGABYTES + KLONE_BYTES * n / 1e6, 2),
+        Range.around(MEGABYTES + KLONE_BYTES * n / 1e6, 1.5),
     )
 
 
@@ -134,8 +134,8 @@ def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
     return Cost(
         Range(PER_VERTEX * edges, 0, edges / 4 + (k - 1) * found.x * bool(found.classes)),
         Range.around(edges, 3),
-        Range.around(seconds + KGUARD_ATTEMPTS * bool(found.classes), 4),
-        Range.around(MEGABYTES + KGUARD_BYTES * graph.n / 1e6, 2),
+        Range.around(seconds + min(PATIENCE, MENDING * edges), 2.5),
+        Range.around(MEGABYTES + KGUARD_BYTES * graph.n / 1e6, 1.5),
     )
 
 

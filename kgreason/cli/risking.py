@@ -104,7 +104,7 @@ def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
     print()
     head = ("to anonymize", "subgraphs", "lack images", "vertices added", "edges added", "seconds", "MB", "")
     print_grid(head, [_method(m) for m in found.advice.methods])
-    print("\n~ is an estimate, with the range in which it should lie (docs/risk.md)\n")
+    print("\n~ is an estimate; ranges are those in which figures should lie (docs/risk.md)\n")
     if exposed:
         print_grid(
             ("most exposed", "unique if an attacker knows"),
@@ -139,6 +139,9 @@ def _method(m: Method) -> Line:
 def _cost(cost: Cost | None) -> tuple[str, str, str, str]:
     if cost is None:
         return "", "", "", ""
-    ranges = (cost.vertices, cost.edges, cost.seconds, cost.megabytes)
-    added, edges, seconds, megabytes = (f"{r}" if r.exact else f"~ {r}" for r in ranges)
-    return added, edges, seconds, megabytes
+    ranges = (cost.vertices, cost.seconds, cost.megabytes)
+    vertices, seconds, megabytes = (
+        f"{r.low:,.0f}" if r.exact else f"{r.low:,.0f} to {r.high:,.0f}" for r in ranges
+    )
+    edges = f"{cost.edges}" if cost.edges.exact else f"~ {cost.edges}"
+    return vertices, edges, seconds, megabytes
