@@ -113,6 +113,15 @@ def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str
     )
 
 
+def renumbered(vertices: Vertices, graph: KnowledgeGraph, other: KnowledgeGraph) -> Vertices:
+    """Vertices of a graph as another one with the same labels, none of which stands twice, numbers them."""
+    order, theirs = np.argsort(graph.labels.astype(str)), np.argsort(other.labels.astype(str))
+    number = np.empty(graph.n, dtype=np.int64)
+    number[order] = theirs
+    found: Vertices = number[vertices]
+    return found
+
+
 def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGraph:
     """Add the vertices that `graph` lacks, isolated."""
     known = set(graph.labels.tolist())

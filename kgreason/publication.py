@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ from kgreason.output.place import replacing
 
 NAMES = {
     "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"},
-    "private": {"mapping.csv", "parts.csv", "report.json"},
+    "private": {"mapping.csv", "parts.csv", "certificate.json", "report.json"},
 }
 
 
@@ -302,18 +302,17 @@ def write_readme(
     folder: Path,
     program: CheckedProgram,
     release: Release,
-    sizes: Sequence[int],
+    sizes: str,
     *,
     holds: bool,
     seeded: bool,
 ) -> None:
-    """Write README.txt: what was promised, and for which x the check confirmed it."""
+    """Write README.txt: what was promised, and for which x, in words, the check confirmed it."""
     warnings = []
-    x = ", ".join(map(str, sizes))
     if not holds:
         (folder / "UNVERIFIED").touch()
         warnings.append(
-            f"UNVERIFIED\n\nThe guarantee below was checked for x = {x} and does NOT hold. Do not publish this.\n\n"
+            f"UNVERIFIED\n\nThe guarantee below was checked for {sizes} and does NOT hold. Do not publish this.\n\n"
         )
     if seeded:
         warnings.append(
@@ -324,7 +323,7 @@ def write_readme(
     text = README.format(
         guarantee=release.guarantee,
         edges=", ".join([*program.edges, *program.derived]),
-        checked=f"Confirmed by an exact check for x = {x}.\n" if holds else "",
+        checked=f"Confirmed by an exact check for {sizes}.\n" if holds else "",
         k=release.guarantee.k,
         tables=tables,
         weights=WEIGHTS if weighted else "",

@@ -229,7 +229,7 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
             ("guarantee", f"{result.release.guarantee}"),
             ("derived edges", ", ".join(result.derived) or "none: the guarantee covers ground edges alone"),
-            ("verified", f"{_held(result.verdict)} for x = {result.verdict.sizes}"),
+            ("verified", f"{_held(result.verdict)} for {result.verdict.sizes}"),
             *verdict_rows(result.verdict),
             *score_rows(result.score),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
@@ -258,7 +258,7 @@ def print_verdict(verdict: Verdict) -> None:
             *verdict_rows(verdict),
             (
                 "verdict",
-                f"{_held(verdict)} for k = {verdict.k}, x = {verdict.sizes}",
+                f"{_held(verdict)} for k = {verdict.k}, {verdict.sizes}",
             ),
         ]
     )

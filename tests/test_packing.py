@@ -27,14 +27,16 @@ def test_packs_is_brute_force(sets: list[set[int]], need: int) -> None:
     expected = any(
         all(a.isdisjoint(b) for a, b in combinations(chosen, 2)) for chosen in combinations(sets, need)
     )
-    status, spent = packs(csr_array(incidence), need, 10**9)
+    status, spent, chosen = packs(csr_array(incidence), need, 10**9)
     assert status == int(expected)
+    assert len(set(chosen)) == (need if expected else 0)
+    assert all(sets[a].isdisjoint(sets[b]) for a, b in combinations(chosen, 2))
     assert packs(csr_array(incidence), need, spent)[0] == status
 
 
 def test_packs_gives_up_beyond_the_budget() -> None:
     sets = csr_array(np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=np.int32))
-    _, cost = packs(sets, 2, 1 << 30)
+    _, cost, _ = packs(sets, 2, 1 << 30)
     assert packs(sets, 2, cost - 1)[0] == -1
     assert packs(sets, 2, cost)[0] == 0
 

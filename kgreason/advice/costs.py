@@ -25,7 +25,7 @@ KGUARD_SECONDS = (2e-7, 1e-4)  # a subgraph and a vertex, on two cores
 MENDING, PATIENCE = 0.05, 8.0  # seconds to add an edge, and to add all at most
 KGUARD_BYTES = 1.3e3  # a vertex
 KLONE_SECONDS, KLONE_BYTES = 1e-5, 9e2  # a vertex or an edge of the release, a vertex of the release
-PUBLISHED_SECONDS, PUBLISHED_BYTES = 1e-5, 1.2e3  # a subgraph
+PUBLISHED_SECONDS, PUBLISHED_BYTES = 2.5e-6, 1e2  # a subgraph
 PER_EDGE, FEW_PER_EDGE, POWER = 4.0, 1.2, 0.65  # edges added by ground edges of lacking classes
 FEW, MANY = (
     0.01,
@@ -107,7 +107,7 @@ def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Gener
     more = (k - 1) * graph.m + (lacks[0] if is_symmetric(graph) else max(lacks))
     n, m = k * graph.n, graph.m + more
     return Cost(
-        Range((k - 1.0) * graph.n, (k - 1.0) * graph.n, k * graph.n + 1.0),
+        Range((k - 1.0) * graph.n, (k - 1.0) * graph.n, 1.1 * (k - 1) * graph.n + 1),
         Range.around(more, 1.1),
         Range.around(SECONDS + KLONE_SECONDS * (n + m) + KGUARD_SECONDS[0] * subgraphs, 3),
         Range.around(MEGABYTES + KLONE_BYTES * n / 1e6, 1.5),
@@ -143,7 +143,7 @@ def of_published(k: int, surveyed: Survey) -> Cost:
     """Cost of the published KGUARD: members of classes with fewer than k that are disjoint, and degrees that differ."""
     space, x = surveyed.catalogue.space, surveyed.size
     rows, of = surveyed.drawn.rows, surveyed.drawn.classes
-    vertices = edges = 0
+    vertices, edges = 0, 0.0
     for part in np.split(np.arange(len(of)), np.flatnonzero(np.diff(of)) + 1):
         lacking = k - _disjoint(rows[part], k)
         types = surveyed.catalogue.full.form(int(of[part[0]])).types % space.ground_types

@@ -73,6 +73,8 @@ class Augmented:
         Number n of original vertices; `None`: all of them.
     parts
         Part of each original vertex, int64, shape (n,), where the edges between parts are given up; else `None`.
+    copies
+        The k - 1 copies of each original vertex, int64, shape (k - 1, n), where the whole graph was copied.
     """
 
     graph: KnowledgeGraph
@@ -80,6 +82,7 @@ class Augmented:
     figures: Mapping[str, float] = field(default_factory=dict)
     originals: int | None = None
     parts: Vertices | None = None
+    copies: Vertices | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Release:
         Vertices and rows in random order, labels fresh and opaque.
     mapping
         Original vertex v is vertex ``mapping[v]`` of `graph`; int64, shape (n,).
-    guarantee, figures, parts
+    guarantee, figures, parts, copies
         As in `Augmented`.
     """
 
@@ -101,6 +104,7 @@ class Release:
     guarantee: Guarantee
     figures: Mapping[str, float]
     parts: Vertices | None = None
+    copies: Vertices | None = None
 
 
 class Anonymizer(Protocol):

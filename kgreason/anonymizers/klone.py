@@ -68,7 +68,8 @@ class Klone:
             "new_vertices": new,
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
-        return Augmented(weighed, Guarantee(self.k, None), figures, originals=graph.n)
+        copied = np.arange(graph.n, self.k * graph.n).reshape(self.k - 1, graph.n)
+        return Augmented(weighed, Guarantee(self.k, None), figures, originals=graph.n, copies=copied)
 
     def _synthetic_edges(
         self, graph: KnowledgeGraph, symmetric: bool, rng: np.random.Generator

@@ -21,7 +21,7 @@ Mask = npt.NDArray[np.bool_]
 
 def merge(
     graph: KnowledgeGraph, divided: Sequence[Piece], augmented: Sequence[KnowledgeGraph]
-) -> tuple[KnowledgeGraph, Vertices]:
+) -> tuple[KnowledgeGraph, list[Vertices]]:
     """Unite the augmented pieces of a graph; edges between pieces are left out.
 
     Parameters
@@ -31,20 +31,18 @@ def merge(
 
     Returns
     -------
-    graph, part
+    graph, numbers
         The vertices of `graph`, then the synthetic ones, in each relation the original edges inside pieces in their
-        order, then the others; and the number of the piece of each vertex.
+        order, then the others; and for each piece what number each of its vertices has there.
     """
-    numbers, part, n = [], [np.empty(graph.n, dtype=np.int64)], graph.n
-    for i, (piece, found) in enumerate(zip(divided, augmented, strict=True)):
+    numbers, n = [], graph.n
+    for piece, found in zip(divided, augmented, strict=True):
         new = found.n - len(piece.vertices)
         numbers.append(np.concatenate([piece.vertices, np.arange(n, n + new)]))
-        part[0][piece.vertices] = i
-        part.append(np.full(new, i, dtype=np.int64))
         n += new
     relations = {name: _merged(graph, name, divided, augmented, numbers) for name in graph.relations}
     new_labels = np.array(synthetic_labels(graph, n - graph.n), dtype=object)
-    return KnowledgeGraph(np.concatenate([graph.labels, new_labels]), relations), np.concatenate(part)
+    return KnowledgeGraph(np.concatenate([graph.labels, new_labels]), relations), numbers
 
 
 def _merged(

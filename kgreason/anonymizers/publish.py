@@ -47,7 +47,10 @@ def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.
     labels = fresh_labels(graph.n, rng, avoid_labels)
     originals = graph.n if augmented.originals is None else augmented.originals
     published = KnowledgeGraph(labels, relations)
-    return Release(published, number[:originals], augmented.guarantee, augmented.figures, augmented.parts)
+    copies = None if augmented.copies is None else number[augmented.copies]
+    return Release(
+        published, number[:originals], augmented.guarantee, augmented.figures, augmented.parts, copies
+    )
 
 
 def _shuffled(relation: Relation, number: Vertices, rng: np.random.Generator | None) -> Relation:

@@ -10,6 +10,7 @@ KGISO, split & merge; docs/anonymization.md, Split & merge.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -63,7 +64,10 @@ class SplitMerge:
         found = in_processes(work, list(zip(divided, rng.spawn(len(divided)), strict=True)), progress.advance)
         check_vertices(sum(a.graph.n for a in found))
         progress.step("Joining the parts")
-        merged, part = merge(graph, divided, [a.graph for a in found])
+        merged, numbers = merge(graph, divided, [a.graph for a in found])
+        part = np.empty(merged.n, dtype=np.int64)
+        for i, vertices in enumerate(numbers):
+            part[vertices] = i
         noising = WeightNoising.fit(graph, rules, 1)
         merged = with_one_constant(merged, noising)
         symmetric = is_symmetric(graph) and is_symmetric(merged)  # parts without edges get one-way ones
@@ -88,7 +92,18 @@ class SplitMerge:
         }
         weighed = noising.synthetic(joined, fixed, rng, progress)
         guarantee = replace(Guarantee.of_all([part.guarantee for part in found]), cut=cut)
-        return Augmented(weighed, guarantee, figures, originals=graph.n, parts=self.parts)
+        return Augmented(weighed, guarantee, figures, graph.n, self.parts, _copies(found, numbers, graph.n))
+
+
+def _copies(found: Sequence[Augmented], numbers: Sequence[Vertices], n: int) -> Vertices | None:
+    """The copies of all vertices, if every part was copied as a whole."""
+    copied = [a.copies for a in found if a.copies is not None]
+    if len(copied) < len(found):
+        return None
+    copies = np.empty((len(copied[0]), n), dtype=np.int64)
+    for part, vertices in zip(copied, numbers, strict=True):
+        copies[:, vertices[: part.shape[1]]] = vertices[part]
+    return copies
 
 
 def _between(graph: KnowledgeGraph, parts: Vertices, n: int) -> Vertices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from kgreason.results import Clock, Score
 
 if TYPE_CHECKING:
     from kgreason.advice.report import Risk
+    from kgreason.assess.certificate import Certificate
     from kgreason.assess.verify import Verdict
     from kgreason.graph.model import KnowledgeGraph, Vertices
 
@@ -29,6 +31,7 @@ def verify(
     k: int = 3,
     x: int | Iterable[int] = 4,
     parts: Vertices | None = None,
+    certificate: Certificate | str | Path | None = None,
     max_subgraphs: int = MAX_SUBGRAPHS,
     progress: Progress = SILENT,
 ) -> Verdict:
@@ -45,6 +48,9 @@ def verify(
         Parameters of the guarantee; x is one number of vertices or several.
     parts
         Part of each original vertex, int64, shape (n,), if the release gives up the edges between parts.
+    certificate
+        What shows the images of all subgraphs, so that none has to be searched for: the ``certificate.json`` of
+        the private folder, or `Verdict.certificate`. What is wrong with it is told, and does not hold.
     max_subgraphs
         Refuse graphs with more connected subgraphs of x vertices.
 
@@ -52,20 +58,26 @@ def verify(
     ------
     AnonymizationError
         If there are more than `max_subgraphs`, or they have more than 8 vertices.
+    ReleaseError
+        If the certificate cannot be read.
     ProgramError, DataError
         If the rules depend on vertex names, or the graphs do not fit them.
     """
     from kgreason.assess import verify as checker
+    from kgreason.certificates import read_certificate
     from kgreason.graph.parts import inside
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules))
     for graph in (original, released):
         check_relations(graph, program)
-    for size in sizes:
+    mapping = mapped(mapping, original, released)
+    if isinstance(certificate, str | Path):
+        certificate = read_certificate(Path(certificate), released, mapping)
+    for size in sizes if certificate is None or certificate.copies is None else ():
         checker.count_attacked(original if parts is None else inside(original, parts), size, max_subgraphs)
-    pair = original, released, mapped(mapping, original, released)
-    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1])
+    pair = original, released, mapping
+    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], certificate)
 
 
 def score(

@@ -67,7 +67,7 @@ def anonymize(
         Number of indistinguishable places, at least 2.
     x
         Vertices of the subgraphs an attacker knows, one number or several, as ``range(2, 5)``: all of them are
-        protected, and verified; for ``"klone"`` those that are verified.
+        protected, and verified. ``"klone"`` protects every number, whatever x is.
     trials
         Draws of random weights of which the most useful is kept.
     max_subgraphs
@@ -95,6 +95,7 @@ def anonymize(
     from kgreason.anonymizers.choose import choose, divide
     from kgreason.anonymizers.publish import publish
     from kgreason.assess.verify import check_parameters, count_attacked
+    from kgreason.certificates import write_certificate
     from kgreason.pairs import Pair, read_release
     from kgreason.publication import (
         check_publishable,
@@ -123,15 +124,11 @@ def anonymize(
     attacked = graph
     if split is not None:
         algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
-    for size in sizes:
+    for size in sizes if method != "klone" or keep_cuts else ():
         count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
         progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
-    if (
-        (method, mode) == ("kguard", "exact")
-        and len(sizes) == 1
-        and sizes[0] > 2
-        and hidden_vertices(program)
-    ):
+    one = len(sizes) == 1 and sizes[0] > 2
+    if (method, mode) == ("kguard", "exact") and one and hidden_vertices(program):
         progress.note(SMALLER_LEFT.format(x=sizes[0]))
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
@@ -149,7 +146,12 @@ def anonymize(
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
         result = _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
-        write_readme(public, program, release, sizes, holds=result.holds, seeded=seed is not None)
+        checked = result.verdict.sizes
+        write_readme(public, program, release, checked, holds=result.holds, seeded=seed is not None)
+        if result.verdict.certificate is not None:
+            write_certificate(
+                private / "certificate.json", result.verdict.certificate, pair.released, pair.mapping
+            )
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
         )
@@ -165,9 +167,24 @@ def _assess(
     clock: Clock,
     progress: Progress,
 ) -> Anonymization:
+    from kgreason.assess.certificate import Certificate
+    from kgreason.pairs import renumbered
+
     graphs = (pair.original, pair.released, pair.mapping)
     k, most = release.guarantee.k, max_subgraphs or MAX_SUBGRAPHS
-    verdict = verify(*graphs, program, k=k, x=sizes, parts=pair.parts, max_subgraphs=most, progress=progress)
+    certificate = None
+    if release.copies is not None:
+        certificate = Certificate(k, copies=renumbered(release.copies, release.graph, pair.released))
+    verdict = verify(
+        *graphs,
+        program,
+        k=k,
+        x=sizes,
+        parts=pair.parts,
+        certificate=certificate,
+        max_subgraphs=most,
+        progress=progress,
+    )
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
     clock.lap("score")
@@ -175,7 +192,7 @@ def _assess(
 
 
 def read_graph(
-    rules: Rules, data: Mapping[str, Any] | None = None, *, progress: Progress = SILENT
+    rules: Rules, data: Mapping[str, Any] | KnowledgeGraph | None = None, *, progress: Progress = SILENT
 ) -> KnowledgeGraph:
     """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe."""
     return _graph(load(rules), data, progress)

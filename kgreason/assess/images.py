@@ -10,16 +10,18 @@ An X1 fails only after all members of its class have been considered.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.adjacency import Adjacency
+from kgreason.assess.certificate import Donors
 from kgreason.assess.classes import Classes, scrambled
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Pools
+from kgreason.assess.proof import Proof
 from kgreason.assess.search import Search
 from kgreason.assess.space import Catalogue, Space
 from kgreason.assess.visit_kernels import CHECKED, FREE
@@ -33,6 +35,7 @@ Ints = npt.NDArray[np.int64]
 
 WINDOW = 1 << 17  # attacked subgraphs without images in the pools that are searched for together
 SHOWN = 5
+HURRIED = 1 << 18, 1 << 26  # comparisons for one set and, once that is not enough, for all of them
 
 
 @dataclass
@@ -52,6 +55,12 @@ class Outcome:
         Numbers of attacked subgraphs of each class that have no images, or of which that is not known.
     forms
         The classes' canonical forms.
+    donors
+        The members and images by which those that are satisfied are.
+    complaints
+        What is wrong with the donors that were given.
+    given_up
+        Why the others are not decided.
     """
 
     forms: Classes
@@ -63,6 +72,9 @@ class Outcome:
     undecided: int = 0
     lacking: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     pools: dict[int, Ints] = field(default_factory=dict)
+    donors: Donors | None = None
+    complaints: tuple[str, ...] = ()
+    given_up: str = "the search was given up"
 
 
 def attacked(
@@ -81,7 +93,16 @@ def attacked(
         yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
 
 
-def decide(space: Space, size: int, where: Ints | Adjacency, k: int, progress: Progress) -> Outcome:
+def decide(
+    space: Space,
+    size: int,
+    where: Ints | Adjacency,
+    k: int,
+    progress: Progress,
+    donors: Sequence[Donors] | None = None,
+    *,
+    hurried: bool = False,
+) -> Outcome:
     """Decide for each attacked vertex set of the release whether it has k - 1 images.
 
     Parameters
@@ -92,47 +113,71 @@ def decide(space: Space, size: int, where: Ints | Adjacency, k: int, progress: P
         Number of vertices of each set.
     where
         The sets, shape (T, size), or the adjacency in which they are the connected ones.
+    donors
+        Of this size, where to look for images; `None`: in the whole release.
+    hurried
+        Whether hard sets are soon given up.
     """
-    decision = _Decision(space, size, k, progress)
+    decision = _Decision(space, size, k, progress, donors)
+    if hurried and decision.search is not None:
+        decision.search.budget, decision.search.left = HURRIED
     if isinstance(where, Adjacency):
         decision.visited(where)
     else:
         decision.listed(where)
+    decision.end()
     return decision.outcome
 
 
-def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> tuple[Ints, Ints]:
-    """Decide for each of some vertex sets of the release whether it has k - 1 images; return also their classes.
+def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> Ints:
+    """Decide for each of some vertex sets of the release whether it has k - 1 images, without searching for long.
 
     Returns
     -------
-    status, classes
-        int64, shape (N,): 1 if there are images, 0 if there are none, -1 if that was given up; and which sets are of
-        the same class.
+    ndarray
+        int64, shape (N,): 1 if there are images, 0 if there are none, -1 if that was given up.
     """
     decision = _Decision(space, members.shape[1], k, progress)
-    return decision.listed(members)
+    return decision.each(members)
 
 
 class _Decision:
-    def __init__(self, space: Space, size: int, k: int, progress: Progress) -> None:
+    def __init__(
+        self, space: Space, size: int, k: int, progress: Progress, donors: Sequence[Donors] | None = None
+    ) -> None:
         self.space, self.size, self.need, self.progress = space, size, k - 1, progress
         self.catalogue = Catalogue(space, size)
         self.pools = Pools(self.catalogue, self.need)
         none = np.empty(0, dtype=np.int64)
         self.outcome = Outcome(self.catalogue.full, np.empty((0, size), dtype=np.int64), none, none)
-        self.search = Search(self.catalogue, self.pools, progress)
+        self.search = Search(self.catalogue, self.pools, progress) if donors is None else None
+        self.finder = self.search or Proof(self.catalogue, self.pools, donors or ())
 
-    def listed(self, members: Ints) -> tuple[Ints, Ints]:
-        """Decide sets that are given; return the status and the class of each."""
+    def listed(self, members: Ints) -> None:
+        """Decide sets that are given."""
         self.outcome.total = len(members)
-        classes, rows = self.catalogue.classify(members)
         if not self.need:
             self.outcome.satisfied = len(members)
-            return np.ones(len(members), dtype=np.int64), classes
+            return
+        classes, rows = self.catalogue.classify(members)
+        if self.search is None:
+            settled = self.pools.settled(rows, classes)
+            self.outcome.satisfied = int(settled.sum())
+            rows, classes = rows[~settled], classes[~settled]
+        elif self.size > 1:
+            self._sample(self.search)
+        self._remain(rows, classes)
+
+    def each(self, members: Ints) -> Ints:
+        """Status of each of some sets, where hard ones are soon given up."""
+        if not self.need:
+            return np.ones(len(members), dtype=np.int64)
+        assert self.search is not None
+        self.search.budget, self.search.left = HURRIED
+        classes, rows = self.catalogue.classify(members)
         if self.size > 1:
-            self._sample()
-        return self._remain(rows, classes), classes
+            self._sample(self.search)
+        return self.search.decide(rows, classes)
 
     def visited(self, adjacency: Adjacency) -> None:
         """Decide the connected sets of an adjacency."""
@@ -142,9 +187,10 @@ class _Decision:
         if not self.need:
             self.outcome.satisfied = self.outcome.total
             return
-        self._sample()
-        self.pools.sample(patterns, self._all(), _places(adjacency), QUOTA)
-        self.pools.vary()
+        if self.search is not None:
+            self._sample(self.search)
+            self.pools.sample(patterns, self._all(), _places(adjacency), QUOTA)
+            self.pools.vary()
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
         divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
         parts = deque(divided[i] for i in scrambled(len(divided)))  # the first batches are like the others
@@ -165,9 +211,20 @@ class _Decision:
     def _all(self) -> npt.NDArray[np.bool_]:
         return np.ones(len(self.catalogue.full), dtype=bool)
 
-    def _sample(self) -> None:
+    def end(self) -> None:
+        """Take down what was found."""
+        out, none = self.outcome, np.empty((0, self.size), dtype=np.int64)
+        rows = [none, *(rows for rows, _ in self.finder.found)]
+        images = [np.empty((0, self.need, self.size), np.int64), *(images for _, images in self.finder.found)]
+        blocks = tuple(self.pools.in_blocks())
+        out.donors = Donors(self.size, blocks, np.concatenate(rows), np.concatenate(images))
+        if isinstance(self.finder, Proof):
+            out.complaints = tuple(self.finder.complaints)
+            out.given_up = "the certificate shows no images of it"
+
+    def _sample(self, search: Search) -> None:
         """Fill the pools with members of the release."""
-        release, wanted = self.search.release, self._all()
+        release, wanted = search.release, self._all()
         self.pools.sample(release, wanted, _rarest(release.adjacency, self.size), QUOTA << 8)
         self.pools.sample(release, wanted, _places(release.adjacency), QUOTA)
 
@@ -214,9 +271,9 @@ class _Decision:
             found.append((rows[~open_], classes[~open_]))
         return found
 
-    def _remain(self, rows: Ints, classes: Ints) -> Ints:
-        """Search for the images of sets that have none in the pools; return the status of each."""
-        status = self.search.decide(rows, classes)
+    def _remain(self, rows: Ints, classes: Ints) -> None:
+        """Search for the images of sets that have none in the pools."""
+        status = self.finder.decide(rows, classes)
         out = self.outcome
         out.satisfied += int((status == 1).sum())
         out.undecided += int((status == -1).sum())
@@ -227,12 +284,11 @@ class _Decision:
         kept = _some(out.classes, np.arange(len(out.classes)))
         out.members, out.classes, out.status = out.members[kept], out.classes[kept], out.status[kept]
         for number in np.unique(out.classes).tolist():
-            if number not in out.pools and (members := self.search.members(number)) is not None:
+            if number not in out.pools and (members := self.finder.members(number)) is not None:
                 out.pools[number] = members
         lacking = np.bincount(classes[status != 1], minlength=len(out.lacking))
         lacking[: len(out.lacking)] += out.lacking
         out.lacking = lacking
-        return status
 
 
 def _some(classes: Ints, failed: Ints) -> Ints:

@@ -172,7 +172,8 @@ def _mixed(values: npt.NDArray[np.uint64]) -> Colours:
     """Scatter 64-bit numbers, a bijection (splitmix64: Steele, Lea, Flood 2014)."""
     z = (values ^ (values >> np.uint64(30))) * _MIX[0]
     z = (z ^ (z >> np.uint64(27))) * _MIX[1]
-    return z ^ (z >> np.uint64(31))
+    scattered: Colours = z ^ (z >> np.uint64(31))
+    return scattered
 
 
 def _numbered(values: npt.NDArray[np.generic]) -> Ints:

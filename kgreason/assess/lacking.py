@@ -7,8 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.classes import Classes
-from kgreason.assess.images import attacked, decide, decide_each
+from kgreason.assess.images import Outcome, attacked, decide, decide_each
 from kgreason.assess.places import SAMPLED, Survey
 from kgreason.assess.space import Space
 from kgreason.progress import SILENT, Progress
@@ -64,16 +63,22 @@ def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
     """
     space, forms = surveyed.catalogue.space, surveyed.catalogue.full
     rows, of = surveyed.drawn.some(max(LEAST, MOST // max(1, len(forms))))
-    status, _ = decide_each(space, rows, k, progress)
-    without, looked = (np.bincount(c, minlength=len(surveyed.counts)) for c in (of[status != 1], of))
-    found, low, high = stratified(surveyed.counts, looked, without)
+    status = decide_each(space, rows, k, progress)
+    counts = surveyed.counts
+    looked, sure, without = (
+        np.bincount(of[chosen], minlength=len(counts)) for chosen in (status < 2, status == 0, status != 1)
+    )
+    found, _, high = stratified(counts, looked, without)  # those given up count as lacking
+    low = stratified(counts, looked, sure)[1]
     if low < high and found <= FEW:
-        forms, without = _all(space, surveyed.size, k, progress)
-        found = low = high = float(without.sum())
+        every = _all(space, surveyed.size, k, progress)
+        forms, without = every.forms, every.lacking
+        found = high = float(every.total - every.satisfied)
+        low = found - every.undecided
     types = [forms.form(c).types % space.ground_types for c in np.flatnonzero(without).tolist()]
     edges = sum(int(space.pairs.counts[t].sum()) for t in types)
     small, alone = _components(space, surveyed.size, k, progress)
-    total = int(surveyed.counts.sum()) + small
+    total = int(counts.sum()) + small
     return Lacking(surveyed.size, total, found + alone, low + alone, high + alone, len(types), edges)
 
 
@@ -104,12 +109,11 @@ def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float,
     return found, max(float(without.sum()), found - margin), min(most, found + margin)
 
 
-def _all(space: Space, size: int, k: int, progress: Progress) -> tuple[Classes, Ints]:
-    """Classes, and how many subgraphs of each have no images, all decided."""
-    where = space.bonds(size).attacked(space.graph, np.arange(space.graph.n)) if size > 1 else None
-    single = np.arange(space.graph.n, dtype=np.int64)[:, None]
-    outcome = decide(space, size, single if where is None else where, k, progress)
-    return outcome.forms, outcome.lacking
+def _all(space: Space, size: int, k: int, progress: Progress) -> Outcome:
+    """What is found about all connected sets."""
+    everywhere = np.arange(space.graph.n, dtype=np.int64)
+    where = space.bonds(size).attacked(space.graph, everywhere) if size > 1 else everywhere[:, None]
+    return decide(space, size, where, k, progress, hurried=True)
 
 
 def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float]:
@@ -118,7 +122,7 @@ def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[in
     for small, rows in attacked(space, space.graph, np.arange(space.graph.n), size):
         if small < size and isinstance(rows, np.ndarray):
             some = rows if len(rows) <= SAMPLED**2 else rows[:: len(rows) // SAMPLED**2]
-            status, _ = decide_each(space, some, k, progress)
+            status = decide_each(space, some, k, progress)
             total += len(rows)
             alone += float((status != 1).mean() * len(rows))
     return total, alone

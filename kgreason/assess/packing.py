@@ -65,7 +65,7 @@ def tokens(placed: Ints, traits: Ints) -> csr_array[Any]:
     return csr_array((ones, dense.reshape(-1), starts), shape=(count, int(dense.max(initial=-1)) + 1))
 
 
-def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int]:
+def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int, tuple[int, ...]]:
     """Decide whether `need` of the sets are pairwise disjoint.
 
     At most one of them holds the most frequent token, so all but one are among the sets without it: only these
@@ -73,21 +73,20 @@ def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int]:
 
     Returns
     -------
-    status, spent
-        1 there are, 0 there are not (exact), -1 it would cost more than `budget`; and the cost, in pairs compared.
+    status, spent, chosen
+        1 there are, 0 there are not (exact), -1 it would cost more than `budget`; the cost, in pairs compared; and
+        which they are.
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
     >>> sets = csr_array(np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], dtype=np.int32))
-    >>> packs(sets, 2, 1 << 20)[0], packs(sets, 3, 1 << 20)[0]
-    (1, 0)
+    >>> packs(sets, 2, 1 << 20)[::2], packs(sets, 3, 1 << 20)[0]
+    ((1, (0, 2)), 0)
     """
     count = sets.shape[0]
-    if need <= 1:
-        return int(count >= need), 0
-    if count < need:
-        return 0, 0
+    if need <= 1 or count < need:
+        return (1, 0, tuple(range(need))) if count >= need else (0, 0, ())
     commonest = int(np.asarray(sets.sum(axis=0)).argmax())
     without = np.flatnonzero(sets[:, [commonest]].toarray().reshape(-1) == 0)
     spent = CALL
@@ -95,15 +94,17 @@ def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int]:
         starts = without[begin : begin + BLOCK]
         spent += len(starts) * count
         if spent > budget:
-            return -1, spent
+            return -1, spent, ()
         disjoint = (sets @ sets[starts].T).toarray() == 0
         if need == 2 and disjoint.any():
-            return 1, spent
+            other, column = np.argwhere(disjoint)[0]
+            return 1, spent, (int(other), int(starts[column]))
         if need > 2:
             for column in range(len(starts)):
                 others = np.flatnonzero(disjoint[:, column])
-                status, more = packs(sets[others], need - 1, budget - spent)
+                status, more, found = packs(sets[others], need - 1, budget - spent)
                 spent += more
                 if status or spent > budget:
-                    return status or -1, spent
-    return 0, spent
+                    chosen = (*others[list(found)].tolist(), int(starts[column])) if found else ()
+                    return status or -1, spent, chosen
+    return 0, spent, ()

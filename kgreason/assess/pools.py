@@ -116,6 +116,26 @@ class Pools:
         self._count[number] += 1
         self.add(members, np.full(len(members), number, dtype=np.int64))
 
+    def adopt(self, members: Ints, number: int) -> None:
+        """Give a class members, in canonical order, that are known to be apart from each other."""
+        self.reserve()
+        for begin in range(0, len(members), self.most):
+            part = members[begin : begin + self.most]
+            block = int(self._last[number])
+            if self.blocks[block, 0]:
+                new = int(self._more(1)[0])
+                self.blocks[block, 1] = self._last[number] = block = new
+            self.members[block * self.most : block * self.most + len(part)] = part
+            self.blocks[block, 0] = len(part)
+
+    def in_blocks(self) -> list[Ints]:
+        """Members of each block that has as many as are needed, in canonical order, each of shape (M, x)."""
+        size = self.blocks[:, 0]
+        return [
+            self.members[b * self.most : b * self.most + size[b]].copy()
+            for b in np.flatnonzero(size >= max(self.need, 1)).tolist()
+        ]
+
     def settled(self, rows: Ints, classes: Ints) -> Flags:
         """Tell for each row whether it has its images in the pool of its class."""
         self.reserve()

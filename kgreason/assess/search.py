@@ -40,12 +40,19 @@ FEW = 1 << 6  # attacked subgraphs of which the images are found to serve others
 
 
 class Search:
-    """Members of classes, as far as the release was visited for them, and what they are images of."""
+    """Members of classes, as far as the release was visited for them, and what they are images of.
+
+    Attributes
+    ----------
+    found
+        Attacked subgraphs that are in no pool, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
+    """
 
     def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress) -> None:
         self.catalogue, self.space, self.size = catalogue, catalogue.space, catalogue.size
         self.pools, self.need, self.progress = pools, pools.need, progress
-        self.left = HARD
+        self.budget, self.left = BUDGET, HARD
+        self.found: list[tuple[Ints, Ints]] = []
         self._stock = _Stock(self.size)
         self._rounds: dict[int, int] = {}  # of each class, how many were visited for it
 
@@ -81,7 +88,7 @@ class Search:
             self._extend(wanted)
             self.attempt(rows, classes, status, wanted, PATIENCE)
         whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
-        self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), BUDGET)
+        self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), self.budget)
         for i in np.flatnonzero((status == -1) & np.isin(classes, whole)):
             self._hard(int(i), rows, classes, status)
         status[(status == 0) & ~np.isin(classes, whole)] = -1
@@ -199,14 +206,20 @@ class Search:
         turns = self.catalogue.full.form(number).automorphisms
         index = unusual_degrees(pool, traits)
         status = np.zeros(len(rows), dtype=np.int64)
+        images = np.zeros((len(rows), self.need), dtype=np.int64)
 
         def block(mine: Ints) -> None:
             chosen = np.zeros((len(mine), self.need), dtype=np.int64)
             status[mine] = find_images(
                 rows[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, chosen
             )
+            images[mine] = chosen
 
         each(block, np.array_split(order, len(order) // BLOCK + 1))
+        done = np.flatnonzero(status == 1)
+        member, turn = np.divmod(images[done], len(turns))
+        placed = np.take_along_axis(pool[member], turns[turn], axis=2)
+        self.found.append((rows[done], placed))
         return status
 
     def _hard(self, i: int, rows: Ints, classes: Ints, status: Ints) -> None:
@@ -214,8 +227,10 @@ class Search:
         number, traits = int(classes[i]), self.space.traits
         turns = self.catalogue.full.form(number).automorphisms
         placed = placements(rows[i], self._stock.of(number), turns, traits)
-        status[i], spent = packs(tokens(placed, traits), self.need, self.left)
+        status[i], spent, chosen = packs(tokens(placed, traits), self.need, self.left)
         self.left -= spent
+        if status[i] == 1:
+            self.found.append((rows[i : i + 1], placed[None, list(chosen)]))
 
 
 class _Stock:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import field
 
+from kgreason.assess.certificate import Certificate
 from kgreason.records import dataclass
 
 
@@ -47,11 +49,14 @@ class Delta:
         Subgraphs with k - 1 images; all subgraphs.
     undecided
         Subgraphs whose search was given up; they do not count as satisfied.
+    every
+        Whether all are satisfied, of any number of vertices, and none had to be counted.
     """
 
     satisfied: int
     total: int
     undecided: int = 0
+    every: bool = False
 
     def __add__(self, other: Delta) -> Delta:
         return Delta(
@@ -70,6 +75,8 @@ class Delta:
 
     def __str__(self) -> str:
         value = math.floor(self.value * 1000) / 1000  # a violation never reads as 1.000
+        if self.every:
+            return f"{value:.3f} (all of any size, exact)"
         if self.exact:
             return f"{value:.3f} ({self.satisfied:,} of {self.total:,}, exact)"
         return (
@@ -93,6 +100,8 @@ class Verdict:
         Other numbers of vertices that were checked.
     commute
         Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
+    certificate
+        What shows the images, if all have some.
     """
 
     k: int
@@ -101,12 +110,15 @@ class Verdict:
     delta: Delta | None
     also: tuple[int, ...] = ()
     commute: bool = False
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     @property
     def sizes(self) -> str:
         """The numbers of vertices of the subgraphs that were checked, in words."""
+        if self.delta is not None and self.delta.every:
+            return "every x"
         fewer = " and fewer (the rules commute)" if self.commute and self.as_promised and self.x > 1 else ""
-        return ", ".join(map(str, (*self.also, self.x))) + fewer
+        return f"x = {', '.join(map(str, (*self.also, self.x)))}{fewer}"
 
     @property
     def holds(self) -> bool:
@@ -142,6 +154,7 @@ class Verdict:
                 "total": delta.total,
                 "undecided": delta.undecided,
                 "exact": delta.exact,
+                "every": delta.every,
             },
             "items": [
                 {

@@ -45,7 +45,7 @@ def image_witness(space: Space, found: Outcome, row: int, k: int, originals: npt
     names = [f"{labels[v]} (original {originals[v]})" for v in vertices]
     lines = [f"subgraph of {', '.join(names)}", *_edges(space, found, row)]
     if found.status[row] == -1:
-        return "\n  ".join([*lines, "not decided: the search was given up"])
+        return "\n  ".join([*lines, f"not decided: {found.given_up}"])
     return "\n  ".join([*lines, _reason(space, found, row, k)])
 
 

@@ -11,13 +11,13 @@ Line = tuple[str, ...]
 def print_grid(head: Line, lines: Sequence[Line]) -> None:
     """Print a table: first and last column to the left, the others to the right; with borders on a terminal."""
     used = [i for i in range(len(head)) if head[i] or any(line[i] for line in lines)]
-    head, *rows = ([line[i] for i in used] for line in (head, *lines))
-    left = {0, len(used) - 1} if len(used) == 2 or not head[-1] else {0}
+    shown = [[line[i] for i in used] for line in (head, *lines)]
+    left = {0, len(used) - 1} if len(used) == 2 or not shown[0][-1] else {0}
     if sys.stdout.isatty():
-        _print_rich(head, rows, left)
+        _print_rich(shown[0], shown[1:], left)
         return
-    widths = [max(len(line[i]) for line in (head, *rows)) for i in range(len(head))]
-    for line in (head, *rows):
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for line in shown:
         cells = [
             f"{cell:<{width}}" if i in left else f"{cell:>{width}}"
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))

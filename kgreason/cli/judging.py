@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from kgreason.choices import MAX_SUBGRAPHS
 from kgreason.cli.base import guarded, load_rules, print_json, tables
@@ -24,6 +26,14 @@ def verify(
     mapping: MappingFile,
     k: K = 3,
     x: X = DEFAULT_X,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate",
+            metavar="FILE",
+            help="The private folder, or the certificate.json in it: look the images up there, search for none.",
+        ),
+    ] = None,
     max_subgraphs: MaxSubgraphs = None,
     as_json: AsJson = False,
 ) -> int:
@@ -39,6 +49,7 @@ def verify(
             k=k,
             x=x,
             parts=pair.parts,
+            certificate=certificate,
             max_subgraphs=max_subgraphs or MAX_SUBGRAPHS,
             progress=shown,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgreason.choices import MAX_EXAMINED
-from kgreason.cli.base import counted, guarded, load_rules, print_json, tables
+from kgreason.cli.base import counted, guarded, load_rules, named, print_json, tables
 from kgreason.cli.grid import Line, print_grid
 from kgreason.cli.options import AsJson, K, RulesFile, SomeX
 
@@ -78,7 +79,10 @@ def risk(
     if as_json:
         print_json(found.as_dict(exposed))
     else:
-        _print(found, exposed, [str(rules), *(graphs or ())])
+        call = ["kgreason", "anonymize", "--rules", str(rules)]
+        for table in named(program, graphs or ()):
+            call += ["--data", table]
+        _print(found, exposed, [*call, "-k", str(k), *found.advice.options.split()])
     if exposed:
         print(SECRET, file=sys.stderr)
     return 0
@@ -96,7 +100,7 @@ def _write(out: Path, document: Mapping[str, object]) -> None:
 def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
     graph, k = found.graph, found.k
     print(f"{counted(graph.n, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}, before any anonymization\n")
-    head = ("an attacker knows", "unique", "", f"fewer than {k}", "highest risk", "average")
+    head: Line = ("an attacker knows", "unique", "", f"fewer than {k}", "highest risk", "average")
     more = ("in population: highest", f"fewer than {k}", "marketer") if found.population is not None else ()
     print_grid((*head, *more), [_exposure(e, found.population is not None) for e in found.exposures])
     for name, reason in found.left_out.items():
@@ -111,9 +115,7 @@ def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
             [(v, "; ".join(what)) for v, what in found.exposed(exposed)],
         )
         print()
-    rules, *graphs = call
-    data = "".join(f" --data {g}" for g in graphs)
-    print(f"kgreason anonymize --rules {rules}{data} -k {k} {found.advice.options}")
+    print(shlex.join(call))
     print(f"  {found.advice.reason}")
 
 

@@ -1,0 +1,172 @@
+"""Certificates on disk: what shows that a release holds, so that it can be verified again without a search.
+
+Vertices are numbered as the rows of ``nodes.csv``: by their labels in order. A certificate is secret: it tells which
+vertices look like which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.certificate import Certificate, Donors
+from kgreason.errors import ReleaseError
+from kgreason.graph.model import KnowledgeGraph, Vertices
+
+Ints = npt.NDArray[np.int64]
+FORMAT = 1
+OTHER = "it is of another release: {there:,} vertices are named in it, and this release has {here:,}{labels}"
+
+
+def write_certificate(
+    path: Path, certificate: Certificate, released: KnowledgeGraph, mapping: Vertices, **more: Any
+) -> None:
+    """Write a certificate as JSON.
+
+    Parameters
+    ----------
+    mapping
+        Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
+    more
+        Further entries, such as digests of the files of the release.
+    """
+    order, number = _numbers(released)
+    copies = None
+    if certificate.copies is not None:
+        places = number[np.concatenate([mapping[None], certificate.copies])].T
+        copies = places[np.argsort(places[:, 0])].tolist()
+    donors = [
+        {
+            "x": d.size,
+            "blocks": [number[block].tolist() for block in d.blocks],
+            "images": number[np.concatenate([d.targets[:, None], d.images], axis=1)].tolist(),
+        }
+        for d in certificate.donors
+    ]
+    vertices = {"count": released.n, "sha256": _digest(released, order)}
+    data = {"format": FORMAT, "k": certificate.k, "vertices": vertices, "copies": copies, "donors": donors}
+    path.write_text(json.dumps(data | more) + "\n", encoding="utf-8")
+
+
+def read_certificate(path: Path, released: KnowledgeGraph, mapping: Vertices) -> Certificate:
+    """Read a certificate for a release.
+
+    Parameters
+    ----------
+    path
+        The file, or the private folder.
+    mapping
+        As in `write_certificate`.
+
+    Returns
+    -------
+    Certificate
+        With a complaint if it is not one of this release.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be read or is no certificate.
+    """
+    path = path / "certificate.json" if path.is_dir() else path
+    data = read_json(path)
+    try:
+        return _certificate(data, released, mapping)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise ReleaseError(f"{path}: is no certificate: {_why(error)}", hint=HINT) from error
+
+
+HINT = "name the certificate.json of the private folder, or verify without a certificate"
+
+
+def read_json(path: Path) -> Mapping[str, Any]:
+    """Read the entries of a certificate.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be read, or is no JSON object of this format.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReleaseError(f"{path}: cannot be read: {error.strerror or error}", hint=HINT) from error
+    except UnicodeDecodeError as error:
+        raise ReleaseError(f"{path}: is no certificate: it is not in UTF-8", hint=HINT) from error
+    except json.JSONDecodeError as error:
+        raise ReleaseError(
+            f"{path}:{error.lineno}: is no certificate: it ends early or was edited ({error.msg})", hint=HINT
+        ) from error
+    except RecursionError as error:
+        raise ReleaseError(f"{path}: is no certificate: it is nested too deep", hint=HINT) from error
+    if not isinstance(data, dict) or "format" not in data:
+        raise ReleaseError(f"{path}: is no certificate: the entry 'format' is missing", hint=HINT)
+    if data["format"] != FORMAT:
+        raise ReleaseError(f"{path}: has format {data['format']!r}, but this version reads {FORMAT}")
+    return data
+
+
+def _why(error: Exception) -> str:
+    return f"the entry {error} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _certificate(data: Mapping[str, Any], released: KnowledgeGraph, mapping: Vertices) -> Certificate:
+    order, _ = _numbers(released)
+    k, vertices = int(data["k"]), data["vertices"]
+    count, same = int(vertices["count"]), vertices["sha256"] == _digest(released, order)
+    if count != released.n or not same:
+        labels = " with other labels" if count == released.n else ""
+        complaint = OTHER.format(there=count, here=released.n, labels=labels)
+        return Certificate(k, complaints=(complaint,))
+    if data["copies"] is not None:
+        return _copies(k, order[_array(data["copies"], (-1, k), released.n)], mapping)
+    return Certificate(k, tuple(_donors(d, k, order) for d in data["donors"]))
+
+
+def _copies(k: int, places: Ints, mapping: Vertices) -> Certificate:
+    """Copies by original vertex."""
+    places = places[np.argsort(places[:, 0])]
+    row = np.minimum(np.searchsorted(places[:, 0], mapping), max(len(places) - 1, 0))
+    if not len(places) or (places[row, 0] != mapping).any():
+        return Certificate(k, complaints=("it names no copies of some vertices: the mapping is another one",))
+    return Certificate(k, copies=np.ascontiguousarray(places[row, 1:].T))
+
+
+def _donors(data: Mapping[str, Any], k: int, order: Ints) -> Donors:
+    x, n = int(data["x"]), len(order)
+    if not 1 <= x <= n:
+        raise ValueError(f"x = {x} is no number of vertices")
+    blocks = tuple(order[_array(block, (-1, x), n)] for block in data["blocks"])
+    images = order[_array(data["images"], (-1, k, x), n)]
+    return Donors(x, blocks, images[:, 0], images[:, 1:])
+
+
+def _array(rows: object, shape: tuple[int, ...], n: int) -> Ints:
+    """Rows of numbers of vertices."""
+    found = np.array(rows, dtype=object if rows == [] else None)
+    if not found.size:
+        return np.empty((0, *shape[1:]), dtype=np.int64)
+    if found.dtype.kind != "i" or found.ndim != len(shape) or found.shape[1:] != shape[1:]:
+        raise ValueError("some rows of vertices do not have the form that they should have")
+    if found.min() < 0 or found.max() >= n:
+        raise ValueError(f"vertices are numbered from 0 to {n - 1}, and some numbers are others")
+    return found.astype(np.int64)
+
+
+def _numbers(released: KnowledgeGraph) -> tuple[Ints, Ints]:
+    """Vertices in the order of their labels, and the place of each vertex in it."""
+    order = np.argsort(released.labels.astype(str), kind="stable")
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    return order, number
+
+
+def _digest(released: KnowledgeGraph, order: Ints) -> str:
+    text = "\n".join(map(str, released.labels[order].tolist()))
+    return hashlib.sha256(text.encode()).hexdigest()
