@@ -35,7 +35,7 @@ Ints = npt.NDArray[np.int64]
 
 WINDOW = 1 << 17  # attacked subgraphs without images in the pools that are searched for together
 SHOWN = 5
-HURRIED = 1 << 18, 1 << 26  # comparisons for one set and, once that is not enough, for all of them
+HURRIED = 1 << 16, 0  # comparisons for one set and, once that is not enough, for all of them
 
 
 @dataclass

@@ -157,7 +157,9 @@ def _rooted(ties: Ties, roots: Ints) -> Colours:
     indptr = np.searchsorted(place[inside], np.arange(len(keys) + 1))
     within = Ties(indptr, found[inside], ties.tie[entry[inside]], ties.kind[vertex])
     chosen = vertex == roots[root]
-    return fixpoint(within, _mixed(within.kind.astype(np.uint64) * np.uint64(2) + chosen))[chosen]
+    begin = _mixed(within.kind.astype(np.uint64) * np.uint64(2) + chosen)
+    colours: Colours = fixpoint(within, begin)[chosen]
+    return colours
 
 
 def _entries(ties: Ties, vertices: Ints) -> tuple[Ints, Ints]:
@@ -172,8 +174,7 @@ def _mixed(values: npt.NDArray[np.uint64]) -> Colours:
     """Scatter 64-bit numbers, a bijection (splitmix64: Steele, Lea, Flood 2014)."""
     z = (values ^ (values >> np.uint64(30))) * _MIX[0]
     z = (z ^ (z >> np.uint64(27))) * _MIX[1]
-    scattered: Colours = z ^ (z >> np.uint64(31))
-    return scattered
+    return z ^ (z >> np.uint64(31))
 
 
 def _numbered(values: npt.NDArray[np.generic]) -> Ints:

@@ -15,7 +15,7 @@ from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
-MOST, LEAST = 1 << 13, 1 << 3  # subgraphs in the sample, about, and of each class at least
+MOST, LEAST = 1 << 12, 1 << 3  # subgraphs in the sample, about, and of each class at least
 FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
 NORMAL = 1.96  # of the standard normal distribution, two-sided 95 %
 

@@ -90,7 +90,8 @@ class Search:
         whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
         self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), self.budget)
         for i in np.flatnonzero((status == -1) & np.isin(classes, whole)):
-            self._hard(int(i), rows, classes, status)
+            if self.left > 0:
+                self._hard(int(i), rows, classes, status)
         status[(status == 0) & ~np.isin(classes, whole)] = -1
         return status
 
