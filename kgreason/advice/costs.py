@@ -120,7 +120,7 @@ def _raised(degrees: Ints, k: int, rng: np.random.Generator) -> float:
 
 
 def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
-    """Cost of images for all subgraphs that lack them; never more than that of KLONE, which is used then.
+    """Cost of images for all subgraphs that lack them, and of edges that join components.
 
     Examples
     --------
@@ -130,10 +130,11 @@ def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
     """
     rare = float(np.interp(found.share, [FEW, MANY], [FEW_PER_EDGE, PER_EDGE]))
     edges = (k - 1) * rare * found.edges**POWER
+    joined = (graph.components()[0] - 1) * (1 + is_symmetric(graph))
     seconds = SECONDS + KGUARD_SECONDS[0] * found.total + KGUARD_SECONDS[1] * graph.n
     return Cost(
         Range(PER_VERTEX * edges, 0, edges / 4 + (k - 1) * found.x * bool(found.classes)),
-        Range.around(edges, 3),
+        Range(joined + edges, joined + edges / 3, joined + 3 * edges),
         Range.around(seconds + min(PATIENCE, MENDING * edges), 2.5),
         Range.around(MEGABYTES + KGUARD_BYTES * graph.n / 1e6, 1.5),
     )
@@ -149,11 +150,11 @@ def of_published(k: int, surveyed: Survey) -> Cost:
         types = surveyed.catalogue.full.form(int(of[part[0]])).types % space.ground_types
         vertices += lacking * x
         edges += lacking * int(space.pairs.counts[types].sum())
-    edges += EXTRA * x * len(surveyed.counts)
+    apart = edges + EXTRA * x * len(surveyed.counts)
     total = int(surveyed.counts.sum())
     return Cost(
         Range.around(vertices, 3),
-        Range.around(edges, 3),
+        Range(apart, edges, 3 * apart),
         Range.around(SECONDS + PUBLISHED_SECONDS * total, 4),
         Range.around(MEGABYTES + PUBLISHED_BYTES * total / 1e6, 2),
     )
