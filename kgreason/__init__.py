@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
+        attack,
         commutation,
         explain,
         load,
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
         risk,
         score,
         verify,
+        verify_alone,
     )
+    from kgreason.attacks.results import Attacks
     from kgreason.changes import Changes
     from kgreason.engine.limits import Limits
     from kgreason.errors import (
@@ -55,6 +58,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Anonymization",
     "AnonymizationError",
+    "Attacks",
     "Changes",
     "DataError",
     "Diagnostic",
@@ -72,6 +76,7 @@ __all__ = [
     "Risk",
     "Score",
     "anonymize",
+    "attack",
     "commutation",
     "explain",
     "from_networkx",
@@ -86,11 +91,13 @@ __all__ = [
     "to_networkx",
     "to_pandas",
     "verify",
+    "verify_alone",
 ]
 
 _HOMES = {
     "kgreason.api": (
         "anonymize",
+        "attack",
         "commutation",
         "explain",
         "load",
@@ -99,8 +106,10 @@ _HOMES = {
         "risk",
         "score",
         "verify",
+        "verify_alone",
     ),
     "kgreason.advice.report": ("Risk",),
+    "kgreason.attacks.results": ("Attacks",),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (
         "AnonymizationError",

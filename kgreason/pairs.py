@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,21 @@ from kgreason.graph.io.load import load_graph
 from kgreason.graph.io.raw import no_file
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
+from kgreason.written import (
+    Cell,
+    as_written,
+    check_ends,
+    check_folder,
+    check_whole,
+    read_nodes,
+    read_pairs,
+)
+
+PLAIN = ("csv", "tsv")
+_LARGEST_PART = 2**63 - 1
+OTHER_RELEASE = "is this of another release?"
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,7 @@ class Pair:
 def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
     """Read a release folder back."""
     tables = {p: [SourceSpec(folder / f"{p}.csv")] for p in program.edges}
-    return _pair(original, _released(program, tables, folder / "nodes.csv"), read_mapping(mapping), mapping)
+    return _pair(original, _released(program, tables, folder / "nodes.csv"), _cells(mapping), mapping)
 
 
 def read_pair(
@@ -45,6 +58,7 @@ def read_pair(
     original: Mapping[str, Sequence[SourceSpec]],
     released: Mapping[str, Sequence[SourceSpec]],
     mapping: Path,
+    progress: Progress = SILENT,
 ) -> Pair:
     """Read an original graph and a release of it.
 
@@ -64,24 +78,87 @@ def read_pair(
     """
     mapping = mapping / "mapping.csv" if mapping.is_dir() else mapping
     _need(original, "file", "name a table of the original graph")
-    _need(released, "file or folder", "name a release folder or its table")
-    original, released = _in_folders(original), _in_folders(released)
-    pairs = read_mapping(mapping)
-    graph = with_vertices(load_graph(program, original), pairs)
-    beside = [source.path.parent / "nodes.csv" for sources in released.values() for source in sources]
+    _need_release(released)
+    pairs = _cells(mapping)
+    tables = _in_folders(original)
+    graph = _with_isolated(load_graph(program, tables, progress), tables, pairs, mapping, progress)
+    return _pair(graph, read_released(program, released, progress), pairs, mapping)
+
+
+def read_released(
+    program: CheckedProgram, released: Mapping[str, Sequence[SourceSpec]], progress: Progress = SILENT
+) -> KnowledgeGraph:
+    """Read a release without its original.
+
+    Parameters
+    ----------
+    released
+        As `read_pair` takes it.
+
+    Raises
+    ------
+    DataError
+        If a file is at fault.
+    """
+    _need_release(released)
+    for folder in {source.path for given in released.values() for source in given if source.path.is_dir()}:
+        check_folder(folder, program.edges)
+    tables = _in_folders(released)
+    beside = [source.path.parent / "nodes.csv" for sources in tables.values() for source in sources]
     nodes = next((path for path in beside if path.is_file()), None)
-    return _pair(graph, _released(program, released, nodes), pairs, mapping)
+    return _released(program, tables, nodes, progress)
 
 
 def _released(
-    program: CheckedProgram, tables: Mapping[str, Sequence[SourceSpec]], nodes: Path | None
+    program: CheckedProgram,
+    tables: Mapping[str, Sequence[SourceSpec]],
+    nodes: Path | None,
+    progress: Progress = SILENT,
 ) -> KnowledgeGraph:
     # Binds and mappings describe the input (its units, its columns), not the release.
     bare = replace(program, binds=(), mappings=(), facts=())
     sources = {predicate: [_with_header(source) for source in given] for predicate, given in tables.items()}
+    with as_written():
+        for source in (source for given in tables.values() for source in given):
+            if source.kind() in PLAIN and "encoding" not in source.options:
+                check_whole(source.path)
+        if nodes is not None:
+            check_whole(nodes)
+    labels = [] if nodes is None else read_nodes(nodes)
     if nodes is not None and program.nodes:
         sources[program.nodes[0]] = [_with_header(SourceSpec(nodes))]
-    return load_graph(bare, sources)
+    with as_written():
+        graph = load_graph(bare, sources, progress)
+    if nodes is not None:
+        check_ends(graph, {name: given[0].path for name, given in tables.items()}, labels, nodes)
+    return with_vertices(graph, labels)
+
+
+def _with_isolated(
+    graph: KnowledgeGraph,
+    tables: Mapping[str, Sequence[SourceSpec]],
+    pairs: Mapping[str, Cell],
+    mapping: Path,
+    progress: Progress,
+) -> KnowledgeGraph:
+    """The original with the vertices that only its mapping names; they are told, for a row may be lost."""
+    if not graph.m:
+        files = [source.file for given in tables.values() for source in given]
+        raise DataError(
+            files[0], "the original has no edges", hint="is the file cut off? name the whole table"
+        )
+    whole = with_vertices(graph, pairs)
+    if isolated := whole.labels[graph.n :].tolist():
+        some = ", ".join(map(repr, isolated[:3])) + ", ..." * (len(isolated) > 3)
+        progress.note(
+            f"{mapping}:{pairs[isolated[0]].line}: {len(isolated):,} original vertices stand in no edge of the "
+            f"original ({some}); if they should, its table is not whole"
+        )
+    return whole
+
+
+def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
+    _need(tables, "file or folder", "name a release folder or its table")
 
 
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
@@ -103,12 +180,14 @@ def _with_header(source: SourceSpec) -> SourceSpec:
     return replace(source, options={"useHeaders": "true", **source.options})
 
 
-def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str, str], file: Path) -> Pair:
+def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str, Cell], file: Path) -> Pair:
     parts = file.parent / "parts.csv"
+    labels = {label: cell.text for label, cell in pairs.items()}
+    lines = {label: cell.line for label, cell in pairs.items()}
     return Pair(
         original,
         released,
-        resolve_mapping(pairs, original, released, str(file)),
+        resolve_mapping(labels, original, released, str(file), lines),
         read_parts(parts, original) if parts.is_file() else None,
     )
 
@@ -139,7 +218,11 @@ def read_mapping(path: Path) -> dict[str, str]:
     ReleaseError
         If the header differs, a row has not two fields, or an original vertex stands twice.
     """
-    return _two_columns(path, ("original", "released"))
+    return {label: cell.text for label, cell in _cells(path).items()}
+
+
+def _cells(path: Path) -> dict[str, Cell]:
+    return read_pairs(path, ("original", "released"))
 
 
 def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
@@ -148,42 +231,37 @@ def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
     Raises
     ------
     ReleaseError
-        As `read_mapping`, or if a vertex has no part or one that is no number.
+        As `read_mapping`, or if a vertex has no part or one that is no number, or a row is of no vertex.
     """
-    found = _two_columns(path, ("original", "part"))
-    if lacking := next((label for label in original.labels.tolist() if label not in found), None):
+    found = read_pairs(path, ("original", "part"))
+    labels = original.labels.tolist()
+    if lacking := next((label for label in labels if label not in found), None):
+        raise ReleaseError(f"{path}: the original vertex {lacking!r} has no row", hint=OTHER_RELEASE)
+    for label in found.keys() - set(labels):
         raise ReleaseError(
-            f"{path}: the original vertex {lacking!r} has no row", hint="is this of another release?"
+            f"{path}:{found[label].line}: {label!r} is no vertex of the original", hint=OTHER_RELEASE
         )
-    if wrong := next((part for part in found.values() if not part.isdecimal()), None):
-        raise ReleaseError(f"{path}: {wrong!r} is no number of a part")
-    return np.array([int(found[label]) for label in original.labels.tolist()], dtype=np.int64)
-
-
-def _two_columns(path: Path, header: tuple[str, str]) -> dict[str, str]:
-    kind = "mapping" if header[1] == "released" else "parts"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ReleaseError(f"{path}: cannot be read: {why}") from error
-    if not rows or rows[0] != list(header):
-        raise ReleaseError(f"{path}:1: the header must be {','.join(header)}", hint=f"is this a {kind}.csv?")
-    pairs: dict[str, str] = {}
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != 2:
-            raise ReleaseError(f"{path}:{number}: a row needs two fields {','.join(header)}, not {len(row)}")
-        if row[0] in pairs:
-            raise ReleaseError(f"{path}:{number}: the original vertex {row[0]!r} stands twice")
-        pairs[row[0]] = row[1]
-    return pairs
+    for cell in found.values():
+        if not (cell.text.isascii() and cell.text.isdecimal() and int(cell.text) <= _LARGEST_PART):
+            raise ReleaseError(
+                f"{path}:{cell.line}: {cell.text!r} is no number of a part", hint=OTHER_RELEASE
+            )
+    return np.array([int(found[label].text) for label in labels], dtype=np.int64)
 
 
 def resolve_mapping(
-    pairs: Mapping[str, str], original: KnowledgeGraph, released: KnowledgeGraph, file: str
+    pairs: Mapping[str, str],
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    file: str,
+    lines: Mapping[str, int] | None = None,
 ) -> Vertices:
     """Vertex numbers in `released` of the vertices of `original`, shape (n,).
+
+    Parameters
+    ----------
+    file, lines
+        Where the pairs stand, for messages.
 
     Raises
     ------
@@ -191,18 +269,21 @@ def resolve_mapping(
         If an original vertex has no row, or a row names a vertex that the release does not have.
     """
     number = {label: i for i, label in enumerate(released.labels.tolist())}
-    mapping = np.empty(original.n, dtype=np.int64)
-    for i, label in enumerate(original.labels.tolist()):
-        target = pairs.get(label)
-        if target is None:
-            raise ReleaseError(
-                f"{file}: the original vertex {label!r} has no row",
-                hint="the mapping must have a row original,released for every vertex of the original graph",
-            )
-        if target not in number:
-            raise ReleaseError(
-                f"{file}: {label!r} is mapped to {target!r}, which the release does not contain",
-                hint="is this the mapping of another release?",
-            )
-        mapping[i] = number[target]
-    return mapping
+    labels = original.labels.tolist()
+    if lacking := [label for label in labels if label not in pairs]:
+        raise ReleaseError(
+            f"{file}: the original vertex {lacking[0]!r} has no row{_more(lacking, labels)}",
+            hint="the mapping must have a row original,released for every vertex of the original graph: is it cut off?",
+        )
+    if unknown := [label for label in labels if pairs[label] not in number]:
+        line = f":{lines[unknown[0]]}" if lines else ""
+        raise ReleaseError(
+            f"{file}{line}: {unknown[0]!r} is mapped to {pairs[unknown[0]]!r}, which the release does not contain"
+            + _more(unknown, labels),
+            hint=OTHER_RELEASE if len(unknown) > 1 else "was this row, or the release, edited?",
+        )
+    return np.array([number[pairs[label]] for label in labels], dtype=np.int64)
+
+
+def _more(some: Sequence[str], labels: Sequence[str]) -> str:
+    return f" ({len(some):,} such of {len(labels):,} vertices)" if len(some) > 1 else ""

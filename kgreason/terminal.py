@@ -228,8 +228,8 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
         [
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
             ("guarantee", f"{result.release.guarantee}"),
-            ("derived edges", ", ".join(result.derived) or "none: the guarantee covers ground edges alone"),
-            ("verified", f"{_held(result.verdict)} for {result.verdict.sizes}"),
+            ("derived edges", _derived(result)),
+            ("verified", _held(result.verdict) + _for_x(result.verdict)),
             *verdict_rows(result.verdict),
             *score_rows(result.score),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
@@ -237,6 +237,17 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
             ("to keep secret", f"{private}/"),
         ]
     )
+
+
+def _derived(result: Anonymization) -> str:
+    if result.verdict.model == "k-iso":
+        return "NOT PROTECTED, nor are degrees: k-Iso is a baseline to compare with"
+    return ", ".join(result.derived) or "none: the guarantee covers ground edges alone"
+
+
+def _for_x(verdict: Verdict, joint: str = " for ") -> str:
+    """Numbers of vertices that a verdict is for; that on k-Iso is for none."""
+    return "" if verdict.model == "k-iso" else f"{joint}{verdict.sizes}"
 
 
 def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:
@@ -247,8 +258,12 @@ def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:
 
 def _held(verdict: Verdict) -> str:
     if verdict.holds:
-        return "holds"
-    return "holds within parts" if verdict.as_promised else "DOES NOT HOLD"
+        return "holds, as far as a release alone tells," if verdict.needs_original else "holds"
+    if verdict.as_promised:
+        return "holds within parts"
+    if verdict.nothing_against:
+        return "ESTIMATE: nothing found against it"
+    return "NOT DECIDED" if verdict.state == "undecided" else "DOES NOT HOLD"
 
 
 def print_verdict(verdict: Verdict) -> None:
@@ -258,7 +273,7 @@ def print_verdict(verdict: Verdict) -> None:
             *verdict_rows(verdict),
             (
                 "verdict",
-                f"{_held(verdict)} for k = {verdict.k}, {verdict.sizes}",
+                f"{_held(verdict)} for k = {verdict.k}{_for_x(verdict, ', ')}",
             ),
         ]
     )
@@ -273,21 +288,34 @@ def print_witnesses(verdict: Verdict) -> None:
     """Print for each violated item the first few witnesses."""
     for item in verdict.items:
         if item.witnesses:
-            print(f"\nWitnesses against {item.name}:")
+            head = "Undecided of" if item.state == "undecided" else "Witnesses against"
+            print(f"\n{head} {item.name}:")
             for witness in item.witnesses[:WITNESSES]:
                 print("\n".join(f"  {line}" for line in witness.splitlines()))
 
 
 def verdict_rows(verdict: Verdict) -> list[Row]:
-    """Rows on the items of the definition: violated ones each, the others in one."""
+    """Rows on the items of the definition: those that do not hold each, the others in one."""
     kept = ", ".join(item.name for item in verdict.items if item.holds)
-    rows = [
-        ("given up" if item.given_up else "violated", f"{item.name}: {item.detail}")
+    rows: list[Row] = [
+        ("violated" if item.state == "fails" else item.state, f"{item.name}: {item.detail}")
         for item in verdict.items
         if not item.holds
     ]
+    rows.append(("checked and kept", kept or "nothing"))
+    if verdict.needs_original:
+        names = ", ".join(what.split(":")[0] for what in verdict.needs_original)
+        rows.append(("undecidable alone", f"{names}: only the original could tell"))
     delta = "not decided" if verdict.delta is None else str(verdict.delta)
-    return [*rows, ("checked and kept", kept or "nothing"), ("δ-anonymity", delta)]
+    rows.append(("δ of the release" if verdict.needs_original else "δ-anonymity", delta))
+    return [*rows, *_rows_on_k_iso(verdict)]
+
+
+def _rows_on_k_iso(verdict: Verdict) -> Iterator[Row]:
+    if verdict.alike is not None:
+        yield "  whatever degrees", f"{verdict.alike}"
+    if verdict.edits is not None:
+        yield "changes", f"{verdict.edits}"
 
 
 def score_rows(score: Score) -> list[Row]:

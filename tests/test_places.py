@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.classes import Pairs
 from kgreason.assess.knowledge import knowledge
-from kgreason.assess.places import Drawn, survey
+from kgreason.assess.places import Sample, survey
 from kgreason.assess.places_kernels import least, stand, tally
 from kgreason.assess.risk import beside, of_subgraphs, of_vertices, surveys
 from kgreason.assess.space import Space
@@ -43,7 +43,7 @@ def types(graph: KnowledgeGraph) -> np.ndarray:
 def refined(graph: KnowledgeGraph, rounds: int | None) -> list[object]:
     """Colour of each vertex by degrees, then by its own colour and those of its neighbours."""
     pairs = types(graph)
-    seen: list[object] = list(zip(graph.in_degree(), graph.out_degree(), pairs.diagonal(), strict=True))
+    seen: list[object] = list(zip(graph.in_degree(), graph.out_degree(), strict=True))
     for _ in range(graph.n if rounds is None else rounds):
         numbers = {c: i for i, c in enumerate(sorted(map(repr, set(seen))))}
         colours = [numbers[repr(c)] for c in seen]
@@ -54,7 +54,7 @@ def refined(graph: KnowledgeGraph, rounds: int | None) -> list[object]:
                     sorted(
                         (pairs[v, u], pairs[u, v], colours[u])
                         for u in range(graph.n)
-                        if u != v and (pairs[v, u] or pairs[u, v])
+                        if pairs[v, u] or pairs[u, v]
                     )
                 ),
             )
@@ -109,7 +109,7 @@ def test_neighbourhoods_are_rooted_graphs(graph: KnowledgeGraph) -> None:
 def test_neighbourhoods_are_compared_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = erdos_renyi(60, 150, np.random.default_rng(1))
     whole = dict(knowledge(graph))["neighbourhood"]
-    monkeypatch.setattr("kgreason.assess.knowledge.BLOCK", 8)
+    monkeypatch.setattr("kgreason.assess.refinement.BLOCK", 8)
     parts = dict(knowledge(graph))["neighbourhood"]
     assert whole is not None
     assert parts is not None
@@ -217,7 +217,7 @@ def test_a_part_of_a_large_graph_is_looked_at() -> None:
 
 
 def test_a_sample_of_each_class() -> None:
-    drawn = Drawn(2, np.random.default_rng(0).integers(0, 2**64, 1000, dtype=np.uint64))
+    drawn = Sample(2, np.random.default_rng(0).integers(0, 2**64, 1000, dtype=np.uint64))
     rows = np.arange(1000).reshape(-1, 2)
     classes = np.arange(500) % 2 * (np.arange(500) < 20)
     for begin in range(0, 500, 50):

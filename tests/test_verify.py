@@ -330,6 +330,11 @@ def test_good_release() -> None:
         "total": 2,
         "undecided": 0,
         "exact": True,
+        "every": False,
+        "estimate": False,
+        "population": 2,
+        "interval": [1.0, 1.0],
+        "confidence": 1.0,
     }
     assert str(verdict).splitlines()[0] == "holds  parameters: k = 2, x = 2, 3 vertices"
 
@@ -427,7 +432,7 @@ def test_weights_dropped_and_absent() -> None:
 def test_weight_outside_the_range() -> None:
     verdict = check(with_edges(drop=[(1, 5), (1, 6)], add=[(1, 5, -0.1), (1, 6, float("nan"))]))
     assert failed(verdict) == ["weight range", "incoming sums of own", "images"]
-    assert verdict["images"].detail == "not examined: some weights are not numbers"
+    assert verdict["images"].detail == "not examined: some weights are not between 0 and 1"
     assert verdict["weight range"].witnesses == (
         "own: r1 -> r5 has weight -0.1",
         "own: r1 -> r6 has weight nan",

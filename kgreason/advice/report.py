@@ -11,8 +11,9 @@ from kgreason.advice.methods import USUAL, Advice, Advisor
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess.lacking import lacking
+from kgreason.assess.population import small_components
 from kgreason.assess.risk import Exposure, beside, of_subgraphs, of_vertices, surveys
-from kgreason.assess.verify import check_largest, check_parameters
+from kgreason.assess.verify import check_parameters
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
 from kgreason.records import dataclass
@@ -119,7 +120,7 @@ def measure(
     """
     for x in asked or (1,):
         check_parameters(graph, k if asked else 1, x)
-        check_largest(x)
+        small_components(graph, x)  # refuses parts that are too large
     sizes = tuple(asked or (x for x in EXAMINED if x <= graph.n)) or (1,)
     target = max(sizes) if asked else min(USUAL, max(sizes))
     commute = not hidden_vertices(rules)

@@ -5,13 +5,16 @@
 NetworkX or a list of tuples. Predicates not named there are read from the ``@bind`` of the rule file.
 """
 
-from kgreason.api.assessing import risk, score, verify
+from kgreason.api.assessing import score, verify, verify_alone
+from kgreason.api.attacking import attack
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
+from kgreason.api.risking import risk
 
 __all__ = [
     "Rules",
     "anonymize",
+    "attack",
     "commutation",
     "explain",
     "format_file",
@@ -22,4 +25,5 @@ __all__ = [
     "risk",
     "score",
     "verify",
+    "verify_alone",
 ]

@@ -1,23 +1,32 @@
-"""Functions that judge releases, and graphs before they are released: verify, score, risk."""
+"""Functions that judge releases: verify, verify_alone, score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgreason.api.reasoning import Rules, load
-from kgreason.arguments import anonymizable, attacked_sizes, check_numbers, check_relations, mapped
-from kgreason.choices import MAX_EXAMINED, MAX_SUBGRAPHS
+from kgreason.arguments import (
+    anonymizable,
+    attacked_sizes,
+    check_model,
+    check_numbers,
+    check_relations,
+    mapped,
+)
+from kgreason.choices import MAX_SUBGRAPHS, Model
+from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Clock, Score
+from kgreason.results import Score
 
 if TYPE_CHECKING:
-    from kgreason.advice.report import Risk
+    from kgreason.analysis.checked import CheckedProgram
     from kgreason.assess.certificate import Certificate
+    from kgreason.assess.population import Drawn
     from kgreason.assess.verify import Verdict
     from kgreason.graph.model import KnowledgeGraph, Vertices
 
@@ -33,9 +42,12 @@ def verify(
     parts: Vertices | None = None,
     certificate: Certificate | str | Path | None = None,
     max_subgraphs: int = MAX_SUBGRAPHS,
+    sample: int | None = None,
+    seed: int | None = None,
+    model: Model = "kx-isomorphism",
     progress: Progress = SILENT,
 ) -> Verdict:
-    """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly.
+    """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly or by a sample.
 
     Parameters
     ----------
@@ -52,7 +64,16 @@ def verify(
         What shows the images of all subgraphs, so that none has to be searched for: the ``certificate.json`` of
         the private folder, or `Verdict.certificate`. What is wrong with it is told, and does not hold.
     max_subgraphs
-        Refuse graphs with more connected subgraphs of x vertices.
+        Refuse graphs with more connected subgraphs of x vertices; with `sample`, of x - 1 vertices, which are counted.
+    sample
+        Decide only so many connected subgraphs, drawn uniformly at random from those of all x together, without
+        replacement. δ is then an estimate with a 95 % confidence interval, and the verdict never `holds`, but may have
+        `nothing_against` it. If there are no more than that, all are decided.
+    seed
+        Of the drawing; without it the operating system seeds the generator.
+    model
+        ``"k-iso"``: decide instead whether the release is k isomorphic blocks without edges between them, whatever the
+        rules derive; δ is then that of the release's connected subgraphs, and decides nothing.
 
     Raises
     ------
@@ -71,13 +92,117 @@ def verify(
     program = anonymizable(load(rules))
     for graph in (original, released):
         check_relations(graph, program)
+    check_model(model)
     mapping = mapped(mapping, original, released)
+    if model == "k-iso":
+        known = original, mapping
+        return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress, *known)
     if isinstance(certificate, str | Path):
         certificate = read_certificate(Path(certificate), released, mapping)
-    for size in sizes if certificate is None or certificate.copies is None else ():
-        checker.count_attacked(original if parts is None else inside(original, parts), size, max_subgraphs)
+    if certificate is not None and sample is not None:
+        raise AnonymizationError(
+            "a certificate shows all subgraphs", hint="leave sample out, or the certificate"
+        )
+    attacked = original if parts is None else inside(original, parts)
+    counted = sizes if certificate is None or certificate.copies is None else ()
+    drawn = _drawn(attacked, counted, max_subgraphs, sample, seed, progress)
     pair = original, released, mapping
-    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], certificate)
+    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], certificate, drawn)
+
+
+def verify_alone(
+    released: KnowledgeGraph,
+    rules: Rules,
+    *,
+    k: int = 3,
+    x: int | Iterable[int] = 4,
+    max_subgraphs: int = MAX_SUBGRAPHS,
+    sample: int | None = None,
+    seed: int | None = None,
+    model: Model = "kx-isomorphism",
+    progress: Progress = SILENT,
+) -> Verdict:
+    """Decide of Definition 4.1 what a release shows without its original.
+
+    Item 4 holds if it does for every graph that may be the original, fails if it does for none, and is undecided
+    otherwise. What nothing can be said of is in `Verdict.needs_original`.
+
+    Parameters
+    ----------
+    released
+        Graph, for instance from `kgreason.pairs.read_released`.
+    k, x, max_subgraphs, sample, seed, model
+        As in `verify`; the connected subgraphs are those of the release.
+
+    Raises
+    ------
+    AnonymizationError, ProgramError, DataError
+        As in `verify`.
+    """
+    from kgreason.assess import alone
+
+    sizes = attacked_sizes(x)
+    program = anonymizable(load(rules))
+    check_relations(released, program)
+    check_model(model)
+    if model == "k-iso":
+        return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress)
+    drawn = _drawn(released, sizes, max_subgraphs, sample, seed, progress)
+    return alone.verify_alone(released, program, k, sizes[-1], progress, sizes[:-1], drawn)
+
+
+def _k_iso(
+    released: KnowledgeGraph,
+    program: CheckedProgram,
+    k: int,
+    sizes: tuple[int, ...],
+    limit: int,
+    sample: int | None,
+    seed: int | None,
+    progress: Progress,
+    original: KnowledgeGraph | None = None,
+    mapping: Vertices | None = None,
+) -> Verdict:
+    """Decide what k-Iso promises, and count δ; the verdict lacks it where there are too many subgraphs."""
+    from kgreason.assess import k_iso
+    from kgreason.assess.anonymity import delta
+
+    check_numbers(k=(k, 1))
+    verdict = replace(k_iso.verify(released, program, k, sizes[-1], original, mapping), also=sizes[:-1])
+    try:
+        drawn = _drawn(released, sizes, limit, sample, seed, progress)
+    except TooLargeError as error:
+        progress.note(f"δ is not told: {error.message}")
+        return verdict
+    found = [
+        [delta(released, program, k, size, diverse, progress, drawn.get(size)) for size in sizes]
+        for diverse in (True, False)
+    ]
+    diverse, alike = (sum(each[1:], each[0]) for each in found)
+    return replace(verdict, delta=diverse, alike=alike)
+
+
+def _drawn(
+    graph: KnowledgeGraph,
+    sizes: Sequence[int],
+    limit: int,
+    sample: int | None,
+    seed: int | None,
+    progress: Progress,
+) -> Mapping[int, Drawn]:
+    """Random connected subgraphs of each size; none if all are to be decided, `limit` at most."""
+    from kgreason.assess.population import draw
+    from kgreason.assess.verify import count_attacked
+
+    check_numbers(sample=(sample, 1), seed=(seed, 0), max_subgraphs=(limit, 1))
+    if seed is not None and sample is None:
+        raise AnonymizationError("seed has no meaning without sample", hint="say for instance --sample 1000")
+    if sample is not None:
+        progress.step("Drawing connected subgraphs")
+        return draw(graph, sizes, sample, limit, np.random.default_rng(seed))
+    for size in sizes:
+        count_attacked(graph, size, limit)
+    return {}
 
 
 def score(
@@ -115,58 +240,3 @@ def score(
     # a measurement, so that it is the same each time
     told = telling(released, np.asarray(mapping), np.random.default_rng(0))
     return Score(utility(original, released, mapping, program), fidelity(original, released), told)
-
-
-def risk(
-    rules: Rules,
-    data: Mapping[str, Any] | KnowledgeGraph | None = None,
-    *,
-    population: Mapping[str, Any] | KnowledgeGraph | None = None,
-    k: int = 3,
-    x: int | Iterable[int] | None = None,
-    max_subgraphs: int = MAX_EXAMINED,
-    progress: Progress = SILENT,
-) -> Risk:
-    """Measure what a graph gives away before it is anonymized, and estimate what anonymization would cost.
-
-    What the figures mean: docs/risk.md.
-
-    Parameters
-    ----------
-    population
-        A graph in which an attacker looks for the vertices of this one; default: this one.
-    k
-        Vertices that fewer than k fit are at risk; the k of the anonymizations that are considered.
-    x
-        Numbers of vertices of the parts that an attacker may know; default: 2 to 6.
-    max_subgraphs
-        Where there are more connected subgraphs of x vertices, a random part of the graph is looked at.
-
-    Raises
-    ------
-    AnonymizationError
-        If the graph is empty, or k or x is out of range.
-    ProgramError, DataError
-        If the rules depend on vertex names, or the data are at fault.
-
-    Examples
-    --------
-    The middle of a chain of three is unique by what it owns and by who owns it:
-
-    >>> found = risk('@edge("own").', {"own": [("a", "b"), ("b", "c")]}, k=2, x=2)
-    >>> found["in- and out-degree"].unique, found["part of 2 vertices, ground edges"].unique
-    (3, 0)
-    """
-    from kgreason.advice.report import measure
-    from kgreason.api.releasing import read_graph
-
-    check_numbers(k=(k, 2), max_subgraphs=(max_subgraphs, 1))
-    clock, written = Clock(), load(rules)
-    graph = read_graph(written, data, progress=progress)
-    bare = replace(written, binds=(), mappings=(), facts=())  # these describe the graph, not its population
-    among = None if population is None else read_graph(bare, population, progress=progress)
-    sizes = None if x is None else attacked_sizes(x)
-    clock.lap("read")
-    # a measurement, so that it is the same each time
-    rng = np.random.default_rng(0)
-    return measure(graph, among, anonymizable(written), k, sizes, max_subgraphs, rng, clock, progress)

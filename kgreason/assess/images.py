@@ -21,6 +21,7 @@ from kgreason.assess.certificate import Donors
 from kgreason.assess.classes import Classes, scrambled
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Pools
+from kgreason.assess.population import small_components
 from kgreason.assess.proof import Proof
 from kgreason.assess.search import Search
 from kgreason.assess.space import Catalogue, Space
@@ -84,12 +85,10 @@ def attacked(
 
     Those of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
     """
-    _, component = original.components()
-    sizes = np.bincount(component)[component] if original.n else component
-    order = np.lexsort((component, sizes))
-    for size in np.unique(sizes[sizes < x]).tolist():
-        yield size, mapping[order[sizes[order] == size].reshape(-1, size)]
-    if (sizes >= x).any():
+    smaller, larger = small_components(original, x)
+    for size, rows in smaller:
+        yield size, mapping[rows]
+    if larger:
         yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
 
 
@@ -100,6 +99,7 @@ def decide(
     k: int,
     progress: Progress,
     donors: Sequence[Donors] | None = None,
+    most: int = ENDLESS,
     *,
     hurried: bool = False,
 ) -> Outcome:
@@ -115,10 +115,12 @@ def decide(
         The sets, shape (T, size), or the adjacency in which they are the connected ones.
     donors
         Of this size, where to look for images; `None`: in the whole release.
+    most
+        Sets of the release that are visited at most; what is not found then counts as undecided.
     hurried
         Whether hard sets are soon given up.
     """
-    decision = _Decision(space, size, k, progress, donors)
+    decision = _Decision(space, size, k, progress, donors, most)
     if hurried and decision.search is not None:
         decision.search.budget, decision.search.left = HURRIED
     if isinstance(where, Adjacency):
@@ -137,20 +139,20 @@ def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> Ints
     ndarray
         int64, shape (N,): 1 if there are images, 0 if there are none, -1 if that was given up.
     """
-    decision = _Decision(space, members.shape[1], k, progress)
+    decision = _Decision(space, members.shape[1], k, progress, None, ENDLESS)
     return decision.each(members)
 
 
 class _Decision:
     def __init__(
-        self, space: Space, size: int, k: int, progress: Progress, donors: Sequence[Donors] | None = None
+        self, space: Space, size: int, k: int, progress: Progress, donors: Sequence[Donors] | None, most: int
     ) -> None:
         self.space, self.size, self.need, self.progress = space, size, k - 1, progress
         self.catalogue = Catalogue(space, size)
         self.pools = Pools(self.catalogue, self.need)
         none = np.empty(0, dtype=np.int64)
         self.outcome = Outcome(self.catalogue.full, np.empty((0, size), dtype=np.int64), none, none)
-        self.search = Search(self.catalogue, self.pools, progress) if donors is None else None
+        self.search = Search(self.catalogue, self.pools, progress, most) if donors is None else None
         self.finder = self.search or Proof(self.catalogue, self.pools, donors or ())
 
     def listed(self, members: Ints) -> None:

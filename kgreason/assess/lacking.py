@@ -7,8 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.images import Outcome, attacked, decide, decide_each
+from kgreason.assess.images import Outcome, decide, decide_each
 from kgreason.assess.places import SAMPLED, Survey
+from kgreason.assess.population import small_components
 from kgreason.assess.space import Space
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
@@ -119,10 +120,9 @@ def _all(space: Space, size: int, k: int, progress: Progress) -> Outcome:
 def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float]:
     """Number of the smaller components, which are attacked as a whole, and of those without images."""
     total, alone = 0, 0.0
-    for small, rows in attacked(space, space.graph, np.arange(space.graph.n), size):
-        if small < size and isinstance(rows, np.ndarray):
-            some = rows if len(rows) <= SAMPLED**2 else rows[:: len(rows) // SAMPLED**2]
-            status = decide_each(space, some, k, progress)
-            total += len(rows)
-            alone += float((status != 1).mean() * len(rows))
+    for _, rows in small_components(space.graph, size)[0]:
+        some = rows if len(rows) <= SAMPLED**2 else rows[:: len(rows) // SAMPLED**2]
+        status = decide_each(space, some, k, progress)
+        total += len(rows)
+        alone += float((status != 1).mean() * len(rows))
     return total, alone

@@ -98,7 +98,7 @@ class Standing:
 
 
 @dataclass(eq=False)
-class Drawn:
+class Sample:
     """A random sample of the sets of each class: those of the least keys."""
 
     size: int
@@ -169,7 +169,7 @@ class Survey:
     counts: Ints
     full: Standing
     ground: Standing
-    drawn: Drawn
+    drawn: Sample
 
     @property
     def exact(self) -> bool:
@@ -213,7 +213,7 @@ class _Look:
         self.space, self.size, self.rng = space, size, rng
         self.catalogue = Catalogue(space, size)
         self.standing = Standing(space.graph.n, self.catalogue.full)
-        self.drawn = Drawn(size, rng.integers(0, 2**64, space.graph.n, dtype=np.uint64))
+        self.drawn = Sample(size, rng.integers(0, 2**64, space.graph.n, dtype=np.uint64))
         self.counts = np.zeros(0, dtype=np.int64)
 
     def take(self, rows: Ints, classes: Ints) -> None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Literal
 
 from kgreason.assess.certificate import Certificate
+from kgreason.choices import Model
 from kgreason.records import dataclass
+
+State = Literal["holds", "given up", "undecided", "fails"]
+
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,8 @@ class Item:
         For a violated condition, some of the places where it fails, in words.
     given_up
         Whether it is violated just as far as the release says that it gives it up.
+    undecided
+        Whether it could neither be confirmed nor refuted.
     """
 
     name: str
@@ -33,65 +41,157 @@ class Item:
     detail: str
     witnesses: tuple[str, ...] = ()
     given_up: bool = False
+    undecided: bool = False
+
+    @property
+    def state(self) -> State:
+        """What was found, in a word or two."""
+        if self.holds:
+            return "holds"
+        return "given up" if self.given_up else "undecided" if self.undecided else "fails"
 
     def __str__(self) -> str:
-        head = f"{'holds' if self.holds else 'GIVEN UP' if self.given_up else 'FAILS'}  {self.name}: {self.detail}"
+        state = self.state
+        head = f"{state if self.holds else state.upper()}  {self.name}: {self.detail}"
         return "\n".join([head, *("    " + line for w in self.witnesses for line in w.splitlines())])
 
 
 @dataclass(frozen=True)
 class Delta:
-    """Share of the attacked subgraphs X1 for which item 4 holds.
+    """Share of the attacked subgraphs X1 for which item 4 holds, or an estimate of it.
 
     Attributes
     ----------
     satisfied, total
-        Subgraphs with k - 1 images; all subgraphs.
+        Subgraphs with k - 1 images; all subgraphs, or those that were drawn at random.
     undecided
         Subgraphs whose search was given up; they do not count as satisfied.
+    population
+        How many subgraphs there are where some were drawn at random, without replacement; `None` where all count.
     every
         Whether all are satisfied, of any number of vertices, and none had to be counted.
+
+    Examples
+    --------
+    >>> print(Delta(997, 1000, population=13_668))
+    ESTIMATE 0.997 (997 of 1,000 drawn from 13,668; with 95 % confidence between 0.9912 and 0.9994)
     """
 
     satisfied: int
     total: int
     undecided: int = 0
+    population: int | None = None
     every: bool = False
 
     def __add__(self, other: Delta) -> Delta:
-        return Delta(
-            self.satisfied + other.satisfied, self.total + other.total, self.undecided + other.undecided
-        )
+        both = None
+        if self.population is not None and other.population is not None:
+            both = self.population + other.population
+        undecided = self.undecided + other.undecided
+        return Delta(self.satisfied + other.satisfied, self.total + other.total, undecided, both)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether `value` is an estimate."""
+        return self.population is not None
 
     @property
     def exact(self) -> bool:
-        """Whether every subgraph was decided; else `value` is a lower bound."""
-        return self.undecided == 0
+        """Whether every subgraph was decided; else `value` is an estimate or a lower bound."""
+        return self.undecided == 0 and not self.sampled
 
     @property
     def value(self) -> float:
         """δ, 1.0 where there is no subgraph at all."""
         return self.satisfied / self.total if self.total else 1.0
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where δ lies: for certain, or of an estimate with a confidence of 95 %.
+
+        References
+        ----------
+        Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", 1934.
+        It does not approximate, and sets drawn without replacement only make it safer.
+        """
+        most = self.satisfied + self.undecided
+        if not self.total:
+            return (0.0, 1.0) if self.population else (1.0, 1.0)
+        if not self.sampled:
+            return self.value, most / self.total
+        from scipy.special import betaincinv
+
+        n, s, tail = self.total, self.satisfied, (1 - CONFIDENCE) / 2
+        low = float(betaincinv(s, n - s + 1, tail)) if s else 0.0
+        high = float(betaincinv(most + 1, n - most, 1 - tail)) if most < n else 1.0
+        return low, high
+
     def __str__(self) -> str:
         value = math.floor(self.value * 1000) / 1000  # a violation never reads as 1.000
         if self.every:
             return f"{value:.3f} (all of any size, exact)"
+        given_up = f", {self.undecided:,} undecided" if self.undecided else ""
+        if self.population is not None:
+            low, high = self.interval
+            between = f"{math.floor(low * 1e4) / 1e4:.4f} and {math.ceil(high * 1e4) / 1e4:.4f}"
+            drawn = f"{self.satisfied:,} of {self.total:,} drawn from {self.population:,}{given_up}"
+            return (
+                f"ESTIMATE {value:.3f} ({drawn}; with {CONFIDENCE * 100:.0f} % confidence between {between})"
+            )
         if self.exact:
             return f"{value:.3f} ({self.satisfied:,} of {self.total:,}, exact)"
-        return (
-            f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}, {self.undecided:,} undecided)"
-        )
+        return f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}{given_up})"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {
+            "value": self.value,
+            "satisfied": self.satisfied,
+            "total": self.total,
+            "undecided": self.undecided,
+            "exact": self.exact,
+            "every": self.every,
+            "estimate": self.sampled,
+            "population": self.total if self.population is None else self.population,
+            "interval": list(self.interval),
+            "confidence": CONFIDENCE if self.sampled else 1.0,
+        }
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What a release that deletes edges has changed.
+
+    Examples
+    --------
+    >>> print(Edits(vertices=1, inserted=25, deleted=1_341))
+    1 vertices added, 25 edges inserted, 1,341 edges deleted
+    """
+
+    vertices: int
+    inserted: int
+    deleted: int
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data for JSON."""
+        return {
+            "vertices_added": self.vertices,
+            "edges_inserted": self.inserted,
+            "edges_deleted": self.deleted,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.vertices:,} vertices added, {self.inserted:,} edges inserted, {self.deleted:,} edges deleted"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a release is a (k,x)-isomorphism anonymization of its original.
+    """Whether a release is a (k,x)-isomorphism anonymization of its original, or what k-Iso makes of it.
 
     Attributes
     ----------
     k, x
-        Parameters of the guarantee that was checked.
+        Parameters of the guarantee that was checked; for ``"k-iso"`` x is that of δ alone.
     items
         All conditions, in the order of the definition.
     delta
@@ -100,6 +200,14 @@ class Verdict:
         Other numbers of vertices that were checked.
     commute
         Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
+    needs_original
+        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    model
+        What was checked. Of ``"k-iso"`` no item asks for images, and `delta` only tells how many there are.
+    alike
+        Of ``"k-iso"``: δ-anonymity where images need not differ in degrees.
+    edits
+        Of ``"k-iso"``, if the original is known: what was changed.
     certificate
         What shows the images, if all have some.
     """
@@ -110,6 +218,10 @@ class Verdict:
     delta: Delta | None
     also: tuple[int, ...] = ()
     commute: bool = False
+    needs_original: tuple[str, ...] = ()
+    model: Model = "kx-isomorphism"
+    alike: Delta | None = None
+    edits: Edits | None = None
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -122,7 +234,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether every item holds, that is, Definition 4.1."""
+        """Whether every item holds: Definition 4.1; for a release alone, all of it but what `needs_original`."""
         return all(item.holds for item in self.items)
 
     @property
@@ -130,36 +242,56 @@ class Verdict:
         """Whether every item holds but those that are given up."""
         return all(item.holds or item.given_up for item in self.items)
 
+    @property
+    def fails(self) -> bool:
+        """Whether an item is refuted, and not given up."""
+        return any(item.state == "fails" for item in self.items)
+
+    @property
+    def nothing_against(self) -> bool:
+        """Whether nothing was found that speaks against it: it is as promised, or of a sample all have images.
+
+        The latter is no proof: `holds` and `as_promised` are false then.
+        """
+        clean = self.delta is not None and self.delta.sampled and self.delta.satisfied == self.delta.total
+        return self.as_promised or (self.model == "kx-isomorphism" and clean and not self.fails)
+
+    @property
+    def state(self) -> State:
+        """What was found of all items together."""
+        if self.fails:
+            return "fails"
+        return "holds" if self.holds else "given up" if self.as_promised else "undecided"
+
     def __getitem__(self, name: str) -> Item:
         """Look an item up by name."""
         return next(item for item in self.items if item.name == name)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.items))
+        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
+        return "\n".join([*map(str, self.items), *alone])
 
     def as_dict(self) -> Mapping[str, object]:
         """Plain data for JSON."""
         delta = self.delta
         return {
+            "model": self.model,
             "k": self.k,
             "x": self.x,
             "also": list(self.also),
             "commute": self.commute,
             "holds": self.holds,
             "as_promised": self.as_promised,
-            "delta": delta
-            and {
-                "value": delta.value,
-                "satisfied": delta.satisfied,
-                "total": delta.total,
-                "undecided": delta.undecided,
-                "exact": delta.exact,
-                "every": delta.every,
-            },
+            "state": self.state,
+            "nothing_against": self.nothing_against,
+            "needs_original": list(self.needs_original),
+            "delta": delta and delta.as_dict(),
+            **self._of_k_iso(),
             "items": [
                 {
                     "name": i.name,
                     "holds": i.holds,
+                    "state": i.state,
                     "given_up": i.given_up,
                     "detail": i.detail,
                     "witnesses": list(i.witnesses),
@@ -167,3 +299,9 @@ class Verdict:
                 for i in self.items
             ],
         }
+
+    def _of_k_iso(self) -> dict[str, object]:
+        alike, edits = self.alike, self.edits
+        return ({"delta_alike": alike.as_dict()} if alike else {}) | (
+            {"edits": edits.as_dict()} if edits else {}
+        )

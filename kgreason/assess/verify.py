@@ -8,8 +8,7 @@ the reasoner.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,18 +19,19 @@ from kgreason.assess.adjacency import undirected
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.copies import faults_of_copies
 from kgreason.assess.images import Outcome, attacked, decide
+from kgreason.assess.population import Drawn, small_components
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
-from kgreason.assess.visits import count_connected
+from kgreason.assess.visits import ENDLESS, count_connected
 from kgreason.assess.witness import image_witness, listing
-from kgreason.errors import AnonymizationError
+from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress
 
 __all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
 
-LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
+NONE_DRAWN = "none of {:,} subgraphs was drawn"
 
 
 def verify(
@@ -45,8 +45,9 @@ def verify(
     parts: Vertices | None = None,
     also: Sequence[int] = (),
     certificate: Certificate | None = None,
+    drawn: Mapping[int, Drawn] | None = None,
 ) -> Verdict:
-    """Check every item of Definition 4.1, item 4 for all attacked subgraphs.
+    """Check every item of Definition 4.1, item 4 for all attacked subgraphs or a sample of them.
 
     Parameters
     ----------
@@ -66,6 +67,9 @@ def verify(
     certificate
         Where to look for images instead of searching the release: what it does not show counts as undecided, and what
         is wrong with it fails. One with copies shows item 4 for every number of vertices, whatever x is.
+    drawn
+        Attacked subgraphs of each size that were drawn at random, to decide only these (`kgreason.assess.population`).
+        The verdict then estimates δ, and item 4 stays undecided if they all have images.
 
     Raises
     ------
@@ -104,25 +108,32 @@ def verify(
         conditions.incoming_sums(released, predicate, bound)
         for predicate, bound in rules.incoming_sums.items()
     ]
-    if reason := _senseless(released, usable, k, x):
+    if reason := senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     commute = not hidden_vertices(rules)
+    if certificate is not None and certificate.files is not None:
+        items.append(conditions.files(certificate.files))
     if certificate is not None and certificate.copies is not None:
         faults = certificate.complaints or faults_of_copies(kept, released, mapping, certificate.copies, k)
         shown = (_certified(faults), _copied(faults, k))
         delta = None if faults else Delta(0, 0, every=True)
-        return Verdict(k, x, (*items, *shown), delta, tuple(also), commute, None if faults else certificate)
-    images, outcomes = [], []
+        return Verdict(
+            k, x, (*items, *shown), delta, tuple(also), commute, certificate=None if faults else certificate
+        )
+    images, deltas, outcomes = [], [], []
     space = Space(released, rules)
     for size in (*also, x):
-        found, more = _images(space, kept, mapping, k, size, progress, certificate)
-        images.append(found if size == x else replace(found, name=f"images of {size} vertices"))
+        chosen = (drawn or {}).get(size)
+        delta, words, more = examine(space, kept, mapping, k, size, progress, certificate, chosen)
+        images.append(_images("images" if size == x else f"images of {size} vertices", delta, words, k))
+        deltas.append(delta)
         outcomes += more
     if certificate is not None:
         items.append(_certified(_faults(certificate, outcomes, k)))
     donors = tuple(found.donors for found in outcomes if found.donors is not None)
     own = Certificate(k, donors) if all(item.holds for item in images) else None
-    return Verdict(k, x, (*items, *images), _delta(outcomes), tuple(also), commute, own)
+    total = sum(deltas[1:], deltas[0])
+    return Verdict(k, x, (*items, *images), total, tuple(also), commute, certificate=own)
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
@@ -144,7 +155,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
 
     Raises
     ------
-    AnonymizationError
+    TooLargeError
         If attacked subgraphs have more than 8 vertices, or there are more than `limit`.
 
     Examples
@@ -152,16 +163,12 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     >>> count_attacked(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
     2
     """
-    _, component = original.components()
-    sizes = np.bincount(component)
-    check_largest(min(x, int(sizes.max(initial=0))))
-    total = int((sizes < x).sum())
-    if x == 1:
-        total += original.n
-    elif (sizes >= x).any():
-        total += count_connected(undirected(original), x, limit)
+    smaller, larger = small_components(original, x)
+    total = sum(len(rows) for _, rows in smaller)
+    if larger:
+        total += original.n if x == 1 else count_connected(undirected(original), x, limit)
     if total > limit:
-        raise AnonymizationError(
+        raise TooLargeError(
             f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
             hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
             "or allow more with --max-subgraphs, which takes time and memory",
@@ -169,55 +176,61 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     return total
 
 
-def check_largest(size: int) -> None:
-    """Refuse subgraphs that are too large to be compared.
-
-    Raises
-    ------
-    AnonymizationError
-        If they have more than 8 vertices.
-    """
-    if size > LARGEST:
-        raise AnonymizationError(
-            f"subgraphs of {size} vertices cannot be decided", hint=f"choose an x of at most {LARGEST}"
-        )
-
-
-def _senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
-    """Why item 4 has no meaning here, if it has none."""
+def senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
+    """Why item 4 has no meaning here, if it has none; rules may be undefined for weights that are none."""
     if not usable:
         return "the mapping is broken"
-    if any(r.weight is not None and np.isnan(r.weight).any() for r in released.relations.values()):
-        return "some weights are not numbers"
+    if not conditions.weight_range(released).holds:
+        return "some weights are not between 0 and 1"
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
 
 
-def _images(
+def examine(
     space: Space,
     original: KnowledgeGraph,
     mapping: Vertices,
     k: int,
     x: int,
     progress: Progress,
-    certificate: Certificate | None,
-) -> tuple[Item, list[Outcome]]:
+    certificate: Certificate | None = None,
+    drawn: Drawn | None = None,
+) -> tuple[Delta, tuple[str, ...], list[Outcome]]:
+    """Decide item 4 for all attacked subgraphs, or for those that were drawn; with witnesses of failures.
+
+    Parameters
+    ----------
+    space
+        The release.
+    original
+        The graph whose connected sets are attacked; that of `space` itself where the original is not known.
+    """
     names = np.full(space.graph.n, None, dtype=object)
     names[mapping] = original.labels
+    known = None if original is space.graph else names
     outcomes: list[Outcome] = []
     words: list[str] = []
-    for size, where in attacked(space, original, mapping, x):
-        check_largest(size)
-        found = decide(space, size, where, k, progress, None if certificate is None else certificate.of(size))
+    most = ENDLESS if drawn is None else drawn.limit
+    sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
+    for size, where in sets:
+        donors = None if certificate is None else certificate.of(size, k)
+        found = decide(space, size, where, k, progress, donors, most)
         outcomes.append(found)
-        words += [image_witness(space, found, i, k, names) for i in range(len(found.status))]
-    delta = _delta(outcomes)
+        words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
+    satisfied, undecided = sum(f.satisfied for f in outcomes), sum(f.undecided for f in outcomes)
+    population = None if drawn is None else drawn.population
+    delta = Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
+    return delta, listing(words, delta.total - delta.satisfied), outcomes
+
+
+def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
     failed = delta.total - delta.satisfied
     detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs stand at {k} places, δ = {delta}"
-    return Item("images", not failed, detail, listing(words, failed)), outcomes
-
-
-def _delta(outcomes: Sequence[Outcome]) -> Delta:
-    return sum((Delta(found.satisfied, found.total, found.undecided) for found in outcomes), Delta(0, 0))
+    if delta.sampled and not failed:
+        found = f"no failure among {delta.total:,} of {delta.population:,} subgraphs, δ = {delta}"
+        return Item(
+            name, False, found if delta.total else NONE_DRAWN.format(delta.population), undecided=True
+        )
+    return Item(name, not failed, detail, words, undecided=0 < failed == delta.undecided)
 
 
 def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tuple[str, ...]:
@@ -226,20 +239,20 @@ def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tu
         return certificate.complaints
     if certificate.k < k:
         return (f"it shows {certificate.k} places, not {k}",)
-    without = {f.members.shape[1] for f in outcomes if f.total and not certificate.of(f.members.shape[1])}
-    lacking = tuple(f"it shows nothing for {size} vertices" for size in sorted(without))
-    return lacking + tuple(c for found in outcomes for c in found.complaints)
+    wrong = tuple(complaint for found in outcomes for complaint in found.complaints)
+    lacking = sum(found.undecided for found in outcomes)
+    return (*wrong, f"it shows no images of {lacking:,} subgraphs") if lacking else wrong
 
 
 def _certified(faults: tuple[str, ...]) -> Item:
     if faults:
-        words = listing(faults)
         detail = "it is not one of this release; without a certificate images are searched for"
-        return Item("certificate", False, detail, words)
+        return Item("certificate", False, detail, listing(faults))
     return Item("certificate", True, "what it names was looked up in the release")
 
 
 def _copied(faults: tuple[str, ...], k: int) -> Item:
     if faults:
-        return Item("images", False, "not examined: the certificate does not show them")
+        detail = "not examined: the certificate does not show them"
+        return Item("images", False, detail, undecided=True)
     return Item("images", True, f"the release holds {k} copies of the original, apart from each other")

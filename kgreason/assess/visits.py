@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.adjacency import Adjacency
+from kgreason.assess.count_kernels import count_sets
 from kgreason.assess.visit_kernels import (
     DONE,
     LEFT,
@@ -19,7 +20,6 @@ from kgreason.assess.visit_kernels import (
     TABLE_FULL,
     USED,
     add_nodes,
-    count_sets,
     visit,
 )
 from kgreason.cores import each
@@ -56,20 +56,38 @@ def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
 
 def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
     """Count the connected vertex sets; stops soon after the limit."""
-    n = len(adjacency.vertices)
     found: dict[int, int] = {}
 
     def some(share: Share) -> None:
         if sum(found.values()) <= limit:
-            seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-            path = np.zeros((5, size + 1), dtype=np.int64)
-            root = _root(adjacency, share[0])
-            found[share[0]] = count_sets(
-                adjacency.indptr, adjacency.neighbour, *share, root, path, seen, opened
-            )
+            found[share[0]] = pick(adjacency, size, share)[0]
 
     each(some, shares(adjacency, size, SHARES))
     return sum(found.values())
+
+
+def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
+    """Count the connected vertex sets of a share, and list those of some ranks.
+
+    Parameters
+    ----------
+    ranks
+        Numbers of sets in the order of the count, ascending and without doubles; `None` for none.
+
+    Returns
+    -------
+    total
+        Number of sets.
+    rows
+        Vertices of each set that was asked for, int64 (len(ranks), size).
+    """
+    ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
+    n = len(adjacency.vertices)
+    seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
+    path, out = np.zeros((4, size + 1), dtype=np.int64), np.empty((len(ranks), size), dtype=np.int64)
+    where = adjacency.indptr, adjacency.neighbour, *share, _root(adjacency, share[0])
+    total = count_sets(*where, path, seen, opened, ranks, out)
+    return total, adjacency.vertices[out]
 
 
 def _root(adjacency: Adjacency, entry: int) -> int:

@@ -30,7 +30,9 @@ def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
     return (*shown, f"... and {more:,} more") if more > 0 else shown
 
 
-def image_witness(space: Space, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_]) -> str:
+def image_witness(
+    space: Space, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_] | None
+) -> str:
     """Describe an attacked subgraph and why it lacks images.
 
     Parameters
@@ -38,11 +40,13 @@ def image_witness(space: Space, found: Outcome, row: int, k: int, originals: npt
     row
         Which of the attacked subgraphs.
     originals
-        For each released vertex the label of its original, `None` for synthetic ones.
+        For each released vertex the label of its original, `None` for synthetic ones; `None` if nobody knows.
     """
     vertices = found.members[row].tolist()
     labels = space.graph.labels
-    names = [f"{labels[v]} (original {originals[v]})" for v in vertices]
+    names = [
+        str(labels[v]) if originals is None else f"{labels[v]} (original {originals[v]})" for v in vertices
+    ]
     lines = [f"subgraph of {', '.join(names)}", *_edges(space, found, row)]
     if found.status[row] == -1:
         return "\n  ".join([*lines, f"not decided: {found.given_up}"])

@@ -94,6 +94,16 @@ SomeX = Annotated[
         help="Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 8.",
     ),
 ]
+Known = Annotated[
+    range | None,
+    typer.Option(
+        "--known",
+        metavar="N|A..B",
+        parser=_sizes,
+        show_default="x, one less and one more",
+        help="Vertices of the parts that the attacker knows, at most 8.",
+    ),
+]
 MaxSubgraphs = Annotated[
     int | None,
     typer.Option(
@@ -126,6 +136,14 @@ Graphs = Annotated[
     typer.Argument(
         metavar="ORIGINAL... RELEASE",
         help="Tables of the original graph, [PRED=]FILE, and last the release: its folder or its table.",
+    ),
+]
+Judged = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ORIGINAL]... RELEASE",
+        help="Tables of the original graph, [PRED=]FILE, and last the release: its folder or its table. Without an "
+        "original, what the release alone tells.",
     ),
 ]
 MappingFile = Annotated[

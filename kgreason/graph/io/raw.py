@@ -186,6 +186,8 @@ def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
         hint = (
             "it looks like UTF-16: save it as UTF-8"
             if wide
+            else "the file ends within a letter: is it cut off?"
+            if error.reason == "unexpected end of data"
             else "if the file is Latin-1, say encoding=latin-1"
         )
         raise DataError(file, f"byte {byte} is not {encoding.upper()} text", line, hint=hint) from error

@@ -1,0 +1,199 @@
+"""All attacked subgraphs of a graph in a fixed order, counted but not stored, and random ones of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.adjacency import Adjacency, undirected
+from kgreason.assess.visits import SHARES, Share, count_connected, pick, shares
+from kgreason.cores import each
+from kgreason.errors import TooLargeError
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.records import dataclass
+
+Ints = npt.NDArray[np.int64]
+
+MOST = 1 << 63  # a rank is a word
+LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
+
+
+def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Ints]], bool]:
+    """Weakly connected components with fewer than x vertices, and whether there are larger ones.
+
+    Returns
+    -------
+    list
+        Sizes that occur, ascending, and the vertices of those components, int64 (C, size).
+    bool
+        Whether some component has x vertices or more.
+
+    Raises
+    ------
+    TooLargeError
+        If attacked subgraphs, these components or sets of x vertices, are too large to be decided.
+    """
+    _, component = graph.components()
+    sizes = np.bincount(component)[component] if graph.n else component
+    order = np.lexsort((component, sizes))
+    smaller, largest = np.unique(sizes[sizes < x]).tolist(), int(sizes.max(initial=0))
+    if min(x, largest) > LARGEST:
+        raise TooLargeError(
+            f"subgraphs of {min(x, largest)} vertices cannot be decided",
+            hint=f"choose an x of at most {LARGEST}",
+        )
+    return [(s, order[sizes[order] == s].reshape(-1, s)) for s in smaller], largest >= x
+
+
+@dataclass(frozen=True)
+class Population:
+    """The attacked subgraphs of x vertices by rank: smaller components first, then the connected sets.
+
+    Attributes
+    ----------
+    x
+        Number of vertices.
+    listed
+        Sets that are stored, by size.
+    adjacency, divided, counts
+        Where the connected sets are visited, the shares, and how many sets each of them has.
+    """
+
+    x: int
+    listed: Sequence[tuple[int, Ints]]
+    adjacency: Adjacency
+    divided: Sequence[Share]
+    counts: Sequence[int]
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, x: int, limit: int) -> Population:
+        """Count; that takes about as long as a visit to the connected sets of x - 1 vertices.
+
+        Raises
+        ------
+        TooLargeError
+            If there are more than `limit` of these, or sets of x vertices are too large to be decided.
+        """
+        listed, larger = small_components(graph, x)
+        adjacency = undirected(graph)
+        if x == 1:
+            listed.append((1, np.arange(graph.n)[:, None]))
+        if x == 1 or not larger:
+            return cls(x, listed, adjacency, [], [])
+        _check_countable(adjacency, x, limit)
+        divided = shares(adjacency, x, SHARES)
+        counts = [total for total, _ in each(lambda share: pick(adjacency, x, share), divided)]
+        return cls(x, listed, adjacency, divided, counts)
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(len(rows) for _, rows in self.listed) + sum(self.counts)
+
+    def of_ranks(self, ranks: Ints) -> list[tuple[int, Ints]]:
+        """The sets of some ranks, which ascend, by size: int64 (N, size)."""
+        found, begin = [], 0
+        for size, rows in self.listed:
+            found.append((size, rows[_between(ranks, begin, begin + len(rows))]))
+            begin += len(rows)
+        starts = np.cumsum([begin, *self.counts], dtype=np.int64).tolist()
+        wanted = [_between(ranks, a, b) for a, b in pairwise(starts)]
+        asked = [(share, mine) for share, mine in zip(self.divided, wanted, strict=True) if len(mine)]
+        picked = each(lambda task: pick(self.adjacency, self.x, *task)[1], asked)
+        if picked:
+            found.append((self.x, np.concatenate(picked)))
+        return [(size, rows) for size, rows in found if len(rows)]
+
+
+def _between(ranks: Ints, begin: int, stop: int) -> Ints:
+    """The ranks from `begin` on and below `stop`, counted from `begin`."""
+    first, last = np.searchsorted(ranks, [begin, stop])
+    return ranks[first:last] - begin
+
+
+def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
+    """Refuse what would take too long to count; smaller sets first, lest this takes too long itself."""
+    fewer = len(adjacency.vertices)
+    for size in range(2, x):
+        fewer = count_connected(adjacency, size, limit)
+        if fewer > limit:
+            raise TooLargeError(
+                f"the graph has more than {limit:,} connected subgraphs with {size} vertices, too many to count those "
+                f"with {x}, of which a sample is to be drawn",
+                hint=f"choose an x of at most {size}, or allow more with --max-subgraphs, which takes time",
+            )
+    if fewer * len(adjacency.vertices) >= MOST:  # each of these may be joined by any vertex
+        raise TooLargeError(
+            f"the graph has {fewer:,} connected subgraphs with {x - 1} vertices and {len(adjacency.vertices):,} "
+            f"vertices: there may be 2^63 or more with {x} vertices, and they cannot be numbered",
+            hint=f"choose an x smaller than {x}",
+        )
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Attacked subgraphs of x vertices that were drawn at random.
+
+    Attributes
+    ----------
+    population, limit
+        How many there are to draw from; how many sets of the release are visited at most.
+    sets
+        Those drawn, by size (smaller components are attacked as a whole): vertices of the original, int64 (N, size).
+    """
+
+    population: int
+    limit: int
+    sets: Sequence[tuple[int, Ints]]
+
+    def mapped(self, mapping: Ints) -> list[tuple[int, Ints]]:
+        """The sets, with vertices of the release."""
+        return [(size, mapping[rows]) for size, rows in self.sets]
+
+
+def draw(
+    graph: KnowledgeGraph, sizes: Sequence[int], count: int, limit: int, rng: np.random.Generator
+) -> Mapping[int, Drawn]:
+    """Draw attacked subgraphs of all sizes together, uniformly at random, without replacement.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of vertices.
+    count
+        How many to draw. If there are no more than that, nothing is drawn.
+    limit
+        Of connected subgraphs with one vertex less, which take the time, and of sets of the release that are visited
+        in search of images.
+
+    Returns
+    -------
+    Mapping
+        What was drawn, by number of vertices; empty if all should be decided.
+
+    Raises
+    ------
+    TooLargeError
+        If there are more than `limit`, or so many sets that they cannot be numbered.
+
+    Examples
+    --------
+    >>> star = KnowledgeGraph.from_edges([("hub", f"leaf {i}") for i in range(1000)])
+    >>> drawn = draw(star, [4], 5, 10**9, np.random.default_rng(1))[4]
+    >>> drawn.population, [(size, rows.shape) for size, rows in drawn.sets]
+    (166167000, [(4, (5, 4))])
+    """
+    populations = [Population.of(graph, x, limit) for x in sizes]
+    ends = np.cumsum([0, *(p.total for p in populations)], dtype=object).tolist()
+    if count >= ends[-1]:
+        return {}
+    if ends[-1] >= MOST:
+        raise TooLargeError(f"there are {ends[-1]:,} subgraphs, too many to be numbered")
+    ranks = np.sort(rng.choice(ends[-1], count, replace=False, shuffle=False))
+    return {
+        p.x: Drawn(p.total, limit, p.of_ranks(_between(ranks, a, b)))
+        for p, (a, b) in zip(populations, pairwise(ends), strict=True)
+    }

@@ -1,0 +1,303 @@
+"""What a written release was like, in digests, and what has become of its files since.
+
+An imprint is a function of the files alone and small: for each file a digest of its bytes, digests of its lines in any
+order (all of them, the distinct ones, without their last field, the last fields alone), and digests of blocks of lines
+in their order. They tell which kind of change a file underwent, and where: to the line in files of up to 256 lines.
+"""
+
+from __future__ import annotations
+
+import zlib
+from codecs import BOM_UTF8, getincrementaldecoder
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from kgreason.records import dataclass
+
+Kind = Literal[
+    "missing file",
+    "added file",
+    "truncated",
+    "other encoding",
+    "other line ends",
+    "reordered rows",
+    "duplicated rows",
+    "missing rows",
+    "added rows",
+    "edited weights",
+    "edited rows",
+    "swapped mapping",
+]
+Entry = Mapping[str, str | int]
+
+BLOCKS = 256
+_DIGITS = 8  # of the digest of a block
+OWN = frozenset({"certificate.json", "report.json"})  # what stands beside, or holds the imprint itself
+AS_WRITTEN = "take the file as it was written, or anonymize again"
+NOTHING_LOST = "nothing is lost by that"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How a file differs from what was written.
+
+    Attributes
+    ----------
+    line
+        Where the difference begins (1-based), if that can be known.
+    harmless
+        Whether the file still says the same: the same graph, or the same mapping.
+    """
+
+    kind: Kind
+    file: str
+    message: str
+    line: int | None = None
+    hint: str = AS_WRITTEN
+    harmless: bool = False
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{where}: {self.kind}: {self.message}\n  help: {self.hint}"
+
+
+def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
+    r"""Digests of the files in a folder, as plain data for JSON.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     file = Path(place) / "own.csv"
+    ...     _ = file.write_text("owner,company,share\na,b,0.7\nc,b,0.1\n")
+    ...     written = imprint(Path(place))
+    ...     _ = file.write_text("owner,company,share\na,b,0.7\nc,b,0.2\n")
+    ...     (fault,) = differences(written, Path(place))
+    >>> fault.kind, fault.line
+    ('edited weights', 3)
+    """
+    return {path.name: imprint_of(path.read_bytes()) for path in _files(folder)}
+
+
+def differences(recorded: Mapping[str, Entry], folder: Path) -> list[Fault]:
+    """Say how the files of a folder differ from those that were there at the time of the imprint."""
+    faults = []
+    for name, entry in recorded.items():
+        path = folder / name
+        if path.is_file():
+            faults += changes(entry, path)
+        else:
+            faults.append(Fault("missing file", str(path), "there is no such file any more"))
+    for path in _files(folder) if folder.is_dir() else ():
+        if path.name not in recorded:
+            hint = "take it out: nothing is known of it"
+            faults.append(
+                Fault("added file", str(path), "this file was not written with the others", hint=hint)
+            )
+    return faults
+
+
+def changes(entry: Entry, path: Path) -> list[Fault]:
+    """Say how a file differs from one whose entry in the imprint this is."""
+    data, file = path.read_bytes(), str(path)
+    if _digest(data) == entry["sha256"]:
+        return []
+    text, encoding = _decoded(data)
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    faults = []
+    if encoding:
+        words, hint = f"the file is {encoding}, where it was plain UTF-8", "save it as UTF-8 without a mark"
+        faults.append(Fault("other encoding", file, words, hint=hint, harmless=True))
+    if plain != text:
+        words, hint = "lines end with CR, where they ended with LF alone", NOTHING_LOST
+        faults.append(Fault("other line ends", file, words, hint=hint, harmless=True))
+    if _digest(plain.encode()) == entry["sha256"]:
+        return faults
+    if _digest(f"{plain}\n".encode()) == entry["sha256"]:
+        words, hint = "the last line has no end any more", NOTHING_LOST
+        return [*faults, Fault("other line ends", file, words, hint=hint, harmless=True)]
+    return [*faults, _changed(entry, file, plain)]
+
+
+# --- digests ------------------------------------------------------------------------------------------------
+
+
+def imprint_of(data: bytes) -> dict[str, str | int]:
+    """The entry of one file in an imprint."""
+    text, _ = _decoded(data)
+    lines = _lines(text)
+    return {
+        "sha256": _digest(data),
+        "lines": len(lines),
+        "holds": _holds(lines),
+        **{name: _joined(part) for name, part in _orderless(lines).items()},
+        "first": _joined(lines[:1]),
+        "last": _joined(lines[-1:]),
+        "blocks": "".join(_blocks(lines, _size(len(lines)))),
+    }
+
+
+def _orderless(lines: Sequence[str]) -> dict[str, list[str]]:
+    return {
+        "all": sorted(lines),
+        "distinct": sorted(set(lines)),
+        "without_last_field": sorted(line.rpartition(",")[0] for line in lines),
+        "last_field": sorted(line.rpartition(",")[2] for line in lines),
+    }
+
+
+def _holds(lines: Sequence[str]) -> str:
+    """What the last fields are, by the names of the columns."""
+    if lines[:1] == ["original,released"]:
+        return "mapping"
+    return "weights" if lines and lines[0].count(",") == 2 else "text"
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return _digest("\n".join(lines).encode())
+
+
+def _size(lines: int) -> int:
+    """Lines of a block."""
+    return max(1, -(-lines // BLOCKS))
+
+
+def _blocks(lines: Sequence[str], size: int) -> Iterator[str]:
+    return (_joined(lines[i : i + size])[:_DIGITS] for i in range(0, len(lines), size))
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in OWN)
+
+
+# --- what has changed ---------------------------------------------------------------------------------------
+
+
+def _changed(entry: Entry, file: str, text: str) -> Fault:
+    """Name the change of a text that is not the one that was written."""
+    lines, before = _lines(text), int(entry["lines"])
+    first, last = _range(entry, lines)
+    if fault := _truncated(entry, file, text, lines, first):
+        return fault
+    same = {name: _joined(part) == entry[name] for name, part in _orderless(lines).items()}
+    more = len(lines) - before
+    # the names of columns stand once, and in the first line
+    headed = _joined(lines[:1]) == entry["first"] and lines.count(lines[0]) == 1
+    hint = NOTHING_LOST if headed else AS_WRITTEN
+    if same["all"]:
+        words = f"the same rows stand in another order {_between(first, last)}"
+        return Fault("reordered rows", file, words, first, hint, harmless=headed)
+    if same["distinct"] and more > 0:
+        words = f"{more:,} {_rows(more)} more than once"
+        return Fault("duplicated rows", file, words, _repeated(lines, first), hint, harmless=headed)
+    if more < 0:
+        words = f"{-more:,} of {before:,} lines are missing; they stood {_between(first, last)}"
+        return Fault("missing rows", file, words, first)
+    if more > 0:
+        words = f"there are {more:,} more lines than the {before:,} that were written, {_between(first, last + more)}"
+        return Fault("added rows", file, words, first)
+    where = _between(first, last)
+    if entry["holds"] == "mapping" and same["without_last_field"] and same["last_field"]:
+        words = f"the same originals and released vertices are paired otherwise {where}"
+        return Fault("swapped mapping", file, words, first)
+    if entry["holds"] == "weights" and same["without_last_field"]:
+        return Fault("edited weights", file, f"the edges are the same, but not their weights {where}", first)
+    return Fault("edited rows", file, f"as many lines as were written, but others {where}", first)
+
+
+def _truncated(entry: Entry, file: str, text: str, lines: Sequence[str], first: int) -> Fault | None:
+    """A text that ends too early: all that is there stood there, and the end did not."""
+    before = int(entry["lines"])
+    if not lines:
+        return Fault("truncated", file, f"the file is empty, where it had {before:,} lines")
+    torn = not text.endswith("\n")
+    whole = len(lines) - torn
+    kept = first > whole // _size(before) * _size(before)
+    if whole >= before or not kept or _joined(lines[-1:]) == entry["last"]:
+        return None
+    words = (
+        f"the file ends {'within' if torn else 'after'} line {len(lines):,}, where it had {before:,} lines"
+    )
+    return Fault("truncated", file, words, len(lines))
+
+
+def _range(entry: Entry, lines: Sequence[str]) -> tuple[int, int]:
+    """First and last line, as they were written, of the blocks between which all is as it was."""
+    before, blocks = int(entry["lines"]), str(entry["blocks"])
+    size, more = _size(before), len(lines) - before
+    known = [blocks[i : i + _DIGITS] for i in range(0, len(blocks), _DIGITS)]
+    front = 0
+    for mine, theirs in zip(_blocks(lines, size), known, strict=False):
+        if mine != theirs:
+            break
+        front += 1
+    back = len(known)
+    while back > front and (back - 1) * size + more >= 0:
+        start, end = (back - 1) * size + more, min(back * size, before) + more
+        if _joined(lines[start:end])[:_DIGITS] != known[back - 1]:
+            break
+        back -= 1
+    return front * size + 1, min(back * size, before)
+
+
+def _repeated(lines: Sequence[str], first: int) -> int | None:
+    """Number of the first line, from `first` on, that stood before."""
+    seen = set(lines[: first - 1])
+    for number, line in enumerate(lines[first - 1 :], start=first):
+        if line in seen:
+            return number
+        seen.add(line)
+    return None
+
+
+def _between(first: int, last: int) -> str:
+    return f"in line {first:,}" if first >= last else f"between lines {first:,} and {last:,}"
+
+
+def _rows(number: int) -> str:
+    return "row stands" if number == 1 else "rows stand"
+
+
+# --- text ---------------------------------------------------------------------------------------------------
+
+
+def _decoded(data: bytes) -> tuple[str, str | None]:
+    """Text of a file, and what it is if not plain UTF-8; a letter that is cut off at the end is dropped."""
+    if data.startswith(b"\x1f\x8b"):
+        return _unpacked(data), "packed with gzip"
+    if data.startswith(BOM_UTF8):
+        return data.decode("utf-8-sig", errors="replace"), "UTF-8 with a byte-order mark"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", errors="replace"), "UTF-16"
+    for encoding, even in (("utf-16-le", data[1::2]), ("utf-16-be", data[::2])):
+        if even and 2 * even.count(0) > len(even):
+            return data.decode(encoding, errors="replace"), "UTF-16 without a mark"
+    try:
+        return getincrementaldecoder("utf-8")().decode(data), None
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), "Latin-1, or damaged"
+
+
+def _unpacked(data: bytes) -> str:
+    """Text of a gzip file as far as it goes."""
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        return unpacking.decompress(data).decode(errors="ignore")
+    except zlib.error:
+        return ""
