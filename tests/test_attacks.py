@@ -277,6 +277,19 @@ def test_kguard_resists_all_sizes_that_were_asked_for() -> None:
     assert not found["part:weights+rules", 5].promise.resists
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_all_parts_together_are_delta(ownership_graph: KnowledgeGraph, k: int) -> None:
+    more = [*OWNERSHIP, ("Iltis", "Kranich", 0.9), ("Kranich", "Luchs", 0.6), ("Hase", "Kranich", 0.05)]
+    released = KnowledgeGraph.from_edges([*more, ("Luchs", "Marder", 0.7)], relation="own")
+    pair = ownership_graph, released, np.arange(7)
+    delta = kgreason.verify(*pair, CONTROL, k=k, x=2).delta
+    found = kgreason.attack(*pair, CONTROL, knowledge="part:weights+rules", k=k, x=2, known=2)
+    promise = found["part:weights+rules"].promise
+    assert (promise.resisted, promise.targets) == (delta.satisfied, delta.total)
+    assert delta.satisfied < delta.total
+    assert (delta.satisfied > 0) == (k == 2)
+
+
 FIRST = [
     ("A", "B", 0.61),
     ("A", "C", 0.61),

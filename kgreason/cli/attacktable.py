@@ -20,6 +20,7 @@ HEAD = (
     "guarantee",
 )
 NAMED = 5  # exposed vertices
+NOTED = 0.01  # found less surely, they are not named
 FORMULAS = {part.name: part.formula for part in PARTS}
 
 
@@ -92,7 +93,7 @@ def _rest(found: Attacks) -> Iterator[str]:
     if found.broken:
         yield "BROKEN: an attacker against whom the guarantee protects tells some places apart"
     exposed = sorted(
-        ((e.found, e.vertex, attack) for attack in found.attacks for e in attack.exposed),
+        ((e.found, e.vertex, attack) for attack in found.attacks for e in attack.exposed if e.found >= NOTED),
         key=lambda found: (-found[0], found[1]),
     )
     first = dict[str, str]()
