@@ -279,11 +279,11 @@ class _Decision:
         out = self.outcome
         out.satisfied += int((status == 1).sum())
         out.undecided += int((status == -1).sum())
-        failed = _some(classes, np.flatnonzero(status != 1))
+        failed = _some(classes, status)
         out.members = np.concatenate([out.members, rows[failed]])
         out.classes = np.concatenate([out.classes, classes[failed]])
         out.status = np.concatenate([out.status, status[failed]])
-        kept = _some(out.classes, np.arange(len(out.classes)))
+        kept = _some(out.classes, out.status)
         out.members, out.classes, out.status = out.members[kept], out.classes[kept], out.status[kept]
         for number in np.unique(out.classes).tolist():
             if number not in out.pools and (members := self.finder.members(number)) is not None:
@@ -293,10 +293,12 @@ class _Decision:
         out.lacking = lacking
 
 
-def _some(classes: Ints, failed: Ints) -> Ints:
-    """A few of the rows that failed, of different classes if there are such."""
+def _some(classes: Ints, status: Ints) -> Ints:
+    """A few of the rows that failed, the undecided ones last, of different classes if there are such."""
+    failed = np.flatnonzero(status != 1)
+    failed = failed[np.argsort(-status[failed], kind="stable")]
     _, first = np.unique(classes[failed], return_index=True)
-    picked = dict.fromkeys([*failed[first[:SHOWN]].tolist(), *failed[:SHOWN].tolist()])
+    picked = dict.fromkeys([*failed[np.sort(first)[:SHOWN]].tolist(), *failed[:SHOWN].tolist()])
     return np.array(list(picked)[:SHOWN], dtype=np.int64)
 
 
