@@ -334,3 +334,5 @@ def test_errors_of_the_command(ownership: Path, tmp_path: Path) -> None:
     code, _, err = command(empty, "--rules", rules)
     assert (code, "the graph has no vertices" in err) == (2, True)
     assert command("--rules", tmp_path / "no.vada")[0] == 2
+    code, _, err = command("--rules", rules, "--out", tmp_path / "no" / "risk.json")
+    assert (code, f"there is no folder {tmp_path / 'no'}" in err) == (2, True)

@@ -14,6 +14,7 @@ from kgreason.choices import MAX_EXAMINED
 from kgreason.cli.base import counted, guarded, load_rules, named, print_json, tables
 from kgreason.cli.grid import Line, print_grid
 from kgreason.cli.options import AsJson, K, RulesFile, SomeX
+from kgreason.errors import ReleaseError
 
 if TYPE_CHECKING:
     from kgreason.advice.costs import Cost
@@ -62,6 +63,8 @@ def risk(
     from kgreason import api
     from kgreason.terminal import progress
 
+    if out is not None and not out.parent.is_dir():
+        raise ReleaseError(f"{out}: there is no folder {out.parent}", hint="make it first")
     program = load_rules(rules)
     among = None if not population else tables(program, population)
     with progress() as shown:
