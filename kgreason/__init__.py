@@ -18,17 +18,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
+        attack,
         commutation,
         explain,
         load,
         read_graph,
         reason,
+        risk,
         score,
         verify,
         verify_alone,
     )
+    from kgreason.attacks.results import Attacks
     from kgreason.changes import Changes
     from kgreason.engine.limits import Limits
     from kgreason.errors import (
@@ -54,6 +58,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Anonymization",
     "AnonymizationError",
+    "Attacks",
     "Changes",
     "DataError",
     "Diagnostic",
@@ -68,8 +73,10 @@ __all__ = [
     "Reasoner",
     "Relation",
     "ReleaseError",
+    "Risk",
     "Score",
     "anonymize",
+    "attack",
     "commutation",
     "explain",
     "from_networkx",
@@ -78,6 +85,7 @@ __all__ = [
     "read_graph",
     "read_pair",
     "reason",
+    "risk",
     "score",
     "to_arrow",
     "to_networkx",
@@ -89,15 +97,19 @@ __all__ = [
 _HOMES = {
     "kgreason.api": (
         "anonymize",
+        "attack",
         "commutation",
         "explain",
         "load",
         "read_graph",
         "reason",
+        "risk",
         "score",
         "verify",
         "verify_alone",
     ),
+    "kgreason.advice.report": ("Risk",),
+    "kgreason.attacks.results": ("Attacks",),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (
         "AnonymizationError",

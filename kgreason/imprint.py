@@ -36,6 +36,7 @@ BLOCKS = 256
 _DIGITS = 8  # of the digest of a block
 OWN = frozenset({"certificate.json", "report.json"})  # what stands beside, or holds the imprint itself
 AS_WRITTEN = "take the file as it was written, or anonymize again"
+NOTHING_LOST = "nothing is lost by that"
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,12 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
         words, hint = f"the file is {encoding}, where it was plain UTF-8", "save it as UTF-8 without a mark"
         faults.append(Fault("other encoding", file, words, hint=hint, harmless=True))
     if plain != text:
-        words, hint = "lines end with CR, where they ended with LF alone", "nothing is lost by that"
+        words, hint = "lines end with CR, where they ended with LF alone", NOTHING_LOST
         faults.append(Fault("other line ends", file, words, hint=hint, harmless=True))
     if _digest(plain.encode()) == entry["sha256"]:
         return faults
     if _digest(f"{plain}\n".encode()) == entry["sha256"]:
-        words, hint = "the last line has no end any more", "nothing is lost by that"
+        words, hint = "the last line has no end any more", NOTHING_LOST
         return [*faults, Fault("other line ends", file, words, hint=hint, harmless=True)]
     return [*faults, _changed(entry, file, plain)]
 
@@ -137,6 +138,7 @@ def imprint_of(data: bytes) -> dict[str, str | int]:
         "lines": len(lines),
         "holds": _holds(lines),
         **{name: _joined(part) for name, part in _orderless(lines).items()},
+        "first": _joined(lines[:1]),
         "last": _joined(lines[-1:]),
         "blocks": "".join(_blocks(lines, _size(len(lines)))),
     }
@@ -195,16 +197,15 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
         return fault
     same = {name: _joined(part) == entry[name] for name, part in _orderless(lines).items()}
     more = len(lines) - before
+    # the names of columns stand once, and in the first line
+    headed = _joined(lines[:1]) == entry["first"] and lines.count(lines[0]) == 1
+    hint = NOTHING_LOST if headed else AS_WRITTEN
     if same["all"]:
-        words, hint = (
-            f"the same rows stand in another order {_between(first, last)}",
-            "nothing is lost by that",
-        )
-        return Fault("reordered rows", file, words, first, hint, harmless=True)
+        words = f"the same rows stand in another order {_between(first, last)}"
+        return Fault("reordered rows", file, words, first, hint, harmless=headed)
     if same["distinct"] and more > 0:
-        repeated = _repeated(lines, first)
         words = f"{more:,} {_rows(more)} more than once"
-        return Fault("duplicated rows", file, words, repeated, "nothing is lost by that", harmless=True)
+        return Fault("duplicated rows", file, words, _repeated(lines, first), hint, harmless=headed)
     if more < 0:
         words = f"{-more:,} of {before:,} lines are missing; they stood {_between(first, last)}"
         return Fault("missing rows", file, words, first)

@@ -291,29 +291,38 @@ def nothing(n: int, edges: frozenset[Edge]) -> Derived:
 # --- files --------------------------------------------------------------------------------------------------
 
 
-def read(tables: Mapping[str, Path], mapping: Path, original: Graph) -> tuple[Graph, list[int]]:
-    """A release and its mapping as their rows say.
+def read(folder: Path, relations: Sequence[str]) -> tuple[Graph, Graph, list[int]]:
+    """The tables in ``original`` and ``release``, and the mapping in ``private``, as their rows say.
 
     Raises
     ------
     ValueError
         If a row has no meaning.
     """
-    number: dict[str, int] = {}
+    pairs = dict(_rows(folder / "private/mapping.csv"))
+    original = _graph(folder / "original", relations, [])
+    if not set(original.labels) <= set(pairs):
+        raise ValueError("an original vertex has no row")
+    original = _graph(folder / "original", relations, pairs)
+    released = _graph(folder / "release", relations, [row[0] for row in _rows(folder / "release/nodes.csv")])
+    if not set(pairs.values()) <= set(released.labels):
+        raise ValueError("the mapping is of another release")
+    return original, released, [released.labels.index(pairs[label]) for label in original.labels]
+
+
+def _graph(folder: Path, relations: Iterable[str], vertices: Iterable[str]) -> Graph:
+    number: dict[str, int] = {label: i for i, label in enumerate(dict.fromkeys(vertices))}
     edges: set[Edge] = set()
-    for name, path in tables.items():
-        for row in _rows(path):
+    for name in relations:
+        for row in _rows(folder / f"{name}.csv"):
             u, v = (number.setdefault(cell, len(number)) for cell in row[:2])
             edges.add((name, u, v, float(row[2]) if len(row) > 2 else None))
-    pairs = dict(_rows(mapping))
-    if any(label not in number for label in pairs.values()) or set(original.labels) != set(pairs):
-        raise ValueError("the mapping is of other graphs")
-    return Graph(tuple(number), frozenset(edges)), [number[pairs[label]] for label in original.labels]
+    return Graph(tuple(number), frozenset(edges))
 
 
 def _rows(path: Path) -> list[list[str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file)
-    if any(len(row) != len(header) for row in rows):
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = [row for row in csv.reader(file, strict=True) if row]
+    if not rows or any(len(row) != len(rows[0]) for row in rows):
         raise ValueError(f"{path}: rows of other widths")
-    return rows
+    return rows[1:]

@@ -137,7 +137,10 @@ def test_what_a_release_shows_is_checked() -> None:
 
     heavy = good.with_weights({"own": good.relations["own"].weight * 6})
     assert failing(heavy) == ["incoming sums of own"]
-    assert failing(good.with_weights({"own": good.relations["own"].weight - 0.2})) == ["weight range"]
+    assert failing(good.with_weights({"own": good.relations["own"].weight - 0.2})) == [
+        "weight range",
+        "images",
+    ]
     assert "connected" in failing(graph([f"r{v}" for v in range(4)], own=[(0, 1, 0.1), (2, 3, 0.1)]))
     twice = replace(good, labels=np.array(["r0", "r1", "r1", "r3"], dtype=object))
     assert "distinct labels" in failing(twice)

@@ -8,106 +8,69 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import comb
 from random import Random
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers import mending
 from kgreason.anonymizers.kguard import Kguard
 from kgreason.anonymizers.klone import Klone
 from kgreason.anonymizers.publish import publish
+from kgreason.assess.certificate import Certificate, Donors
 from kgreason.assess.verdict import Verdict
 from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
-from tests.definition import Edge, Graph, Rules, control, decide, heard, nothing, reach, ultimate
-
-_CONTROL = """
-control(X,X) :- company(X).
-control(X,Z) :- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 0.5.
-controlled(Y) :- control(X,Y), X != Y.
-ultimate(X,Y) :- control(X,Y), X != Y, not controlled(X).
-"""
-_REACH = """
-reach(X,Y) :- own(X,Y,W), X != Y, W > 0.
-reach(X,Y) :- reach(X,Z), own(Z,Y,W), X != Y, W > 0.
-heard(X,Y) :- own(X,Y,W), X != Y, W > 0.3.
-heard(X,Y) :- heard(X,Z), knows(Z,Y), X != Y.
-"""
-ONE, TWO = '@edge("own").', '@edge("own"). @edge("knows").'
-ECONOMIC = '@node("company"). @incoming_sum("own", 1.0).'
-FULL = {"own": Fraction(1)}
-
-
-def _program(text: str) -> CheckedProgram:
-    return load_text(text)
-
-
-RULES: list[tuple[CheckedProgram, Rules]] = [
-    (_program(f'{ONE} {ECONOMIC} @derived("control"). {_CONTROL}'), Rules(control, FULL)),
-    (_program(f'{ONE} {ECONOMIC} @derived("ultimate"). {_CONTROL}'), Rules(ultimate, FULL)),
-    (_program(f'{TWO} {ECONOMIC} @derived("control"). {_CONTROL}'), Rules(control, FULL)),
-    (_program(f'{ONE} @derived("reach"). {_REACH.partition("heard")[0]}'), Rules(reach)),
-    (_program(f'{TWO} @derived("heard"). {_REACH}'), Rules(heard)),
-    (_program(f'{TWO} @output("loop"). loop(X) :- own(X,X,_).'), Rules(nothing)),
-]
-
-
-@dataclass(frozen=True)
-class Case:
-    """An original, a release of it, and what is asked."""
-
-    original: Graph
-    released: Graph
-    mapping: tuple[int, ...]
-    rules: int
-    k: int
-    x: int
-
+from tests.definition import Edge, Graph, decide
+from tests.mutations import MUTATIONS, RULES, Case, Mutation, as_graph, plain
 
 Judge = Callable[[Case], Verdict]
 
 
-def as_graph(graph: Graph, case: Case, rng: Random) -> KnowledgeGraph:
-    """A graph with its rows in any order."""
-    rows = sorted(graph.edges, key=str)
-    rng.shuffle(rows)
-    relations = {}
-    for name in RULES[case.rules][0].edges:
-        mine = [edge for edge in rows if edge[0] == name]
-        ends = np.array([edge[1:3] for edge in mine], dtype=np.int64).reshape(-1, 2)
-        weight = np.array([edge[3] for edge in mine], dtype=np.float64) if name == "own" else None
-        relations[name] = Relation(ends[:, 0].copy(), ends[:, 1].copy(), weight)
-    return KnowledgeGraph(np.array(graph.labels, dtype=object), relations)
-
-
-def plain(graph: KnowledgeGraph) -> Graph:
-    edges: set[Edge] = set()
-    for name, r in graph.relations.items():
-        weights = [None] * len(r) if r.weight is None else np.round(r.weight, 6).tolist()
-        edges |= set(zip([name] * len(r), r.source.tolist(), r.target.tolist(), weights, strict=True))
-    return Graph(tuple(graph.labels.tolist()), frozenset(edges))
-
-
-def enumerated(case: Case) -> Verdict:
-    """The verdict by looking at every X1."""
+def enumerated(case: Case, certificate: Certificate | None = None) -> Verdict:
+    """The verdict by looking at every X1, and for its images everywhere or in a certificate."""
     rng = Random(0)
     graphs = as_graph(case.original, case, rng), as_graph(case.released, case, rng)
     mapping = np.array(case.mapping, dtype=np.int64)
-    return kgreason.verify(*graphs, mapping, RULES[case.rules][0], k=case.k, x=case.x)
+    program = RULES[case.rules][0]
+    return kgreason.verify(*graphs, mapping, program, k=case.k, x=case.x, certificate=certificate)
 
 
-JUDGES: dict[str, Judge] = {"enumeration": enumerated}
+def certified(case: Case) -> Verdict:
+    """The verdict by the certificate of the release before it was changed."""
+    return enumerated(case, case.certificate)
+
+
+def forged(case: Case) -> Verdict:
+    """The verdict by a certificate that names other vertices as well."""
+    rng = np.random.default_rng(len(case.released.edges))
+
+    def edited(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        rows = rows.copy()
+        for _ in range(min(1, rows.size)):
+            rows.flat[rng.integers(rows.size)] = rng.integers(len(case.released.labels))
+        return rows
+
+    known = case.certificate
+    if known is None:
+        return enumerated(case)
+    copies = None if known.copies is None else edited(known.copies)
+    donors = tuple(
+        Donors(d.size, tuple(map(edited, d.blocks)), edited(d.targets), edited(d.images))
+        for d in known.donors
+    )
+    return enumerated(case, Certificate(known.k, donors, copies))
+
+
+JUDGES: dict[str, Judge] = {"enumeration": enumerated, "certificate": certified, "forgery": forged}
 
 # --- releases -----------------------------------------------------------------------------------------------
 
@@ -157,7 +120,9 @@ def _anonymized(case: Case, rng: Random, number: int) -> Case:
     except AnonymizationError:
         return _by_hand(case)
     made = publish(augmented, set(case.original.labels), generator)
-    return replace(case, released=plain(made.graph), mapping=tuple(made.mapping.tolist()))
+    copies = None if made.copies is None else Certificate(case.k, copies=made.copies)
+    found = replace(case, released=plain(made.graph), mapping=tuple(made.mapping.tolist()))
+    return replace(found, certificate=copies or enumerated(found).certificate)
 
 
 def _by_hand(case: Case) -> Case:
@@ -176,298 +141,32 @@ def _by_hand(case: Case) -> Case:
     most = max((max(edge[1:3]) for edge in edges), default=0)
     edges |= {(kind, v, most, 0.00005 if kind == "own" else None) for v in range(n)}
     labels = tuple(f"r{v}" for v in range(max(most + 1, total)))
-    return replace(case, released=Graph(labels, frozenset(edges)))
-
-
-# --- mutations ----------------------------------------------------------------------------------------------
-
-Mutation = Callable[[Case, Random], Case]
-MUTATIONS: list[Mutation] = []
-
-
-def mutation(change: Mutation) -> Mutation:
-    MUTATIONS.append(change)
-    return change
-
-
-def _edges(case: Case, edges: set[Edge]) -> Case:
-    return replace(case, released=replace(case.released, edges=frozenset(edges)))
-
-
-def _some(case: Case, rng: Random, *, inside: bool | None = None) -> list[Edge]:
-    """Edges in any order: all, those among originals, or those that a synthetic vertex is an end of."""
-    real = set(case.mapping)
-    found = sorted(case.released.edges, key=str)
-    if inside is not None:
-        found = [edge for edge in found if ({edge[1], edge[2]} <= real) is inside]
-    rng.shuffle(found)
-    return found
-
-
-def _weighted(case: Case, rng: Random, *, inside: bool | None = None) -> list[Edge]:
-    return [edge for edge in _some(case, rng, inside=inside) if edge[3] is not None]
-
-
-def _vertex(case: Case, rng: Random) -> int:
-    return rng.randrange(len(case.released.labels))
-
-
-def _swapped(case: Case, old: Edge, *new: Edge) -> Case:
-    return _edges(case, set(case.released.edges) - {old} | set(new))
-
-
-@mutation
-def drop_an_edge(case: Case, rng: Random) -> Case:
-    return _edges(case, set(_some(case, rng)[1:]))
-
-
-@mutation
-def drop_an_original_edge(case: Case, rng: Random) -> Case:
-    return _edges(case, set(case.released.edges) - set(_some(case, rng, inside=True)[:1]))
-
-
-@mutation
-def damage_a_copy(case: Case, rng: Random) -> Case:
-    return _edges(case, set(case.released.edges) - set(_some(case, rng, inside=False)[:1]))
-
-
-@mutation
-def run_a_second_edge_beside(case: Case, rng: Random) -> Case:
-    for name, u, v, weight in _weighted(case, rng)[:1]:
-        return _edges(case, {*case.released.edges, (name, u, v, round((weight or 0) / 2, 6))})
-    return case
-
-
-@mutation
-def redirect_an_edge(case: Case, rng: Random) -> Case:
-    for edge in _some(case, rng)[:1]:
-        return _swapped(case, edge, (edge[0], edge[1], _vertex(case, rng), edge[3]))
-    return case
-
-
-@mutation
-def reverse_an_edge(case: Case, rng: Random) -> Case:
-    for edge in _some(case, rng)[:1]:
-        return _swapped(case, edge, (edge[0], edge[2], edge[1], edge[3]))
-    return case
-
-
-@mutation
-def exchange_two_targets(case: Case, rng: Random) -> Case:
-    """All degrees stay."""
-    some = _some(case, rng)
-    for one in some[:1]:
-        for two in [edge for edge in some[1:] if edge[0] == one[0]][:1]:
-            rest = set(case.released.edges) - {one, two}
-            return _edges(case, rest | {(*one[:2], two[2], one[3]), (*two[:2], one[2], two[3])})
-    return case
-
-
-@mutation
-def move_a_weight(case: Case, rng: Random) -> Case:
-    """Across a threshold, or not."""
-    for name, u, v, weight in _weighted(case, rng)[:1]:
-        new = rng.choice([0.0, 0.1, 0.3, 0.300001, 0.5, 0.500001, 0.6, 1.0])
-        return _swapped(case, (name, u, v, weight), (name, u, v, new))
-    return case
-
-
-@mutation
-def complete_a_half(case: Case, rng: Random) -> Case:
-    """Incoming weights sum to one half, or barely to more."""
-    for name, u, v, weight in _weighted(case, rng)[:1]:
-        others = sum(Fraction(repr(e[3])) for e in case.released.edges if e[2] == v and e[3] is not None)
-        new = float(Fraction(1, 2) - others + Fraction(repr(weight))) + rng.choice([0.0, 0.000001])
-        if 0 <= new <= 1:
-            return _swapped(case, (name, u, v, weight), (name, u, v, round(new, 6)))
-    return case
-
-
-@mutation
-def nudge_a_weight(case: Case, rng: Random) -> Case:
-    for name, u, v, weight in _weighted(case, rng)[:1]:
-        return _swapped(case, (name, u, v, weight), (name, u, v, round((weight or 0) * 0.999, 6)))
-    return case
-
-
-@mutation
-def leave_the_range(case: Case, rng: Random) -> Case:
-    for name, u, v, weight in _weighted(case, rng)[: rng.random() < 0.3]:
-        return _swapped(case, (name, u, v, weight), (name, u, v, rng.choice([-0.1, 1.000001, 7.0])))
-    return case
-
-
-@mutation
-def fill_up_to_the_bound(case: Case, rng: Random) -> Case:
-    """Incoming weights sum to 1, or barely to more."""
-    for name, u, v, weight in _weighted(case, rng)[:1]:
-        into = sum(Fraction(repr(e[3])) for e in case.released.edges if e[2] == v and e[3] is not None)
-        new = round(float(1 - into) + (weight or 0) + rng.choice([0.0, 0.0, 0.000001]), 6)
-        if 0 <= new <= 1:
-            return _swapped(case, (name, u, v, weight), (name, u, v, new))
-    return case
-
-
-@mutation
-def restore_a_weight(case: Case, rng: Random) -> Case:
-    known = [edge for edge in sorted(case.original.edges, key=str) if edge[3] is not None]
-    rng.shuffle(known)
-    for name, u, v, weight in known[:1]:
-        for edge in _weighted(case, rng, inside=True):
-            if edge[:3] == (name, case.mapping[u], case.mapping[v]):
-                return _swapped(case, edge, (*edge[:3], weight))
-    return case
-
-
-@mutation
-def swap_two_entries(case: Case, rng: Random) -> Case:
-    mapping = list(case.mapping)
-    a, b = rng.randrange(len(mapping)), rng.randrange(len(mapping))
-    mapping[a], mapping[b] = mapping[b], mapping[a]
-    return replace(case, mapping=tuple(mapping))
-
-
-@mutation
-def map_elsewhere(case: Case, rng: Random) -> Case:
-    mapping = list(case.mapping)
-    mapping[rng.randrange(len(mapping))] = rng.randrange(-1, len(case.released.labels) + 1)
-    return replace(case, mapping=tuple(mapping))
-
-
-@mutation
-def map_onto_a_copy(case: Case, rng: Random) -> Case:
-    """Whole components elsewhere: a release by hand has its copies one after the other."""
-    n = len(case.original.labels)
-    moved = tuple(v + n for v in case.mapping)
-    return replace(case, mapping=moved) if max(moved) < len(case.released.labels) else case
-
-
-@mutation
-def restore_a_label(case: Case, rng: Random) -> Case:
-    labels = list(case.released.labels)
-    label = rng.choice(case.original.labels)
-    if label not in labels:
-        labels[_vertex(case, rng)] = label
-    return replace(case, released=replace(case.released, labels=tuple(labels)))
-
-
-@mutation
-def rename(case: Case, rng: Random) -> Case:
-    labels = list(case.released.labels)
-    labels[_vertex(case, rng)] = f"new{rng.random()}"
-    return replace(case, released=replace(case.released, labels=tuple(labels)))
-
-
-@mutation
-def merge_two_vertices(case: Case, rng: Random) -> Case:
-    gone, into = _vertex(case, rng), _vertex(case, rng)
-    if gone == into:
-        return case
-    return _without(replace(case, mapping=tuple(into if v == gone else v for v in case.mapping)), gone, into)
-
-
-@mutation
-def strip_a_synthetic_vertex(case: Case, rng: Random) -> Case:
-    gone = _vertex(case, rng)
-    return case if gone in case.mapping else _without(case, gone, None)
-
-
-def _without(case: Case, gone: int, into: int | None) -> Case:
-    """The release without a vertex; its edges go as well, or to another."""
-
-    def number(v: int) -> int:
-        v = into if v == gone and into is not None else v
-        return v - (v > gone)
-
-    kept = {e for e in case.released.edges if into is not None or gone not in e[1:3]}
-    edges = frozenset((name, number(u), number(v), weight) for name, u, v, weight in kept)
-    labels = case.released.labels[:gone] + case.released.labels[gone + 1 :]
-    return replace(case, released=Graph(labels, edges), mapping=tuple(map(number, case.mapping)))
-
-
-@mutation
-def level_a_degree(case: Case, rng: Random) -> Case:
-    """One edge more, from or to a vertex that some original is mapped to or that is not."""
-    program = RULES[case.rules][0]
-    name = rng.choice(program.edges)
-    u, v = _vertex(case, rng), _vertex(case, rng)
-    return _edges(case, {*case.released.edges, (name, u, v, 0.000001 if name == "own" else None)})
-
-
-@mutation
-def level_many_degrees(case: Case, rng: Random) -> Case:
-    """An original vertex gets the in- or out-degree of another vertex, by edges from or to new ones."""
-    v, other, side = rng.choice(case.mapping), _vertex(case, rng), rng.randrange(2)
-    if not 0 <= v < len(case.released.labels):
-        return case
-    need = case.released.degrees[other][side] - case.released.degrees[v][side]
-    name = RULES[case.rules][0].edges[-1]
-    labels, edges = list(case.released.labels), set(case.released.edges)
-    for _ in range(min(need, 12)):
-        weight = 0.000001 if name == "own" else None
-        new = len(labels)
-        labels.append(f"level{new}")
-        edges.add((name, new, v, weight) if side == 0 else (name, v, new, weight))
-    return replace(case, released=Graph(tuple(labels), frozenset(edges)))
-
-
-@mutation
-def add_a_vertex(case: Case, rng: Random) -> Case:
-    """Tied to the rest, or not."""
-    new, name = len(case.released.labels), rng.choice(RULES[case.rules][0].edges)
-    edges = set(case.released.edges)
-    if rng.random() < 0.8:
-        edges.add((name, new, _vertex(case, rng), 0.000002 if name == "own" else None))
-    return replace(case, released=Graph((*case.released.labels, f"added{new}"), frozenset(edges)))
-
-
-@mutation
-def permute(case: Case, rng: Random) -> Case:
-    """Harmless: the same graph."""
-    number = list(case.released.vertices)
-    rng.shuffle(number)
-    labels = tuple(case.released.labels[number.index(v)] for v in case.released.vertices)
-    edges = frozenset((name, number[u], number[v], w) for name, u, v, w in case.released.edges)
-    inside = range(len(number))
-    mapping = tuple(number[v] if v in inside else v for v in case.mapping)
-    return replace(case, released=Graph(labels, edges), mapping=mapping)
-
-
-@mutation
-def lose_an_original_edge(case: Case, rng: Random) -> Case:
-    """The original is another one: fewer X1 are connected."""
-    edges = sorted(case.original.edges, key=str)
-    rng.shuffle(edges)
-    return replace(case, original=replace(case.original, edges=frozenset(edges[1:])))
-
-
-@mutation
-def gain_an_original_edge(case: Case, rng: Random) -> Case:
-    n = len(case.original.labels)
-    name = rng.choice(RULES[case.rules][0].edges)
-    edge = (name, rng.randrange(n), rng.randrange(n), 0.123 if name == "own" else None)
-    return replace(case, original=replace(case.original, edges=case.original.edges | {edge}))
-
-
-@mutation
-def ask_for_more_or_less(case: Case, rng: Random) -> Case:
-    n = len(case.original.labels)
-    return replace(case, k=rng.randint(1, 4), x=rng.randint(1, min(4, n)))
+    found = replace(case, released=Graph(labels, frozenset(edges)))
+    return replace(found, certificate=enumerated(found).certificate)
 
 
 # --- the comparison -----------------------------------------------------------------------------------------
 
 
 def agree(case: Case, judge: Judge) -> Verdict:
-    """The verdict, which is that of the definition in every condition."""
+    """The verdict, which is that of the definition in every condition; undecided may be what a certificate lacks."""
     verdict = judge(case)
     expected, delta = decide(case.original, case.released, case.mapping, RULES[case.rules][1], case.k, case.x)
-    found = {item.name: item.holds for item in verdict.items}
-    assert found == expected, f"{case}\n{verdict}"
-    assert verdict.holds == all(expected.values())
-    if verdict.delta is not None:
+    found = {item.name: item for item in verdict.items}
+    shown = found.pop("certificate", None)
+    assert found.keys() == expected.keys()
+    for name, item in found.items():
+        if item.undecided:
+            assert name == "images"
+            assert shown is not None
+            assert not shown.holds
+        else:
+            assert item.holds == expected[name], f"{case}\n{verdict}"
+    assert verdict.holds <= all(expected.values())
+    if shown is None and verdict.delta is not None and delta is not None:
         assert verdict.delta.exact
-        assert delta == (Fraction(verdict.delta.satisfied, verdict.delta.total) if verdict.delta.total else 1)
+        assert Fraction(verdict.delta.value).limit_denominator(10**6) == delta
+        assert verdict.holds == all(expected.values())
     return verdict
 
 
@@ -487,41 +186,46 @@ def compared(examples: int, releases: range, judge: Judge) -> Counter[str]:
             seen["unchanged"] += 1
             return
         verdict = agree(case, judge)
-        failed = [item.name for item in verdict.items if not item.holds]
-        seen["holds" if verdict.holds else "fails"] += 1
-        seen["fails by images alone"] += failed == ["images"]
+        failed = {item.name for item in verdict.items if not item.holds}
+        undecided = any(item.undecided for item in verdict.items) and failed <= {"images", "certificate"}
+        seen["holds" if verdict.holds else "undecided" if undecided else "fails"] += 1
+        seen["fails by images alone"] += failed == {"images"}
 
     run()
     return seen
 
 
-def powerful(seen: Counter[str]) -> bool:
-    """A tenth hold still, a third fail, and many of these only because images lack."""
-    count = seen["holds"] + seen["fails"]
-    return (
-        10 * seen["holds"] >= count
-        and 3 * seen["fails"] >= count
-        and 20 * seen["fails by images alone"] >= count
-    )
+HOLD_STILL = {"enumeration": 0.1, "certificate": 0.04, "forgery": 0.005}
+"""Least share of mutated releases that hold: few do so by a certificate of what they were before."""
 
 
+def powerful(seen: Counter[str], judge: str) -> bool:
+    """Some hold still and a third do not, many of these only because images lack."""
+    count = seen["holds"] + seen["fails"] + seen["undecided"]
+    alone = seen["fails by images alone"] + seen["undecided"]
+    enough = seen["holds"] >= HOLD_STILL[judge] * count
+    return enough and 3 * (count - seen["holds"]) >= count and 20 * alone >= count
+
+
+@pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("number", range(30))
-def test_releases_hold_before(number: int) -> None:
-    assert agree(release(number), enumerated).holds
+def test_releases_hold_before(number: int, judge: str) -> None:
+    """But for forged certificates, most of which are told."""
+    assert agree(release(number), JUDGES[judge]).holds or judge == "forgery"
 
 
 @pytest.mark.parametrize("judge", JUDGES)
 def test_mutated_releases(judge: str) -> None:
-    seen = compared(300, range(30), JUDGES[judge])
-    assert powerful(seen), seen
+    seen = compared(300 if judge == "enumeration" else 100, range(30), JUDGES[judge])
+    assert powerful(seen, judge), seen
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("quarter", range(4))
 def test_ten_thousand_mutated_releases(judge: str, quarter: int) -> None:
-    """A quarter of them; `pytest -s` shows how many of which kind."""
+    """A quarter of them; `pytest -rP` shows how many of which kind."""
     seen = compared(2_750, range(200 * quarter, 200 * quarter + 200), JUDGES[judge])
     print(judge, dict(seen))
-    assert seen["holds"] + seen["fails"] >= 2_500, seen
-    assert powerful(seen), seen
+    assert seen["holds"] + seen["fails"] + seen["undecided"] >= 2_500, seen
+    assert powerful(seen, judge), seen

@@ -6,12 +6,15 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 """
 
 from kgreason.api.assessing import score, verify, verify_alone
+from kgreason.api.attacking import attack
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
+from kgreason.api.risking import risk
 
 __all__ = [
     "Rules",
     "anonymize",
+    "attack",
     "commutation",
     "explain",
     "format_file",
@@ -19,6 +22,7 @@ __all__ = [
     "load_functions",
     "read_graph",
     "reason",
+    "risk",
     "score",
     "verify",
     "verify_alone",

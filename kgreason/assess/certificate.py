@@ -60,6 +60,6 @@ class Certificate:
     complaints: tuple[str, ...] = ()
     files: tuple[Fault, ...] | None = None
 
-    def of(self, size: int) -> tuple[Donors, ...]:
-        """Donors of one number of vertices; none if something is wrong with the certificate as a whole."""
-        return () if self.complaints else tuple(d for d in self.donors if d.size == size)
+    def of(self, size: int, k: int) -> tuple[Donors, ...]:
+        """Donors of one number of vertices; none if something is wrong with the certificate, or k too large for it."""
+        return () if self.complaints or self.k < k else tuple(d for d in self.donors if d.size == size)

@@ -212,7 +212,7 @@ def examine(
     most = ENDLESS if drawn is None else drawn.limit
     sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
     for size, where in sets:
-        donors = None if certificate is None else certificate.of(size)
+        donors = None if certificate is None else certificate.of(size, k)
         found = decide(space, size, where, k, progress, donors, most)
         outcomes.append(found)
         words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
@@ -230,7 +230,7 @@ def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
         return Item(
             name, False, found if delta.total else NONE_DRAWN.format(delta.population), undecided=True
         )
-    return Item(name, not failed, detail, words, undecided=failed == delta.undecided)
+    return Item(name, not failed, detail, words, undecided=0 < failed == delta.undecided)
 
 
 def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tuple[str, ...]:
