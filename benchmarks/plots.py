@@ -120,7 +120,8 @@ class Plot:
         else:
             axes.xaxis.get_major_locator().set_params(integer=True)
         if panel.log_y:
-            axes.set_yscale("log")
+            axes.set_yscale("log", subs=[])
+            axes.yaxis.get_major_locator().set_params(subs=(1.0, 3.0))
         else:
             axes.set_ylim(bottom=0)
         axes.minorticks_off()
