@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
-from time import perf_counter
+
+from commands import LateError, ended
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNNERS = ROOT / "benchmarks" / "peers"
-UNIT_OF_MEMORY = 1 << 20 if sys.platform == "darwin" else 1 << 10  # of ru_maxrss, in MB
 
 PURE = ("reach", "reach1", "samegen", "pointsto")
 ALL = (*PURE, "control", "ultimate")
@@ -112,29 +109,12 @@ def run(engine: Engine, python: str, program: str, folder: Path, cap: float, *, 
     environment = dict(os.environ)
     if engine is KGREASON:
         environment["PYTHONPATH"] = str(ROOT)
-    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-        start = perf_counter()
-        process = subprocess.Popen(
-            command, stdout=output, stderr=errors, env=environment, start_new_session=True
-        )
-        timer = Timer(cap, os.killpg, (process.pid, signal.SIGKILL))
-        timer.start()
-        try:
-            _, status, usage = os.wait4(process.pid, 0)
-        except BaseException:  # such as an interruption, which does not reach the process
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            raise
-        finally:
-            timer.cancel()
-        seconds = perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        errors.seek(0)
-        if seconds >= cap:
-            raise RunError(f"> {cap:g} s", late=True)
-        if process.returncode:
-            last = errors.read().strip().rpartition("\n")[2]
-            raise RunError(f"failed ({last[:80] or f'exit code {process.returncode}'})")
-        said = dict(line.split() for line in output)
-    return Run(seconds, usage.ru_maxrss / UNIT_OF_MEMORY, int(said["SIZE"]), said.get("DIGEST", ""))
+    try:
+        found = ended(command, cap, environment=environment)
+    except LateError as error:
+        raise RunError(str(error), late=True) from None
+    if found.code:
+        last = found.errors.strip().rpartition("\n")[2]
+        raise RunError(f"failed ({last[:80] or f'exit code {found.code}'})")
+    said = dict(line.split() for line in found.out.splitlines())
+    return Run(found.seconds, found.megabytes, int(said["SIZE"]), said.get("DIGEST", ""))

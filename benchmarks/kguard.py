@@ -14,19 +14,17 @@ import argparse
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
-import threading
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
+
+from commands import NotDoneError, Run, timed
 
 ROOT = Path(__file__).resolve().parent.parent
 K, X, SEED, MAX_SUBGRAPHS = 3, 4, 1, 2_000_000_000
-MEMORY = 16 << 30  # bytes of address space of a run
 
 
 @dataclass(frozen=True)
@@ -81,25 +79,6 @@ FIGURES = ("U", "U△", "W1 degree", "W1 weights", "V added %", "AUC")
 HEADER = ("graph", "run", "s", "MB", "δ", "subgraphs", "classes", *SIZES, *FIGURES)
 
 
-class NotDoneError(Exception):
-    """A run that has no result, in a few words."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one command reported, and what it took."""
-
-    report: dict[str, Any]
-    seconds: float
-    megabytes: float
-
-    @property
-    def added(self) -> tuple[int, int]:
-        """Synthetic vertices and edges."""
-        fidelity = self.report["fidelity"]
-        return fidelity["vertices_added"], fidelity["edges_added"]
-
-
 def source(name: str, case: Case, graphs: Path, data: Path) -> str | None:
     """Where the graph is read from; it is generated if need be, and `None` if it is not there."""
     if isinstance(case.data, str):
@@ -136,41 +115,6 @@ def measure(run: str, case: Case, where: str, seconds: float) -> Run:
                 raise
         unchecked = [sys.executable, __file__, "--unchecked", rules, where, method, mode or "exact"]
         return timed(unchecked, seconds)
-
-
-def timed(command: list[str], seconds: float) -> Run:
-    """Run a command that prints JSON, with wall-clock seconds and peak memory."""
-    start = perf_counter()
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
-        process = subprocess.Popen(command, stdout=out, stderr=error)
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
-        late = threading.Timer(seconds, process.kill)
-        late.start()
-        try:
-            _, status, usage = os.wait4(process.pid, 0)
-        finally:
-            process.returncode = 0  # waited for by its number
-            over = not late.is_alive()
-            late.cancel()
-        taken = perf_counter() - start
-        if over:
-            raise NotDoneError(f"not done in {seconds:.0f} s")
-        out.seek(0)
-        error.seek(0)
-        if os.waitstatus_to_exitcode(status) not in (0, 1):
-            raise NotDoneError(reason(error.read().decode(), status))
-        printed = out.read()
-        if not printed:  # an error of Python itself ends as a guarantee that does not hold
-            raise NotDoneError(reason(error.read().decode(), status))
-        return Run(json.loads(printed), taken, usage.ru_maxrss / 1024)
-
-
-def reason(said: str, status: int) -> str:
-    """Why a command failed, in its own words."""
-    lines = [line for line in said.splitlines() if line.strip()] or [f"ended with status {status}"]
-    if "MemoryError" in said:
-        return "not done in the memory allowed"
-    return next((line for line in lines if line.startswith("error")), lines[-1])
 
 
 def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:

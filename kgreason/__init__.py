@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgreason.api import (
         anonymize,
+        attack,
         commutation,
         explain,
         load,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         verify,
         verify_alone,
     )
+    from kgreason.attacks.results import Attacks
     from kgreason.changes import Changes
     from kgreason.engine.limits import Limits
     from kgreason.errors import (
@@ -54,6 +56,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Anonymization",
     "AnonymizationError",
+    "Attacks",
     "Changes",
     "DataError",
     "Diagnostic",
@@ -70,6 +73,7 @@ __all__ = [
     "ReleaseError",
     "Score",
     "anonymize",
+    "attack",
     "commutation",
     "explain",
     "from_networkx",
@@ -89,6 +93,7 @@ __all__ = [
 _HOMES = {
     "kgreason.api": (
         "anonymize",
+        "attack",
         "commutation",
         "explain",
         "load",
@@ -98,6 +103,7 @@ _HOMES = {
         "verify",
         "verify_alone",
     ),
+    "kgreason.attacks.results": ("Attacks",),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (
         "AnonymizationError",

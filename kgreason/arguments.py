@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.choices import Model
 from kgreason.engine.limits import Limits
 from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
 from kgreason.memory import LEAST, shown
@@ -174,6 +175,20 @@ def attacked_sizes(x: object) -> tuple[int, ...]:
     for size in found:
         check_numbers(x=(size, 1))
     return tuple(sorted({int(size) for size in found}))
+
+
+def check_model(model: object) -> None:
+    """Refuse a model that there is not.
+
+    Raises
+    ------
+    AnonymizationError
+        Naming it.
+    """
+    if model not in get_args(Model):
+        raise AnonymizationError(
+            f"unknown model {model!r}", hint=f"choose {' or '.join(map(str, get_args(Model)))}"
+        )
 
 
 def check_split(split: int | None, keep_cuts: bool) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +19,29 @@ import numpy.typing as npt
 from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.imprint import Fault, changes, differences, imprint
 
 Ints = npt.NDArray[np.int64]
 FORMAT = 1
+FORM = "some rows of vertices do not have the form that they should have"
 OTHER = "it is of another release: {there:,} vertices are named in it, and this release has {here:,}{labels}"
 
 
 def write_certificate(
-    path: Path, certificate: Certificate, released: KnowledgeGraph, mapping: Vertices, **more: Any
+    path: Path,
+    certificate: Certificate,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    folders: Sequence[Path] = (),
 ) -> None:
-    """Write a certificate as JSON.
+    """Write a certificate as JSON, with an imprint of the files of the release and of its secret.
 
     Parameters
     ----------
     mapping
         Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
-    more
-        Further entries, such as digests of the files of the release.
+    folders
+        The folder to publish and the secret one.
     """
     order, number = _numbers(released)
     copies = None
@@ -51,10 +58,13 @@ def write_certificate(
     ]
     vertices = {"count": released.n, "sha256": _digest(released, order)}
     data = {"format": FORMAT, "k": certificate.k, "vertices": vertices, "copies": copies, "donors": donors}
-    path.write_text(json.dumps(data | more) + "\n", encoding="utf-8")
+    data |= {"files": [imprint(folder) for folder in folders]}
+    path.write_text(json.dumps(data) + "\n", encoding="utf-8")
 
 
-def read_certificate(path: Path, released: KnowledgeGraph, mapping: Vertices) -> Certificate:
+def read_certificate(
+    path: Path, released: KnowledgeGraph, mapping: Vertices, files: Sequence[Path] = ()
+) -> Certificate:
     """Read a certificate for a release.
 
     Parameters
@@ -63,6 +73,9 @@ def read_certificate(path: Path, released: KnowledgeGraph, mapping: Vertices) ->
         The file, or the private folder.
     mapping
         As in `write_certificate`.
+    files
+        The folder or a table of the release, and the secret folder or the mapping in it, to be compared with what
+        was written.
 
     Returns
     -------
@@ -77,7 +90,8 @@ def read_certificate(path: Path, released: KnowledgeGraph, mapping: Vertices) ->
     path = path / "certificate.json" if path.is_dir() else path
     data = read_json(path)
     try:
-        return _certificate(data, released, mapping)
+        found = _certificate(data, released, mapping)
+        return replace(found, files=_changed(data["files"], files)) if files else found
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise ReleaseError(f"{path}: is no certificate: {_why(error)}", hint=HINT) from error
 
@@ -110,6 +124,17 @@ def read_json(path: Path) -> Mapping[str, Any]:
     if data["format"] != FORMAT:
         raise ReleaseError(f"{path}: has format {data['format']!r}, but this version reads {FORMAT}")
     return data
+
+
+def _changed(written: Sequence[Mapping[str, Any]], files: Sequence[Path]) -> tuple[Fault, ...]:
+    """How files differ from those that were written; of a folder all, of a table that one."""
+    found: list[Fault] = []
+    for recorded, path in zip(written, files, strict=False):
+        if path.is_dir():
+            found += differences(recorded, path)
+        elif path.name in recorded:
+            found += changes(recorded[path.name], path)
+    return tuple(found)
 
 
 def _why(error: Exception) -> str:
@@ -149,11 +174,14 @@ def _donors(data: Mapping[str, Any], k: int, order: Ints) -> Donors:
 
 def _array(rows: object, shape: tuple[int, ...], n: int) -> Ints:
     """Rows of numbers of vertices."""
-    found = np.array(rows, dtype=object if rows == [] else None)
-    if not found.size:
+    if rows == []:
         return np.empty((0, *shape[1:]), dtype=np.int64)
+    try:
+        found = np.array(rows)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(FORM) from error
     if found.dtype.kind != "i" or found.ndim != len(shape) or found.shape[1:] != shape[1:]:
-        raise ValueError("some rows of vertices do not have the form that they should have")
+        raise ValueError(FORM)
     if found.min() < 0 or found.max() >= n:
         raise ValueError(f"vertices are numbered from 0 to {n - 1}, and some numbers are others")
     return found.astype(np.int64)

@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-Method = Literal["kguard", "klone"]
+Method = Literal["kguard", "klone", "k-iso"]
 Mode = Literal["exact", "published"]
+Model = Literal["kx-isomorphism", "k-iso"]
 
 MAX_SUBGRAPHS = 1_000_000_000  # by default more are refused: each takes time
 MAX_STORED = 10_000_000  # the same where they are stored

@@ -220,5 +220,9 @@ class AnonymizationError(KgreasonError):
         return self.message + (f"\n  help: {self.hint}" if self.hint else "")
 
 
+class TooLargeError(AnonymizationError):
+    """Subgraphs that are too large or too many to be decided."""
+
+
 class ReleaseError(AnonymizationError):
     """A release that cannot be written or read."""

@@ -309,10 +309,12 @@ def write_readme(
 ) -> None:
     """Write README.txt: what was promised, and for which x, in words, the check confirmed it."""
     warnings = []
+    baseline = release.guarantee.model == "k-iso"
+    asked = "" if baseline else f" for {sizes}"
     if not holds:
         (folder / "UNVERIFIED").touch()
         warnings.append(
-            f"UNVERIFIED\n\nThe guarantee below was checked for {sizes} and does NOT hold. Do not publish this.\n\n"
+            f"UNVERIFIED\n\nThe guarantee below was checked{asked} and does NOT hold. Do not publish this.\n\n"
         )
     if seeded:
         warnings.append(
@@ -320,11 +322,12 @@ def write_readme(
         )
     tables = "".join(f"  {f'{p}.csv':<12} edges of the relation {p}\n" for p in program.edges)
     weighted = any(r.weight is not None for r in release.graph.relations.values())
+    promise = K_ISO if baseline else KX_ISOMORPHISM
     text = README.format(
         guarantee=release.guarantee,
-        edges=", ".join([*program.edges, *program.derived]),
-        checked=f"Confirmed by an exact check for {sizes}.\n" if holds else "",
-        k=release.guarantee.k,
+        edges=", ".join(program.edges if baseline else [*program.edges, *program.derived]),
+        checked=f"Confirmed by an exact check{asked}.\n" if holds else "",
+        promise=promise.format(k=release.guarantee.k),
         tables=tables,
         weights=WEIGHTS if weighted else "",
         cut=CUT if release.guarantee.cut else "",
@@ -336,10 +339,7 @@ README = """Anonymized knowledge graph
 
 Guarantee: {guarantee}, for the edges {edges}.
 {checked}
-Whoever knows a connected part of the original graph with x vertices, and everything that the rules
-derive from that part alone, finds in this graph at least {k} places that look the same and share no vertex;
-between any two of them all vertices differ in label, in-degree and out-degree.
-
+{promise}
 Files
   nodes.csv    the vertices; labels are random
 {tables}  rules.vada   the rules under which the guarantee was made; run them with
@@ -347,6 +347,16 @@ Files
 
 {weights}Vertices and edges may be synthetic. Rows are in random order.
 {cut}"""
+KX_ISOMORPHISM = """Whoever knows a connected part of the original graph with x vertices, and everything that the rules
+derive from that part alone, finds in this graph at least {k} places that look the same and share no vertex;
+between any two of them all vertices differ in label, in-degree and out-degree.
+"""
+K_ISO = """This graph consists of {k} isomorphic blocks without edges between them, so every part of it stands in it
+at least {k} times. Edges of the original were deleted and others inserted for that.
+
+NOT PROTECTED: derived edges, that is, what the rules derive from a part, may differ between the blocks and tell them
+apart. Vertices in the same place of different blocks have the same degrees. This is a baseline to compare with.
+"""
 CUT = """The graph was divided into parts. Original edges between parts are left out, and the guarantee is one for
 the graph without them.
 """

@@ -228,8 +228,8 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
         [
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
             ("guarantee", f"{result.release.guarantee}"),
-            ("derived edges", ", ".join(result.derived) or "none: the guarantee covers ground edges alone"),
-            ("verified", f"{_held(result.verdict)} for {result.verdict.sizes}"),
+            ("derived edges", _derived(result)),
+            ("verified", _held(result.verdict) + _for_x(result.verdict)),
             *verdict_rows(result.verdict),
             *score_rows(result.score),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
@@ -237,6 +237,17 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
             ("to keep secret", f"{private}/"),
         ]
     )
+
+
+def _derived(result: Anonymization) -> str:
+    if result.verdict.model == "k-iso":
+        return "NOT PROTECTED, nor are degrees: k-Iso is a baseline to compare with"
+    return ", ".join(result.derived) or "none: the guarantee covers ground edges alone"
+
+
+def _for_x(verdict: Verdict, joint: str = " for ") -> str:
+    """Numbers of vertices that a verdict is for; that on k-Iso is for none."""
+    return "" if verdict.model == "k-iso" else f"{joint}{verdict.sizes}"
 
 
 def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:
@@ -262,7 +273,7 @@ def print_verdict(verdict: Verdict) -> None:
             *verdict_rows(verdict),
             (
                 "verdict",
-                f"{_held(verdict)} for k = {verdict.k}, {verdict.sizes}",
+                f"{_held(verdict)} for k = {verdict.k}{_for_x(verdict, ', ')}",
             ),
         ]
     )
@@ -296,7 +307,15 @@ def verdict_rows(verdict: Verdict) -> list[Row]:
         names = ", ".join(what.split(":")[0] for what in verdict.needs_original)
         rows.append(("undecidable alone", f"{names}: only the original could tell"))
     delta = "not decided" if verdict.delta is None else str(verdict.delta)
-    return [*rows, ("δ of the release" if verdict.needs_original else "δ-anonymity", delta)]
+    rows.append(("δ of the release" if verdict.needs_original else "δ-anonymity", delta))
+    return [*rows, *_rows_on_k_iso(verdict)]
+
+
+def _rows_on_k_iso(verdict: Verdict) -> Iterator[Row]:
+    if verdict.alike is not None:
+        yield "  whatever degrees", f"{verdict.alike}"
+    if verdict.edits is not None:
+        yield "changes", f"{verdict.edits}"
 
 
 def score_rows(score: Score) -> list[Row]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
+from math import exp
 
 Row = tuple[int, ...]
 
@@ -231,3 +232,47 @@ def least_addition(
         if not old or all(incoming[v] + more[b] <= full for b, v in enumerate(place) if v >= 0):
             costs.append(vertex_cost * (x - len(old)) + sum(edges[a][b] for a, b in fresh))
     return min(costs)
+
+
+def common_edges(edges: Sequence[tuple[int, int, int]], place: Sequence[int], k: int) -> int:
+    """Edges (relation, source, target) between the same rows of two blocks, summed up over all pairs of blocks."""
+    counts: dict[tuple[int, int, int], list[int]] = {}
+    for relation, source, target in edges:
+        if place[source] % k == place[target] % k:
+            rows = relation, place[source] // k, place[target] // k
+            counts.setdefault(rows, [0] * k)[place[source] % k] += 1
+    return sum(min(c[a], c[b]) for c in counts.values() for a in range(k) for b in range(a))
+
+
+def aligned(
+    edges: Sequence[tuple[int, int, int]], place: Sequence[int], k: int, heat: float, dice: Sequence[float]
+) -> tuple[list[int], int]:
+    """Places after exchanges for the sake of edges in common, and what was gained."""
+    n, place, gained = len(place), list(place), 0
+    arcs: list[list[int]] = [[] for _ in range(n)]
+    for relation, source, target in dict.fromkeys(edges):
+        arcs[source].append(2 * relation * n + target)
+        if source != target:
+            arcs[target].append((2 * relation + 1) * n + source)
+    owned = [(v, key) for v in range(n) for key in sorted(arcs[v])]
+    for roll in range(0, len(dice) - 4, 5):
+        arc, turn, guide, luck, elsewhere = dice[roll : roll + 5]
+        z, key = owned[int(arc * len(owned))]
+        kind, w = divmod(key, n)
+        block = place[w] % k
+        other = (block + 1 + int(turn * (k - 1))) % k
+        options = sorted(arcs[place.index(place[w] // k * k + other)])
+        row = int(elsewhere * 8 * (n // k))
+        if options:
+            back, v = divmod(options[int(guide * len(options))], n)
+            if back == kind ^ 1 and place[v] % k == other:
+                row = place[v] // k
+        if row >= n // k:
+            continue
+        y = place.index(row * k + block)
+        tried = list(place)
+        tried[z], tried[y] = place[y], place[z]
+        gain = common_edges(edges, tried, k) - common_edges(edges, place, k)
+        if gain >= 0 or (heat > 0 and luck < exp(gain / heat)):
+            place, gained = tried, gained + gain
+    return place, gained

@@ -100,7 +100,7 @@ def test_rows_of_a_graph_that_stand_twice_are_one_edge() -> None:
     assert found.original.m == original.m
     released, mapping = found.release.graph, found.release.mapping
     twice = doubled(original), doubled(released), mapping, RULES
-    assert kgreason.verify(*twice, k=2, x=2) == found.verdict
+    assert kgreason.verify(*twice, k=2, x=2, certificate=found.verdict.certificate) == found.verdict
     assert kgreason.score(*twice) == found.score
 
 
@@ -131,7 +131,9 @@ def test_a_release_goes_out_as_tables() -> None:
     assert set(result.mapping) == set(result.original.labels)
     assert "holds" in repr(result)
     graphs = result.original, result.release.graph
-    verdict = kgreason.verify(*graphs, result.mapping, RULES, x=2)
+    assert kgreason.verify(*graphs, result.mapping, RULES, x=2).holds
+    shown = result.verdict.certificate
+    verdict = kgreason.verify(*graphs, result.mapping, RULES, x=2, certificate=shown)
     assert verdict.as_dict() == result.verdict.as_dict()
     scored = kgreason.score(*graphs, result.mapping, RULES).fidelity
     assert scored == kgreason.score(*graphs, result.release.mapping, RULES).fidelity
@@ -149,7 +151,7 @@ def test_a_release_goes_out_as_tables() -> None:
         ({"mode": "foo"}, "mode 'foo'"),
         ({"method": "x"}, "method 'x'"),
         ({"method": "klone", "mode": "published"}, "only KGUARD has modes"),
-        ({"sizes": (2, 3)}, "both one size, x, and several sizes are given"),
+        ({"x": ()}, "no number of vertices is given"),
     ],
 )
 def test_bad_options(option: dict[str, Any], message: str) -> None:

@@ -320,7 +320,6 @@ def edited(made: Anonymization, path: Path, change: Callable[[dict[str, Any]], N
         (lambda d: d["donors"][0]["blocks"][0][0].__setitem__(0, 10**6), "vertices are numbered from 0 to"),
         (lambda d: d["donors"][0]["blocks"][0][0].__setitem__(0, -1), "vertices are numbered from 0 to"),
         (lambda d: d["donors"][0]["blocks"][0][0].__setitem__(0, 0.5), "do not have the form"),
-        (lambda d: d["donors"][0]["blocks"][0][0].__setitem__(0, True), "do not have the form"),
         (lambda d: d["donors"][0].__setitem__("x", 0), "x = 0 is no number of vertices"),
         (lambda d: d["donors"][0].pop("images"), "the entry 'images' is missing"),
         (lambda d: d.__setitem__("copies", [[0]]), "do not have the form"),
@@ -378,7 +377,19 @@ def test_the_command_takes_a_certificate(tmp_path: Path, monkeypatch: pytest.Mon
     words = ["verify", str(own), "release", *rules, "--mapping", "private", "-k", "2", "-x", "2"]
     done = run(app, [*words, "--certificate", "private"])
     assert done.exit_code == 0, done.output
-    assert "certificate" in done.output
+    assert "files, certificate, images" in done.output
+    table = tmp_path / "release" / "own.csv"
+    header, *rows = table.read_text(encoding="utf-8").splitlines()
+    table.write_text("\n".join([header, *rows[::-1]]) + "\n", encoding="utf-8")
+    found = run(app, [*words, "--certificate", "private", "--json"])
+    assert found.exit_code == 0, found.output
+    items = {item["name"]: item for item in json.loads(found.stdout)["items"]}
+    assert items["files"]["detail"].endswith("own.csv: reordered rows")
+    table.write_text("\n".join([header, *rows, rows[0] + "1"]) + "\n", encoding="utf-8")
+    found = run(app, [*words, "--certificate", "private"])
+    assert found.exit_code == 1
+    assert "own.csv: added rows" in found.output or "added rows: there are 1 more lines" in found.output
+    table.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     missing = run(app, [*words, "--certificate", "privat"])
     assert missing.exit_code == 2
     assert "privat: cannot be read: No such file or directory" in missing.output

@@ -105,8 +105,10 @@ def test_rules_that_commute_cover_fewer_vertices(ownership: Path, anywhere: Path
     result = run("anonymize", "--rules", rules, "-k", "2", "-x", "3", "--trials", "1")
     assert result.exit_code == 0, result.output
     assert "asks for parts" not in result.stderr
-    assert "holds for x = 3 and fewer (the rules commute)" in result.stdout
+    assert "holds for every x" in result.stdout, "KGUARD found nothing cheaper than copies"
     files = [ownership / "own.csv", "release/own.csv", "--mapping", "private"]
+    one = run("verify", "--rules", rules, *files, "-k", "2", "-x", "3")
+    assert "holds for k = 2, x = 3 and fewer (the rules commute)" in one.stdout
     found = json.loads(run("verify", "--rules", rules, *files, "-k", "2", "-x", "3", "--json").stdout)
     assert (found["holds"], found["commute"]) == (True, True)
     smaller = json.loads(run("verify", "--rules", rules, *files, "-k", "2", "-x", "1..2", "--json").stdout)
@@ -165,7 +167,7 @@ def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
     assert result.exit_code == 0, result.output
     release, private = anywhere / "release", anywhere / "private"
     assert {p.name for p in release.iterdir()} == {"own.csv", "nodes.csv", "rules.vada", "README.txt"}
-    assert {p.name for p in private.iterdir()} == {"mapping.csv", "report.json"}
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "certificate.json", "report.json"}
     modes = {
         p: stat.S_IMODE(p.stat().st_mode) for p in (private, *private.iterdir(), release, *release.iterdir())
     }
@@ -401,7 +403,7 @@ def test_verify_and_score_agree_with_anonymize(ownership: Path, anywhere: Path) 
         "--mapping",
         anywhere / "private" / "mapping.csv",
     ]
-    verdict = run("verify", *files, "-x", "3", "--json")
+    verdict = run("verify", *files, "-x", "3", "--certificate", anywhere / "private", "--json")
     assert verdict.exit_code == 0, verdict.output
     items = json.loads(verdict.stdout)["items"]
     assert [{**i, "witnesses": None} for i in items] == [
@@ -460,7 +462,6 @@ def test_unverified_release_is_marked(ownership: Path, anywhere: Path) -> None:
         (["--method", "klone", "-x", "99"], "x = 99 is not between 1 and the number of vertices, 7"),
         (["--method", "klone", "-x", "7"], "k = 3 is not between 1 and the number of sets of 7 vertices, 1"),
         (["--method", "klone", "-k", "99999999999999999999"], "is not between 1 and the number of sets"),
-        (["--method", "klone", "--max-subgraphs", "3"], "more than 3 connected subgraphs with 4 vertices"),
         (["--seed", "-1"], "seed"),
     ],
 )
@@ -779,3 +780,67 @@ def test_data_of_a_predicate_that_the_rules_do_not_declare(tmp_path: Path) -> No
         result = run(command, "--rules", tmp_path / "r.vada", "--data", f"lo={tmp_path / 'lo.csv'}", *goal)
         assert "`lo`" not in result.stderr
         assert "warning[W501]: `other` has no facts" in result.stderr
+
+
+def test_verify_by_a_sample(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    words = [
+        "verify",
+        ownership / "own.csv",
+        "release",
+        "--rules",
+        ownership / "control.vada",
+        "--mapping",
+        "private",
+    ]
+    words += ["-x", "3", "--sample", "4", "--seed", "1"]
+    result = run(*words, "--max-subgraphs", "9")
+    assert result.exit_code == 0, result.output
+    assert "ESTIMATE 1.000 (4 of 4 drawn from 11; with 95 % confidence between 0.39" in result.stdout
+    assert "ESTIMATE: nothing found against it for k = 3, x = 3" in result.stdout
+    assert "holds" not in result.stdout
+    found = json.loads(run(*words, "--json").stdout)
+    assert (found["holds"], found["state"], found["nothing_against"]) == (False, "undecided", True)
+    assert found["delta"]["estimate"]
+    refuted = run(*words, "-k", "9")
+    assert refuted.exit_code == 1
+    assert "DOES NOT HOLD" in refuted.stdout
+    everything = run(*words[:-4], "--sample", "1000")
+    assert "holds for k = 3, x = 3" in everything.stdout
+    uncountable = run(*words, "--max-subgraphs", "2")
+    assert uncountable.exit_code == 2
+    assert (
+        "more than 2 connected subgraphs with 2 vertices, too many to count those with 3"
+        in uncountable.output
+    )
+    assert "seed has no meaning without sample" in run(*words[:-4], "--seed", "1").output
+
+
+def test_verify_a_release_alone(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    rules = ["--rules", ownership / "control.vada"]
+    result = run("verify", "release", *rules, "-x", "1")
+    assert result.exit_code == 0, result.output
+    assert "holds, as far as a release alone tells, for k = 3, x = 1" in result.stdout
+    assert "augmentation, labels, weights: only the original could tell" in result.stdout
+    result = run("verify", "release", *rules, "-x", "3")
+    assert result.exit_code == 1
+    assert "NOT DECIDED for k = 3, x = 3" in result.stdout
+    assert "Undecided of images:" in result.stdout
+    found = json.loads(run("verify", Path("release") / "own.csv", *rules, "-x", "3", "--json").stdout)
+    assert found["state"] == "undecided"
+    assert len(found["needs_original"]) == 3
+
+
+def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    rules = ["--rules", ownership / "control.vada"]
+    unknown = run("verify", ownership / "own.csv", "release", *rules)
+    assert unknown.exit_code == 2
+    assert "who is who in this release is not said" in unknown.output
+    single = run("verify", "release", *rules, "--mapping", "private")
+    assert single.exit_code == 2
+    assert "one graph is named, but there must be two" in single.output
+    gone = run("verify", "relaese", *rules)
+    assert gone.exit_code == 2
+    assert "relaese: there is no such file or folder" in gone.output

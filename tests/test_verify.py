@@ -330,6 +330,11 @@ def test_good_release() -> None:
         "total": 2,
         "undecided": 0,
         "exact": True,
+        "every": False,
+        "estimate": False,
+        "population": 2,
+        "interval": [1.0, 1.0],
+        "confidence": 1.0,
     }
     assert str(verdict).splitlines()[0] == "holds  parameters: k = 2, x = 2, 3 vertices"
 

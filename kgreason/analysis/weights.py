@@ -219,6 +219,26 @@ def only_grows(program: CheckedProgram) -> bool:
     )
 
 
+def only_gains(program: CheckedProgram) -> bool:
+    """Whether facts of a program can only become more when the graph gains vertices and edges.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> for condition in ("W < 0.5", "V = msum(W, <X>), V > 0.5", "V = msum(W, <X>), V < 0.5", "not own(Y,X,W)"):
+    ...     only_gains(load_text(f'@edge("own"). p(Y) :- own(X,Y,W), {condition}.'))
+    True
+    True
+    False
+    False
+    """
+    weighed = frozenset(p for p in program.edges if program.arities.get(p) == 3)
+    every = {*program.heads, *program.edges, *program.nodes}
+    return not (program.keyed or program.unifications) and all(
+        not rule.negatives and _grows(rule, weighed, every) for rule in program.rules
+    )
+
+
 def _asks_for_more(rule: CheckedRule, weighed: frozenset[str]) -> bool:
     """Whether the conditions on weights, once true, stay so when these rise."""
     weights = [a.terms[2] for a in (*rule.positives, *rule.negatives) if a.predicate in weighed]

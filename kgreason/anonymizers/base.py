@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.choices import Model
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
 from kgreason.records import dataclass
@@ -21,21 +22,29 @@ class Guarantee:
     Attributes
     ----------
     k
-        Each attacked subgraph has k - 1 disjoint images.
+        Each attacked subgraph has k - 1 disjoint images; of ``"k-iso"``: the number of isomorphic blocks.
     x
         Number of vertices of the attacked subgraphs; `None`: every x up to n.
     also
         Smaller numbers of vertices that are protected as well.
     cut
         Number of original edges that are given up: the release is one of the graph without them.
+    deleted
+        Number of original edges that ``"k-iso"`` deletes.
+    model
+        What is promised: ``"k-iso"`` is less, k isomorphic blocks without edges between them, whatever rules derive.
     """
 
     k: int
     x: int | None
     also: tuple[int, ...] = ()
     cut: int = 0
+    deleted: int = 0
+    model: Model = "kx-isomorphism"
 
     def __str__(self) -> str:
+        if self.model == "k-iso":
+            return f"k-isomorphism: {self.k} isomorphic blocks without edges between them"
         if self.x is None:
             what = f"({self.k},x)-isomorphism for every x"
         elif self.also:
@@ -64,7 +73,7 @@ class Augmented:
     ----------
     graph
         Vertices 0 .. n-1 are the originals in their order, the others are synthetic. In each relation the
-        original edges come first, in their order.
+        original edges that are left come first, in their order: all of them, unless the guarantee says otherwise.
     guarantee
         What the algorithm promises of it.
     figures
@@ -113,7 +122,7 @@ class Anonymizer(Protocol):
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make the augmented graph; original vertices and edges stay, weights change.
+        """Make the augmented graph; original vertices stay, and edges as the guarantee says; weights change.
 
         Raises
         ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgreason.anonymizers.base import Anonymizer
+from kgreason.anonymizers.k_iso import KIso
 from kgreason.anonymizers.kguard import Kguard
 from kgreason.anonymizers.klone import Klone, check_x
 from kgreason.anonymizers.partition import partition
@@ -28,10 +29,12 @@ def choose(
     """
     if mode not in ("exact", "published"):
         raise AnonymizationError(f"unknown mode {mode!r}", hint="choose exact or published")
-    if method == "klone" and mode != "exact":
+    if method in ("klone", "k-iso") and mode != "exact":
         raise AnonymizationError("only KGUARD has modes", hint="leave --mode out, or the method")
     if method == "klone":
         return Klone(k, trials)
+    if method == "k-iso":
+        return KIso(k, trials)
     for x in sizes if method == "kguard" else ():
         check_x(x)
     if method == "kguard" and mode == "exact":
@@ -42,7 +45,7 @@ def choose(
                 "the published KGUARD protects one x, not several", hint="leave --mode published out"
             )
         return PublishedKguard(k, sizes[0], trials, max_subgraphs or MAX_STORED)
-    raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard or klone")
+    raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard, klone or k-iso")
 
 
 def divide(
@@ -67,6 +70,8 @@ def divide(
     AnonymizationError
         If parts are too small, or the library that divides graphs is not installed.
     """
+    if isinstance(algorithm, KIso):
+        raise AnonymizationError("k-Iso divides the graph itself", hint="leave --split out, or the method")
     parts = partition(graph, size, x)
     within = inside(graph, parts)
     progress.note(f"{parts.max() + 1:,} parts; {graph.m - within.m:,} edges run between them")

@@ -6,12 +6,14 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 """
 
 from kgreason.api.assessing import score, verify, verify_alone
+from kgreason.api.attacking import attack
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
 
 __all__ = [
     "Rules",
     "anonymize",
+    "attack",
     "commutation",
     "explain",
     "format_file",

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgreason.api.reasoning import Rules, load
-from kgreason.arguments import anonymizable, attacked_sizes, check_numbers, check_relations, mapped
-from kgreason.choices import MAX_SUBGRAPHS
-from kgreason.errors import AnonymizationError
+from kgreason.arguments import (
+    anonymizable,
+    attacked_sizes,
+    check_model,
+    check_numbers,
+    check_relations,
+    mapped,
+)
+from kgreason.choices import MAX_SUBGRAPHS, Model
+from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.progress import SILENT, Progress
 from kgreason.results import Score
 
 if TYPE_CHECKING:
+    from kgreason.analysis.checked import CheckedProgram
     from kgreason.assess.certificate import Certificate
     from kgreason.assess.population import Drawn
     from kgreason.assess.verify import Verdict
@@ -35,6 +44,7 @@ def verify(
     max_subgraphs: int = MAX_SUBGRAPHS,
     sample: int | None = None,
     seed: int | None = None,
+    model: Model = "kx-isomorphism",
     progress: Progress = SILENT,
 ) -> Verdict:
     """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly or by a sample.
@@ -61,6 +71,9 @@ def verify(
         `nothing_against` it. If there are no more than that, all are decided.
     seed
         Of the drawing; without it the operating system seeds the generator.
+    model
+        ``"k-iso"``: decide instead whether the release is k isomorphic blocks without edges between them, whatever the
+        rules derive; δ is then that of the release's connected subgraphs, and decides nothing.
 
     Raises
     ------
@@ -79,19 +92,22 @@ def verify(
     program = anonymizable(load(rules))
     for graph in (original, released):
         check_relations(graph, program)
+    check_model(model)
     mapping = mapped(mapping, original, released)
+    if model == "k-iso":
+        known = original, mapping
+        return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress, *known)
     if isinstance(certificate, str | Path):
         certificate = read_certificate(Path(certificate), released, mapping)
     if certificate is not None and sample is not None:
         raise AnonymizationError(
             "a certificate shows all subgraphs", hint="leave sample out, or the certificate"
         )
-    drawn: Mapping[int, Drawn] = {}
-    if certificate is None or certificate.copies is None:
-        attacked = original if parts is None else inside(original, parts)
-        drawn = _drawn(attacked, sizes, max_subgraphs, sample, seed, progress)
+    attacked = original if parts is None else inside(original, parts)
+    counted = sizes if certificate is None or certificate.copies is None else ()
+    drawn = _drawn(attacked, counted, max_subgraphs, sample, seed, progress)
     pair = original, released, mapping
-    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], drawn, certificate)
+    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], certificate, drawn)
 
 
 def verify_alone(
@@ -103,6 +119,7 @@ def verify_alone(
     max_subgraphs: int = MAX_SUBGRAPHS,
     sample: int | None = None,
     seed: int | None = None,
+    model: Model = "kx-isomorphism",
     progress: Progress = SILENT,
 ) -> Verdict:
     """Decide of Definition 4.1 what a release shows without its original.
@@ -114,7 +131,7 @@ def verify_alone(
     ----------
     released
         Graph, for instance from `kgreason.pairs.read_released`.
-    k, x, max_subgraphs, sample, seed
+    k, x, max_subgraphs, sample, seed, model
         As in `verify`; the connected subgraphs are those of the release.
 
     Raises
@@ -127,8 +144,42 @@ def verify_alone(
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules))
     check_relations(released, program)
+    check_model(model)
+    if model == "k-iso":
+        return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress)
     drawn = _drawn(released, sizes, max_subgraphs, sample, seed, progress)
     return alone.verify_alone(released, program, k, sizes[-1], progress, sizes[:-1], drawn)
+
+
+def _k_iso(
+    released: KnowledgeGraph,
+    program: CheckedProgram,
+    k: int,
+    sizes: tuple[int, ...],
+    limit: int,
+    sample: int | None,
+    seed: int | None,
+    progress: Progress,
+    original: KnowledgeGraph | None = None,
+    mapping: Vertices | None = None,
+) -> Verdict:
+    """Decide what k-Iso promises, and count δ; the verdict lacks it where there are too many subgraphs."""
+    from kgreason.assess import k_iso
+    from kgreason.assess.anonymity import delta
+
+    check_numbers(k=(k, 1))
+    verdict = replace(k_iso.verify(released, program, k, sizes[-1], original, mapping), also=sizes[:-1])
+    try:
+        drawn = _drawn(released, sizes, limit, sample, seed, progress)
+    except TooLargeError as error:
+        progress.note(f"δ is not told: {error.message}")
+        return verdict
+    found = [
+        [delta(released, program, k, size, diverse, progress, drawn.get(size)) for size in sizes]
+        for diverse in (True, False)
+    ]
+    diverse, alike = (sum(each[1:], each[0]) for each in found)
+    return replace(verdict, delta=diverse, alike=alike)
 
 
 def _drawn(

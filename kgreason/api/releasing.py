@@ -59,7 +59,7 @@ def anonymize(
     ----------
     method
         ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
-        additions.
+        additions. ``"k-iso"`` is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees.
     mode
         Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper and may leave some
         without images, which the verdict tells.
@@ -67,7 +67,7 @@ def anonymize(
         Number of indistinguishable places, at least 2.
     x
         Vertices of the subgraphs an attacker knows, one number or several, as ``range(2, 5)``: all of them are
-        protected, and verified. ``"klone"`` protects every number, whatever x is.
+        protected, and verified. ``"klone"`` protects every number, whatever x is, ``"k-iso"`` none: δ is told of them.
     trials
         Draws of random weights of which the most useful is kept.
     max_subgraphs
@@ -119,12 +119,15 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
-    for size in sizes:
+    protected = () if method == "k-iso" else sizes
+    check_parameters(graph, 1, 1)
+    for size in protected:
         check_parameters(graph, k, size)
     attacked = graph
     if split is not None:
         algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
-    for size in sizes if method != "klone" or keep_cuts else ():
+    counted = method == "kguard" or (method == "klone" and keep_cuts)
+    for size in sizes if counted else ():
         count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
         progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
     one = len(sizes) == 1 and sizes[0] > 2
@@ -149,9 +152,9 @@ def anonymize(
         checked = result.verdict.sizes
         write_readme(public, program, release, checked, holds=result.holds, seeded=seed is not None)
         if result.verdict.certificate is not None:
-            write_certificate(
-                private / "certificate.json", result.verdict.certificate, pair.released, pair.mapping
-            )
+            shown = result.verdict.certificate
+            file = private / "certificate.json"
+            write_certificate(file, shown, pair.released, pair.mapping, (public, private))
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
         )
@@ -171,18 +174,21 @@ def _assess(
     from kgreason.pairs import renumbered
 
     graphs = (pair.original, pair.released, pair.mapping)
-    k, most = release.guarantee.k, max_subgraphs or MAX_SUBGRAPHS
+    guarantee, most = release.guarantee, max_subgraphs or MAX_SUBGRAPHS
     certificate = None
     if release.copies is not None:
-        certificate = Certificate(k, copies=renumbered(release.copies, release.graph, pair.released))
+        certificate = Certificate(
+            guarantee.k, copies=renumbered(release.copies, release.graph, pair.released)
+        )
     verdict = verify(
         *graphs,
         program,
-        k=k,
+        k=guarantee.k,
         x=sizes,
         parts=pair.parts,
         certificate=certificate,
         max_subgraphs=most,
+        model=guarantee.model,
         progress=progress,
     )
     clock.lap("verify")

@@ -20,6 +20,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.population import Drawn
+from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.verify import examine, senseless
 from kgreason.assess.witness import listing
@@ -86,15 +87,13 @@ def verify_alone(
         items.append(Item("images", False, f"not examined: {reason}"))
         return Verdict(k, x, tuple(items), None, needs_original=NEEDS_ORIGINAL)
     commute = not hidden_vertices(rules)
-    smaller = commute or set(range(1, x)) <= set(also)
-    deltas, same = [], np.arange(released.n)
+    deltas, same, space = [], np.arange(released.n), Space(released, rules)
     for size in (*also, x):
-        chosen = (drawn or {}).get(size)
-        delta, words, _ = examine(released, released, same, rules, k, size, progress, chosen)
+        delta, words, _ = examine(space, released, same, k, size, progress, drawn=(drawn or {}).get(size))
+        smaller = commute or set(range(1, size)) <= set(also)
+        name = "images" if size == x else f"images of {size} vertices"
+        items.append(_images(name, delta, words, k, smaller))
         deltas.append(delta)
-        items.append(
-            _images("images" if size == x else f"images of {size} vertices", delta, words, k, smaller)
-        )
     total = sum(deltas[1:], deltas[0])
     return Verdict(k, x, tuple(items), total, tuple(also), commute, needs_original=NEEDS_ORIGINAL)
 
@@ -107,11 +106,13 @@ def _labels(released: KnowledgeGraph) -> Item:
             "distinct labels", False, f"{len(double):,} labels stand at several vertices", listing(double)
         )
     form = f"[a-z0-9]{{{len(labels[0])}}}" if len(labels) else ""
-    if all(re.fullmatch(form, label) for label in labels.tolist()):
-        return Item("distinct labels", True, "each stands once, and all are letters and digits of one length")
-    return Item(
-        "distinct labels", True, "each stands once; they differ in form: look whether they tell something"
+    alike = all(re.fullmatch(form, label) for label in labels.tolist())
+    look = (
+        "all are letters and digits of one length"
+        if alike
+        else "they differ in form: do they tell something?"
     )
+    return Item("distinct labels", True, f"each stands once; {look}")
 
 
 def _images(name: str, delta: Delta, words: tuple[str, ...], k: int, smaller: bool) -> Item:
@@ -119,8 +120,7 @@ def _images(name: str, delta: Delta, words: tuple[str, ...], k: int, smaller: bo
     failed = delta.total - delta.satisfied
     some = f"{delta.satisfied:,} of {delta.total:,} connected sets of the release stand at {k} places"
     if delta.sampled:
-        drawn = f", drawn from {delta.population:,}: δ of the release = {delta}"
-        return Item(name, False, some + drawn, words, undecided=True)
+        return Item(name, False, f"{some}, a sample: δ of the release = {delta}", words, undecided=True)
     if not failed:
         which = "original" if smaller else "original without components of fewer vertices"
         return Item(name, True, f"{some}, and so do all of any {which}")

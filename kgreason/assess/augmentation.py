@@ -1,4 +1,7 @@
-"""Items 1 and 3 of Definition 4.1: original edges are kept (or known to be given up), their weights are not."""
+"""Items 1 and 3 of Definition 4.1: original edges are kept (or known to be given up), their weights are not.
+
+What k-Iso changes besides is counted here, too.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,21 @@ def _pairs(
         found = np.isin(keys, known)
         present[found] = numbers[position[found]]
     return keys, counts, present
+
+
+def standing_weights(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which weights the release has where the original has them, whichever edges of a pair are left."""
+    mine, theirs = original.relations[name], released.relations.get(name)
+    if mine.weight is None or theirs is None or theirs.weight is None:
+        return
+    before = zip(_keys(mine, mapping, released.n).tolist(), mine.weight.tolist(), strict=True)
+    after = zip(
+        _keys(theirs, np.arange(released.n), released.n).tolist(), theirs.weight.tolist(), strict=True
+    )
+    for key, weight in sorted(set(before) & set(after)):
+        yield f"{_edge(original, released, mapping, name, key)} still has the weight {weight}"
 
 
 def kept_weights(

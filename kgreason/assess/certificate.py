@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.imprint import Fault
 from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
@@ -48,12 +49,16 @@ class Certificate:
         number of vertices, and whatever the rules are.
     complaints
         What is wrong with it already, such as that it is of another release.
+    files
+        How the files of the release and of the mapping differ from those that were written with it; `None` if that
+        was not asked.
     """
 
     k: int
     donors: tuple[Donors, ...] = ()
     copies: Ints | None = None
     complaints: tuple[str, ...] = ()
+    files: tuple[Fault, ...] | None = None
 
     def of(self, size: int, k: int) -> tuple[Donors, ...]:
         """Donors of one number of vertices; none if something is wrong with the certificate, or k too large for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from kgreason.assess.augmentation import kept_edges, kept_weights, lost_edges
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.imprint import Fault
 
 ROUGH = 1e-9  # by which, in parts of the sum, a sum in any order may be off
 TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
@@ -135,3 +137,15 @@ def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Ite
         words = listing(f"incoming weights of {released.labels[v]} sum to {s}" for v, s in high)
         return Item(name, False, f"{len(high):,} vertices exceed {bound:g}", words)
     return Item(name, True, f"incoming weights of every vertex sum to at most {bound:g}")
+
+
+def files(faults: Sequence[Fault]) -> Item:
+    """Whether the files are those that were written, but for what changes nothing."""
+    harm = [str(fault) for fault in faults if not fault.harmless]
+    if harm:
+        some = "file is" if len(harm) == 1 else "files are"
+        return Item("files", False, f"{len(harm):,} {some} not as written", listing(harm))
+    other = "; ".join(f"{fault.file}: {fault.kind}" for fault in faults)
+    return Item(
+        "files", True, f"they say what was written, but for {other}" if other else "they are as written"
+    )

@@ -95,6 +95,7 @@ def decide(
     k: int,
     progress: Progress,
     donors: Sequence[Donors] | None = None,
+    most: int = ENDLESS,
 ) -> Outcome:
     """Decide for each attacked vertex set of the release whether it has k - 1 images.
 
@@ -108,8 +109,10 @@ def decide(
         The sets, shape (T, size), or the adjacency in which they are the connected ones.
     donors
         Of this size, where to look for images; `None`: in the whole release.
+    most
+        Sets of the release that are visited at most; what is not found then counts as undecided.
     """
-    decision = _Decision(space, size, k, progress, donors)
+    decision = _Decision(space, size, k, progress, donors, most)
     if isinstance(where, Adjacency):
         decision.visited(where)
     else:
@@ -120,14 +123,14 @@ def decide(
 
 class _Decision:
     def __init__(
-        self, space: Space, size: int, k: int, progress: Progress, donors: Sequence[Donors] | None = None
+        self, space: Space, size: int, k: int, progress: Progress, donors: Sequence[Donors] | None, most: int
     ) -> None:
         self.space, self.size, self.need, self.progress = space, size, k - 1, progress
         self.catalogue = Catalogue(space, size)
         self.pools = Pools(self.catalogue, self.need)
         none = np.empty(0, dtype=np.int64)
         self.outcome = Outcome(self.catalogue.full, np.empty((0, size), dtype=np.int64), none, none)
-        self.search = Search(self.catalogue, self.pools, progress) if donors is None else None
+        self.search = Search(self.catalogue, self.pools, progress, most) if donors is None else None
         self.finder = self.search or Proof(self.catalogue, self.pools, donors or ())
 
     def listed(self, members: Ints) -> None:

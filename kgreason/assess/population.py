@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kgreason.assess.adjacency import Adjacency, undirected
 from kgreason.assess.visits import SHARES, Share, count_connected, pick, shares
 from kgreason.cores import each
-from kgreason.errors import AnonymizationError
+from kgreason.errors import TooLargeError
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.records import dataclass
 
@@ -33,7 +33,7 @@ def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Int
 
     Raises
     ------
-    AnonymizationError
+    TooLargeError
         If attacked subgraphs, these components or sets of x vertices, are too large to be decided.
     """
     _, component = graph.components()
@@ -41,7 +41,7 @@ def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Int
     order = np.lexsort((component, sizes))
     smaller, largest = np.unique(sizes[sizes < x]).tolist(), int(sizes.max(initial=0))
     if min(x, largest) > LARGEST:
-        raise AnonymizationError(
+        raise TooLargeError(
             f"subgraphs of {min(x, largest)} vertices cannot be decided",
             hint=f"choose an x of at most {LARGEST}",
         )
@@ -74,7 +74,7 @@ class Population:
 
         Raises
         ------
-        AnonymizationError
+        TooLargeError
             If there are more than `limit` of these, or sets of x vertices are too large to be decided.
         """
         listed, larger = small_components(graph, x)
@@ -120,13 +120,13 @@ def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
     for size in range(2, x):
         fewer = count_connected(adjacency, size, limit)
         if fewer > limit:
-            raise AnonymizationError(
+            raise TooLargeError(
                 f"the graph has more than {limit:,} connected subgraphs with {size} vertices, too many to count those "
                 f"with {x}, of which a sample is to be drawn",
                 hint=f"choose an x of at most {size}, or allow more with --max-subgraphs, which takes time",
             )
     if fewer * len(adjacency.vertices) >= MOST:  # each of these may be joined by any vertex
-        raise AnonymizationError(
+        raise TooLargeError(
             f"the graph has {fewer:,} connected subgraphs with {x - 1} vertices and {len(adjacency.vertices):,} "
             f"vertices: there may be 2^63 or more with {x} vertices, and they cannot be numbered",
             hint=f"choose an x smaller than {x}",
@@ -139,13 +139,14 @@ class Drawn:
 
     Attributes
     ----------
-    population
-        How many there are to draw from.
+    population, limit
+        How many there are to draw from; how many sets of the release are visited at most.
     sets
         Those drawn, by size (smaller components are attacked as a whole): vertices of the original, int64 (N, size).
     """
 
     population: int
+    limit: int
     sets: Sequence[tuple[int, Ints]]
 
     def mapped(self, mapping: Ints) -> list[tuple[int, Ints]]:
@@ -165,7 +166,8 @@ def draw(
     count
         How many to draw. If there are no more than that, nothing is drawn.
     limit
-        Of connected subgraphs with one vertex less, which take the time.
+        Of connected subgraphs with one vertex less, which take the time, and of sets of the release that are visited
+        in search of images.
 
     Returns
     -------
@@ -174,7 +176,7 @@ def draw(
 
     Raises
     ------
-    AnonymizationError
+    TooLargeError
         If there are more than `limit`, or so many sets that they cannot be numbered.
 
     Examples
@@ -189,9 +191,9 @@ def draw(
     if count >= ends[-1]:
         return {}
     if ends[-1] >= MOST:
-        raise AnonymizationError(f"there are {ends[-1]:,} subgraphs, too many to be numbered")
+        raise TooLargeError(f"there are {ends[-1]:,} subgraphs, too many to be numbered")
     ranks = np.sort(rng.choice(ends[-1], count, replace=False, shuffle=False))
     return {
-        p.x: Drawn(p.total, p.of_ranks(_between(ranks, a, b)))
+        p.x: Drawn(p.total, limit, p.of_ranks(_between(ranks, a, b)))
         for p, (a, b) in zip(populations, pairwise(ends), strict=True)
     }

@@ -75,7 +75,7 @@ class Proof:
     def _keep(self, donors: Donors) -> None:
         """Keep the attacked subgraphs with images of their own."""
         targets, images = donors.targets, donors.images[:, : self._need]
-        if not len(targets):
+        if not len(targets) or images.shape[1] < self._need:
             return
         count, size = targets.shape
         placed = np.concatenate([targets[:, None], images], axis=1)
@@ -86,7 +86,6 @@ class Proof:
         same = (types == types[:, :1]).all(axis=(1, 2))
         met = repeated(rows, np.repeat(np.arange(count), placed.shape[1]), self._space.traits)
         good = same & known.reshape(count, -1).all(axis=1) & ~met.reshape(count, -1).any(axis=1)
-        good &= placed.shape[1] > self._need
         self._complain(targets, ~good, "has images that are none")
         self.found.append((targets[good], images[good]))
 

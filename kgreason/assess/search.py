@@ -16,7 +16,7 @@ from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import Pools
 from kgreason.assess.space import Catalogue
 from kgreason.assess.visit_kernels import HANDED, SKIPPED
-from kgreason.assess.visits import ENDLESS, Orders, Share, Walker, shares
+from kgreason.assess.visits import ENDLESS, Orders, Share, Walker, pick, shares
 from kgreason.cores import each
 from kgreason.progress import Progress
 
@@ -27,7 +27,7 @@ BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
 HARD = 1 << 33  # comparisons of that search for all X1 of a size together; some minutes
 BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
 SAMPLE = 1 << 14  # members of a class of which those with vertices of their own come first
-GIVEN_UP = -1  # in place of the rounds of a class that has too many members to keep
+GIVEN_UP = -1  # in place of the rounds of a class that has too many members to keep or to visit
 PARTS = 1 << 10  # shares into which the release is divided
 ROUND = 64  # of them that are visited in the first round; GROWTH times as many in each round after it
 GROWTH = 8
@@ -44,14 +44,16 @@ class Search:
 
     Attributes
     ----------
+    most
+        Sets of the release that are visited at most; classes that need more are given up.
     found
         Attacked subgraphs that are in no pool, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
     """
 
-    def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress) -> None:
+    def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress, most: int = ENDLESS) -> None:
         self.catalogue, self.space, self.size = catalogue, catalogue.space, catalogue.size
         self.pools, self.need, self.progress = pools, pools.need, progress
-        self.left = HARD
+        self.left, self.most, self._cut = HARD, most, False
         self.found: list[tuple[Ints, Ints]] = []
         self._stock = _Stock(self.size)
         self._rounds: dict[int, int] = {}  # of each class, how many were visited for it
@@ -66,13 +68,22 @@ class Search:
         """The release in rounds, sets of rare degrees first."""
         if self.size == 1:
             return []
-        rest = shares(self.release.adjacency, self.size, PARTS)[::-1]
+        rest = self._affordable(shares(self.release.adjacency, self.size, PARTS)[::-1])
         rounds, count = [], ROUND
         while rest:
             rounds.append(rest[:count])
             rest = rest[count:]
             count *= GROWTH
         return rounds
+
+    def _affordable(self, parts: list[Share]) -> list[Share]:
+        """The first shares, which together have no more sets than may be visited."""
+        if self.most >= ENDLESS:
+            return parts
+        counts = each(lambda share: pick(self.release.adjacency, self.size, share)[0], parts)
+        kept = int(np.searchsorted(np.cumsum(counts, dtype=np.float64), self.most, side="right"))
+        self._cut = kept < len(parts)
+        return parts[:kept]
 
     def members(self, number: int) -> Ints | None:
         """All members of a class, if the whole release was visited for it."""
@@ -106,6 +117,9 @@ class Search:
         mine = [c for c in wanted.tolist() if self._rounds.get(c, 0) == at]
         if at == 0:
             self._stock.forget(mine)
+        if at == len(self.parts) and self._cut:
+            self._rounds.update(dict.fromkeys(mine, GIVEN_UP))
+            return
         loose = [c for c in mine if not self._connected(c)]
         if at == len(self.parts):
             if loose or self.size == 1:

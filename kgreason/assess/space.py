@@ -28,18 +28,23 @@ class Space:
         In-degree, out-degree and label number of each vertex, int64 (n, 3).
     distinct
         Whether no label stands twice.
+
+    Parameters
+    ----------
+    diverse
+        Whether images have to differ in traits; otherwise each vertex gets traits of its own.
     """
 
-    def __init__(self, graph: KnowledgeGraph, rules: CheckedProgram) -> None:
+    def __init__(self, graph: KnowledgeGraph, rules: CheckedProgram, *, diverse: bool = True) -> None:
         self.graph = graph
         self.rules = rules
         self.pairs = Pairs(graph)
         self.reasoner = InducedReasoner(graph, rules)
         names, labels = np.unique(graph.labels.astype(str), return_inverse=True)
-        self.distinct = len(names) == graph.n
-        self.traits = np.ascontiguousarray(
-            np.stack([graph.in_degree(), graph.out_degree(), labels.reshape(-1).astype(np.int64)], axis=1)
-        )
+        self.distinct = len(names) == graph.n or not diverse
+        own = labels.reshape(-1).astype(np.int64)
+        traits = (graph.in_degree(), graph.out_degree(), own) if diverse else (np.arange(graph.n),) * 3
+        self.traits = np.ascontiguousarray(np.stack(traits, axis=1))
 
     @cached_property
     def degree_marks(self) -> Ints:

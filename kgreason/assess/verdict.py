@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Literal
 
 from kgreason.assess.certificate import Certificate
+from kgreason.choices import Model
 from kgreason.records import dataclass
 
 State = Literal["holds", "given up", "undecided", "fails"]
@@ -65,10 +66,10 @@ class Delta:
         Subgraphs with k - 1 images; all subgraphs, or those that were drawn at random.
     undecided
         Subgraphs whose search was given up; they do not count as satisfied.
-    every
-        Whether all are satisfied, of any number of vertices, and none had to be counted.
     population
         How many subgraphs there are where some were drawn at random, without replacement; `None` where all count.
+    every
+        Whether all are satisfied, of any number of vertices, and none had to be counted.
 
     Examples
     --------
@@ -158,13 +159,39 @@ class Delta:
 
 
 @dataclass(frozen=True)
+class Edits:
+    """What a release that deletes edges has changed.
+
+    Examples
+    --------
+    >>> print(Edits(vertices=1, inserted=25, deleted=1_341))
+    1 vertices added, 25 edges inserted, 1,341 edges deleted
+    """
+
+    vertices: int
+    inserted: int
+    deleted: int
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data for JSON."""
+        return {
+            "vertices_added": self.vertices,
+            "edges_inserted": self.inserted,
+            "edges_deleted": self.deleted,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.vertices:,} vertices added, {self.inserted:,} edges inserted, {self.deleted:,} edges deleted"
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """Whether a release is a (k,x)-isomorphism anonymization of its original.
+    """Whether a release is a (k,x)-isomorphism anonymization of its original, or what k-Iso makes of it.
 
     Attributes
     ----------
     k, x
-        Parameters of the guarantee that was checked.
+        Parameters of the guarantee that was checked; for ``"k-iso"`` x is that of δ alone.
     items
         All conditions, in the order of the definition.
     delta
@@ -173,10 +200,16 @@ class Verdict:
         Other numbers of vertices that were checked.
     commute
         Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
-    certificate
-        What shows the images, if all have some.
     needs_original
         Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    model
+        What was checked. Of ``"k-iso"`` no item asks for images, and `delta` only tells how many there are.
+    alike
+        Of ``"k-iso"``: δ-anonymity where images need not differ in degrees.
+    edits
+        Of ``"k-iso"``, if the original is known: what was changed.
+    certificate
+        What shows the images, if all have some.
     """
 
     k: int
@@ -186,6 +219,9 @@ class Verdict:
     also: tuple[int, ...] = ()
     commute: bool = False
     needs_original: tuple[str, ...] = ()
+    model: Model = "kx-isomorphism"
+    alike: Delta | None = None
+    edits: Edits | None = None
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -218,7 +254,7 @@ class Verdict:
         The latter is no proof: `holds` and `as_promised` are false then.
         """
         clean = self.delta is not None and self.delta.sampled and self.delta.satisfied == self.delta.total
-        return self.as_promised or (clean and not self.fails)
+        return self.as_promised or (self.model == "kx-isomorphism" and clean and not self.fails)
 
     @property
     def state(self) -> State:
@@ -239,6 +275,7 @@ class Verdict:
         """Plain data for JSON."""
         delta = self.delta
         return {
+            "model": self.model,
             "k": self.k,
             "x": self.x,
             "also": list(self.also),
@@ -249,6 +286,7 @@ class Verdict:
             "nothing_against": self.nothing_against,
             "needs_original": list(self.needs_original),
             "delta": delta and delta.as_dict(),
+            **self._of_k_iso(),
             "items": [
                 {
                     "name": i.name,
@@ -261,3 +299,9 @@ class Verdict:
                 for i in self.items
             ],
         }
+
+    def _of_k_iso(self) -> dict[str, object]:
+        alike, edits = self.alike, self.edits
+        return ({"delta_alike": alike.as_dict()} if alike else {}) | (
+            {"edits": edits.as_dict()} if edits else {}
+        )

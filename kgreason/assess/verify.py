@@ -22,9 +22,9 @@ from kgreason.assess.images import Outcome, attacked, decide
 from kgreason.assess.population import Drawn, small_components
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
-from kgreason.assess.visits import count_connected
+from kgreason.assess.visits import ENDLESS, count_connected
 from kgreason.assess.witness import image_witness, listing
-from kgreason.errors import AnonymizationError
+from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress
@@ -44,8 +44,8 @@ def verify(
     progress: Progress = SILENT,
     parts: Vertices | None = None,
     also: Sequence[int] = (),
-    drawn: Mapping[int, Drawn] | None = None,
     certificate: Certificate | None = None,
+    drawn: Mapping[int, Drawn] | None = None,
 ) -> Verdict:
     """Check every item of Definition 4.1, item 4 for all attacked subgraphs or a sample of them.
 
@@ -64,12 +64,12 @@ def verify(
         these must be lost and no others, and what is attacked is the graph without them.
     also
         Other numbers of vertices for which item 4 is to be decided.
-    drawn
-        Attacked subgraphs of each size that were drawn at random, to decide only these (`kgreason.assess.population`).
-        The verdict then estimates δ, and item 4 stays undecided if they all have images.
     certificate
         Where to look for images instead of searching the release: what it does not show counts as undecided, and what
         is wrong with it fails. One with copies shows item 4 for every number of vertices, whatever x is.
+    drawn
+        Attacked subgraphs of each size that were drawn at random, to decide only these (`kgreason.assess.population`).
+        The verdict then estimates δ, and item 4 stays undecided if they all have images.
 
     Raises
     ------
@@ -111,25 +111,29 @@ def verify(
     if reason := senseless(released, usable, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     commute = not hidden_vertices(rules)
+    if certificate is not None and certificate.files is not None:
+        items.append(conditions.files(certificate.files))
     if certificate is not None and certificate.copies is not None:
         faults = certificate.complaints or faults_of_copies(kept, released, mapping, certificate.copies, k)
-        items += [_certified(faults), _copied(faults, k)]
-        shown = (None, None) if faults else (Delta(0, 0, every=True), certificate)
-        return Verdict(k, x, tuple(items), shown[0], tuple(also), commute, certificate=shown[1])
-    deltas, outcomes, images = [], [], []
-    for size in (*also, x):
-        delta, words, found = examine(
-            kept, released, mapping, rules, k, size, progress, (drawn or {}).get(size), certificate
+        shown = (_certified(faults), _copied(faults, k))
+        delta = None if faults else Delta(0, 0, every=True)
+        return Verdict(
+            k, x, (*items, *shown), delta, tuple(also), commute, certificate=None if faults else certificate
         )
-        deltas.append(delta)
-        outcomes += found
+    images, deltas, outcomes = [], [], []
+    space = Space(released, rules)
+    for size in (*also, x):
+        chosen = (drawn or {}).get(size)
+        delta, words, more = examine(space, kept, mapping, k, size, progress, certificate, chosen)
         images.append(_images("images" if size == x else f"images of {size} vertices", delta, words, k))
+        deltas.append(delta)
+        outcomes += more
     if certificate is not None:
         items.append(_certified(_faults(certificate, outcomes, k)))
     donors = tuple(found.donors for found in outcomes if found.donors is not None)
     own = Certificate(k, donors) if all(item.holds for item in images) else None
-    both = sum(deltas[1:], deltas[0])
-    return Verdict(k, x, (*items, *images), both, tuple(also), commute, certificate=own)
+    total = sum(deltas[1:], deltas[0])
+    return Verdict(k, x, (*items, *images), total, tuple(also), commute, certificate=own)
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
@@ -151,7 +155,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
 
     Raises
     ------
-    AnonymizationError
+    TooLargeError
         If attacked subgraphs have more than 8 vertices, or there are more than `limit`.
 
     Examples
@@ -164,7 +168,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     if larger:
         total += original.n if x == 1 else count_connected(undirected(original), x, limit)
     if total > limit:
-        raise AnonymizationError(
+        raise TooLargeError(
             f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
             hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
             "or allow more with --max-subgraphs, which takes time and memory",
@@ -182,41 +186,40 @@ def senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | N
 
 
 def examine(
+    space: Space,
     original: KnowledgeGraph,
-    released: KnowledgeGraph,
     mapping: Vertices,
-    rules: CheckedProgram,
     k: int,
     x: int,
     progress: Progress,
-    drawn: Drawn | None = None,
     certificate: Certificate | None = None,
+    drawn: Drawn | None = None,
 ) -> tuple[Delta, tuple[str, ...], list[Outcome]]:
     """Decide item 4 for all attacked subgraphs, or for those that were drawn; with witnesses of failures.
 
     Parameters
     ----------
+    space
+        The release.
     original
-        The graph whose connected sets are attacked; the release itself where its original is not known.
+        The graph whose connected sets are attacked; that of `space` itself where the original is not known.
     """
-    space = Space(released, rules)
-    names = np.full(released.n, None, dtype=object)
+    names = np.full(space.graph.n, None, dtype=object)
     names[mapping] = original.labels
-    known = None if original is released else names
+    known = None if original is space.graph else names
     outcomes: list[Outcome] = []
     words: list[str] = []
+    most = ENDLESS if drawn is None else drawn.limit
     sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
     for size, where in sets:
-        found = decide(
-            space, size, where, k, progress, None if certificate is None else certificate.of(size, k)
-        )
+        donors = None if certificate is None else certificate.of(size, k)
+        found = decide(space, size, where, k, progress, donors, most)
         outcomes.append(found)
         words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
-    satisfied, total, undecided = (
-        sum(getattr(found, name) for found in outcomes) for name in ("satisfied", "total", "undecided")
-    )
-    delta = Delta(satisfied, total, undecided, None if drawn is None else drawn.population)
-    return delta, listing(words, total - satisfied), outcomes
+    satisfied, undecided = sum(f.satisfied for f in outcomes), sum(f.undecided for f in outcomes)
+    population = None if drawn is None else drawn.population
+    delta = Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
+    return delta, listing(words, delta.total - delta.satisfied), outcomes
 
 
 def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:

@@ -1,7 +1,7 @@
 """Command line: argv -> api -> exit code. Nothing is computed here.
 
-Exit codes: 0 all is well (for ``anonymize`` and ``verify``: the guarantee holds, or a sample has nothing against it),
-1 it is not, 2 bad usage or input.
+Exit codes: 0 all is well (for ``anonymize``, ``verify`` and ``attack``: the guarantee holds, or a sample has nothing
+against it), 1 it is not, 2 bad usage or input.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli import judging, reasoning, releasing
+from kgreason.cli import attacking, judging, reasoning, releasing
 from kgreason.cli.generating import generate_app
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ for command in (
     releasing.anonymize,
     judging.verify,
     judging.score,
+    attacking.attack,
 ):
     app.command()(command)
 app.add_typer(generate_app, name="generate")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgreason.choices import MAX_SUBGRAPHS
+from kgreason.choices import MAX_SUBGRAPHS, Model
 from kgreason.cli.base import guarded, load_rules, print_json, tables
 from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, K, MappingFile, MaxSubgraphs, RulesFile, X
 from kgreason.errors import CallError, DataError
@@ -51,15 +51,24 @@ def verify(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draw the same sample again.")] = None,
+    model: Annotated[
+        Model,
+        typer.Option(
+            help="k-iso: decide instead whether the release is k isomorphic blocks without edges between them; δ of "
+            "its connected parts is told, too."
+        ),
+    ] = "kx-isomorphism",
     max_subgraphs: MaxSubgraphs = None,
     as_json: AsJson = False,
 ) -> int:
     """Decide whether a release is a (k,x)-isomorphism anonymization: of its original, or of any, if it is alone.
 
     Exit code 0: it is; with --sample, which proves nothing, no part was found unprotected; of a release alone, every
-    part of it is protected. 1: it is not, or that was not decided. 2: bad usage or input.
+    part of it is protected; with --model k-iso, it is k isomorphic blocks. 1: it is not, or that was not decided.
+    2: bad usage or input.
     """
     from kgreason import api
+    from kgreason.certificates import read_certificate
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     program = load_rules(rules)
@@ -71,6 +80,7 @@ def verify(
             "max_subgraphs": most,
             "sample": sample,
             "seed": seed,
+            "model": model,
             "progress": shown,
         }
         if len(graphs) == 1 and mapping is None:
@@ -80,7 +90,12 @@ def verify(
         else:
             pair = _pair(program, graphs, mapping, shown)
             known = pair.original, pair.released, pair.mapping
-            verdict = api.verify(*known, program, parts=pair.parts, certificate=certificate, **asked)
+            proof = None
+            if certificate is not None and mapping is not None:
+                (release, *_), *_ = tables(program, graphs[-1:]).values()
+                files = release.path, mapping
+                proof = read_certificate(certificate, pair.released, pair.mapping, files)
+            verdict = api.verify(*known, program, parts=pair.parts, certificate=proof, **asked)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
     else:

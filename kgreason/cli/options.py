@@ -83,6 +83,16 @@ X = Annotated[
     ),
 ]
 DEFAULT_X = range(4, 5)
+Known = Annotated[
+    range | None,
+    typer.Option(
+        "--known",
+        metavar="N|A..B",
+        parser=_sizes,
+        show_default="x, one less and one more",
+        help="Vertices of the parts that the attacker knows, at most 8.",
+    ),
+]
 MaxSubgraphs = Annotated[
     int | None,
     typer.Option(

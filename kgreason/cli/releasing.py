@@ -40,7 +40,8 @@ def anonymize(
     method: Annotated[
         Method,
         typer.Option(
-            help="klone protects every x by k copies, kguard one x, or some, by far fewer additions."
+            help="klone protects every x by k copies, kguard one x, or some, by far fewer additions. k-iso is the "
+            "baseline: k isomorphic blocks, which protect neither derived edges nor degrees."
         ),
     ] = "kguard",
     mode: Annotated[

@@ -1,0 +1,385 @@
+"""What is run for each figure and table of the KGISO paper (section 7), and the numbers that the paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from graphs import (
+    ASX,
+    BITCOIN,
+    BITCOIN_SAMPLE,
+    BUS_AS_STORED,
+    EVA,
+    INFECT_DUBLIN,
+    MAHINDAS,
+    MAHINDAS_SAMPLE,
+    MOVIELENS,
+    MOVIELENS_SAMPLE,
+    REGISTER,
+    SGX,
+    Generated,
+    Graph,
+    erdos_renyi,
+    scale_free,
+)
+
+K, X, N = 3, 4, 500  # "where not otherwise stated"
+PART = 1_000  # vertices of a part of split & merge
+SMALL = 3_000  # random graphs of so many vertices are measured with several seeds
+
+KLONE, PUBLISHED, EXACT, K_ISO = "klone", "kguard/published", "kguard/exact", "k-iso"
+TITLES = {KLONE: "KLONE", PUBLISHED: "KGUARD, published", EXACT: "KGUARD, exact", K_ISO: "k-Iso"}
+OURS = (KLONE, PUBLISHED, EXACT)
+
+REACH, CONTROL, ULTIMATE = (
+    "rules/reachability",
+    "benchmarks/programs/kgiso_control",
+    "benchmarks/programs/kgiso_ultimate",
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to anonymize one graph.
+
+    Attributes
+    ----------
+    graph, rules, method
+        What is anonymized, under which rules (a path without its ending), and how.
+    k, x
+        Places, and vertices of the parts that are protected.
+    split
+        Vertices of a part; 0: as a whole.
+    """
+
+    graph: Graph
+    rules: str
+    method: str
+    k: int = K
+    x: int = X
+    split: int = 0
+
+    def __str__(self) -> str:
+        parts = f" split={self.split}" if self.split else ""
+        return f"{self.graph.name} {self.rules.rpartition('/')[2]} {self.method} k={self.k} x={self.x}{parts}"
+
+    @property
+    def options(self) -> list[str]:
+        """Words of ``kgreason anonymize`` for it."""
+        method, _, mode = self.method.partition("/")
+        words = [
+            "--method",
+            method,
+            *(["--mode", mode] if mode else []),
+            "-k",
+            str(self.k),
+            "-x",
+            str(self.x),
+        ]
+        return words + (["--split", str(self.split)] if self.split else [])
+
+    def seeds(self, repeats: int) -> range:
+        """Seeds with which it is run: several where each gives another graph, and a small one."""
+        small = self.graph.n <= SMALL if isinstance(self.graph, Generated) else bool(self.graph.sample)
+        return range(repeats if small else 1)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is run.
+
+    Attributes
+    ----------
+    sizes, large
+        Vertices of random graphs that are anonymized as a whole, and of those that are divided as well.
+    ks, xs
+        What is varied on graphs of `N` vertices.
+    repeats
+        Seeds for small graphs.
+    most
+        Random graphs in the tables have at most so many vertices, and there are no public ones; 0: all are there.
+    """
+
+    sizes: tuple[int, ...]
+    large: tuple[int, ...]
+    ks: tuple[int, ...]
+    xs: tuple[int, ...]
+    repeats: int
+    most: int = 0
+
+    def takes(self, graph: Graph) -> bool:
+        """Whether the tables have it."""
+        return not self.most or (isinstance(graph, Generated) and graph.n <= self.most)
+
+
+FULL = Scale((100, 300, 1_000, 3_000, 10_000), (30_000, 100_000), tuple(range(2, 9)), (2, 3, 4, 5), repeats=3)
+QUICK = Scale((100, 300, 1_000), (), (2, 5, 8), (2, 3, 4), repeats=1, most=500)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a figure: a method, on whole graphs or in parts."""
+
+    method: str
+    split: bool = False
+
+    def __str__(self) -> str:
+        return TITLES[self.method] + (", in parts" if self.split else "")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What depends on one quantity.
+
+    Attributes
+    ----------
+    title, axis
+        Its name, and that of the quantity.
+    lines
+        A setting for each value of the quantity, on each line.
+    sizes
+        Whether the quantity is the size of the graph, which spans powers of ten.
+    """
+
+    title: str
+    axis: str
+    lines: Mapping[Line, Mapping[int, Setting]]
+    sizes: bool = False
+
+    @property
+    def values(self) -> list[int]:
+        """Values of the quantity on any line."""
+        return sorted({value for line in self.lines.values() for value in line})
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper, with what its plot shows."""
+
+    number: int
+    title: str
+    metrics: tuple[str, ...]
+    sweeps: tuple[Sweep, ...]
+
+
+def by_size(scale: Scale, title: str, rules: str, graph: Callable[[int], Graph]) -> Sweep:
+    """Graphs that grow; the paper divides those above 10,000 vertices, and so do lines of their own."""
+    whole = {PUBLISHED: scale.sizes, KLONE: scale.sizes + scale.large, EXACT: scale.sizes + scale.large}
+    lines = {Line(method): {n: Setting(graph(n), rules, method) for n in whole[method]} for method in OURS}
+    for method in OURS if scale.large else ():
+        parts = {n: Setting(graph(n), rules, method, split=PART) for n in scale.large}
+        lines[Line(method, split=True)] = parts
+    return Sweep(title, "vertices, n", lines, sizes=True)
+
+
+def figures(scale: Scale) -> tuple[Figure, ...]:
+    """Figures 4 and 5."""
+    graph = erdos_renyi(N)
+    random = (
+        by_size(scale, f"over n (k = {K}, x = {X})", REACH, erdos_renyi),
+        Sweep(
+            f"over k (n = {N}, x = {X})",
+            "places, k",
+            {Line(m): {k: Setting(graph, REACH, m, k=k) for k in scale.ks} for m in OURS},
+        ),
+        Sweep(
+            f"over x (n = {N}, k = {K})",
+            "vertices of a part, x",
+            {Line(m): {x: Setting(graph, REACH, m, x=x) for x in scale.xs} for m in OURS},
+        ),
+    )
+    free = by_size(scale, f"over n (k = {K}, x = {X})", ULTIMATE, lambda n: scale_free(n, 5))
+    return (
+        Figure(4, "Erdős–Rényi graphs", ("added", "u_symmetric", "degree", "seconds"), random),
+        Figure(
+            5, "Scale-free graphs, α = 5", ("added", "u_symmetric", "degree", "weights", "seconds"), (free,)
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table of the paper.
+
+    Attributes
+    ----------
+    title, rules
+        Its graph as the paper has it, and the rules.
+    paper
+        What the paper prints, by its algorithm, in the order of the table's metrics; nothing for a dash.
+    readings
+        The graphs that we measure there, and what they are.
+    """
+
+    title: str
+    rules: str
+    paper: Mapping[str, tuple[float | None, ...]]
+    readings: Mapping[str, Graph]
+
+    def printed(self, method: str) -> tuple[float | None, ...]:
+        """What the paper has for one of our methods: both modes of KGUARD stand beside its one."""
+        return self.paper[method.partition("/")[0]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper."""
+
+    number: int
+    title: str
+    metrics: tuple[str, ...]
+    methods: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def taken(self, scale: Scale) -> list[tuple[Row, str, Graph]]:
+        """Rows and readings that belong to a scale."""
+        return [
+            (r, name, graph) for r in self.rows for name, graph in r.readings.items() if scale.takes(graph)
+        ]
+
+
+def _random(title: str, rules: str, graph: Graph, klone: tuple[float, ...], kguard: tuple[float, ...]) -> Row:
+    return Row(title, rules, {"klone": klone, "kguard": kguard}, {"": graph})
+
+
+TABLE_1 = Table(
+    1,
+    "Erdős–Rényi and scale-free graphs",
+    ("u", "u_symmetric", "weights", "degree"),
+    OURS,
+    (
+        _random(
+            "Erdős–Rényi n = 10k, M = 50k",
+            REACH,
+            erdos_renyi(10_000, 50_000),
+            (0.000, 0.683, 0.007, 4.631),
+            (0.000, 0.028, 0.009, 0.663),
+        ),
+        _random(
+            "Erdős–Rényi n = 500, M = 5k",
+            REACH,
+            erdos_renyi(500, 5_000),
+            (0.000, 0.667, 0.423, 5.314),
+            (0.000, 0.154, 0.418, 3.354),
+        ),
+        _random(
+            "power law n = 500, α = 3",
+            ULTIMATE,
+            scale_free(500, 3),
+            (0.157, 0.891, 0.211, 3.315),
+            (0.112, 0.728, 0.148, 2.163),
+        ),
+        _random(
+            "power law n = 10k, α = 5",
+            ULTIMATE,
+            scale_free(10_000, 5),
+            (0.118, 0.970, 0.186, 3.165),
+            (0.155, 0.662, 0.011, 0.182),
+        ),
+    ),
+)
+
+COMPANIES: Mapping[str, Graph] = {
+    "a register of 3,000, generated": REGISTER,
+    "EVA, shares drawn": EVA,
+    "ASX 200": ASX,
+    "SGX top 20": SGX,
+}
+REAL: Mapping[str, Mapping[str, Graph]] = {
+    "MovieLens small": {"3,200 ratings drawn": MOVIELENS_SAMPLE, "all ratings": MOVIELENS},
+    "Econ-Mahindas": {"3,300 entries drawn": MAHINDAS_SAMPLE, "all entries": MAHINDAS},
+    "Infect-Dublin": {"as stored": INFECT_DUBLIN},
+    "Power-1138-Bus": {"as stored": BUS_AS_STORED},
+    "Bitcoin Alpha": {"3,100 ratings drawn": BITCOIN_SAMPLE, "all ratings": BITCOIN},
+}
+
+TABLE_2 = Table(
+    2,
+    "Real graphs",
+    ("u", "u_symmetric", "weights", "degree", "added"),
+    OURS,
+    (
+        Row(
+            "Company Ownership (3,000 / 3,900)",
+            ULTIMATE,
+            {"klone": (0.010, 0.791, 0.472, 3.728, 200.0), "kguard": (0.010, 0.492, 0.396, 2.324, 34.2)},
+            COMPANIES,
+        ),
+        Row(
+            "MovieLens small (2,100 / 3,200)",
+            REACH,
+            {"klone": (0.000, 0.912, 0.415, 4.213, 200.2), "kguard": (0.000, 0.176, 0.210, 0.328, 2.0)},
+            REAL["MovieLens small"],
+        ),
+        Row(
+            "Econ-Mahindas (1,200 / 3,300)",
+            REACH,
+            {"klone": (0.000, 0.765, 0.380, 4.544, 200.0), "kguard": (0.000, 0.316, 0.341, 2.297, 8.4)},
+            REAL["Econ-Mahindas"],
+        ),
+        Row(
+            "Infect-Dublin (400 / 2,800)",
+            REACH,
+            {"klone": (0.000, 0.731, None, 6.509, 201.4), "kguard": (0.000, 0.187, None, 3.829, 0.0)},
+            REAL["Infect-Dublin"],
+        ),
+        Row(
+            "Power-1138-Bus (1,100 / 2,600)",
+            REACH,
+            {"klone": (0.000, 0.875, 0.200, 3.880, 200.1), "kguard": (0.000, 0.280, 0.156, 0.650, 0.3)},
+            REAL["Power-1138-Bus"],
+        ),
+        Row(
+            "Bitcoin Alpha (1,700 / 3,100)",
+            REACH,
+            {"klone": (0.000, 0.871, 0.355, 4.117, 200.1), "kguard": (0.000, 0.364, 0.297, 0.874, 6.1)},
+            REAL["Bitcoin Alpha"],
+        ),
+    ),
+)
+
+
+def _protected(title: str, rules: str, k_iso: float, readings: Mapping[str, Graph]) -> Row:
+    paper = {"k-iso": (k_iso, k_iso), "klone": (1.0, None), "kguard": (1.0, None)}
+    return Row(title, rules, paper, readings)
+
+
+POWER_LAW: Mapping[int, Mapping[str, Graph]] = {n: {"": scale_free(n, 5)} for n in (100, 500)}
+TABLE_3 = Table(
+    3,
+    "Share of subgraphs that are protected",
+    ("delta", "alike"),
+    (K_ISO, *OURS),
+    (
+        _protected("reach: PowerLaw-100", REACH, 0.795, POWER_LAW[100]),
+        _protected("reach: PowerLaw-500", REACH, 0.873, POWER_LAW[500]),
+        _protected("reach: MovieLens small", REACH, 0.818, REAL["MovieLens small"]),
+        _protected("reach: Econ-Mahindas", REACH, 0.923, REAL["Econ-Mahindas"]),
+        _protected("reach: Infect-Dublin", REACH, 1.000, REAL["Infect-Dublin"]),
+        _protected("reach: Power-1138-Bus", REACH, 0.723, REAL["Power-1138-Bus"]),
+        _protected("reach: Bitcoin Alpha", REACH, 0.605, REAL["Bitcoin Alpha"]),
+        _protected("control: PowerLaw-100", CONTROL, 0.720, POWER_LAW[100]),
+        _protected("control: PowerLaw-500", CONTROL, 0.728, POWER_LAW[500]),
+        _protected("control: Company Ownership", CONTROL, 0.680, COMPANIES),
+        _protected("ultimate: PowerLaw-100", ULTIMATE, 0.673, POWER_LAW[100]),
+        _protected("ultimate: PowerLaw-500", ULTIMATE, 0.805, POWER_LAW[500]),
+        _protected("ultimate: Company Ownership", ULTIMATE, 0.710, COMPANIES),
+    ),
+)
+TABLES = (TABLE_1, TABLE_2, TABLE_3)
+
+
+def settings(scale: Scale) -> list[Setting]:
+    """All that is run, each once."""
+    found = [
+        s
+        for figure in figures(scale)
+        for sweep in figure.sweeps
+        for line in sweep.lines.values()
+        for s in line.values()
+    ]
+    for table in TABLES:
+        for row, _, graph in table.taken(scale):
+            found += [Setting(graph, row.rules, method) for method in table.methods]
+    return list(dict.fromkeys(found))

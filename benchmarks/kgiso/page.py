@@ -1,0 +1,157 @@
+"""The page: figures and tables beside the paper's, with verdicts, and all that was not done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+
+from kgiso import cases
+from kgiso.cases import TITLES, Figure, Row, Scale, Setting, Sweep, Table
+from kgiso.claims import claims, tables
+from kgiso.compare import BETTER, EQUAL, METRICS, WORSE, Results, together, verdict
+from kgiso.reasons import Verdict, explained
+
+WORDS = Path(__file__).with_name("page.md")
+QUICK = "**A quick series: small graphs, one seed, none of the public graphs. It is no measurement.**\n"
+SIGNS = {BETTER: "▲", EQUAL: "=", WORSE: "▼"}
+
+
+@dataclass
+class Page:
+    """A page that is being written.
+
+    Attributes
+    ----------
+    results, scale
+        What was measured.
+    verdicts
+        All so far, by section.
+    """
+
+    results: Results
+    scale: Scale
+    verdicts: dict[str, list[Verdict]] = field(default_factory=dict)
+
+    def text(self, command: str) -> str:
+        """The whole page: the words of ``page.md`` with what was measured; `command` is what made it."""
+        parts = {f"figure_{figure.number}": self.figure(figure) for figure in cases.figures(self.scale)}
+        parts |= {f"table_{table.number}": self.table(table) for table in cases.TABLES}
+        parts |= {"command": command, "scale": "" if self.scale == cases.FULL else QUICK}
+        repeats = self.scale.repeats
+        parts["repeats"] = f"{repeats} seeds" if repeats > 1 else "one seed"
+        parts |= {"machine": self.machine(), "summary": self.summary(), "undone": self.undone()}
+        return Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
+
+    def machine(self) -> str:
+        """Machines and versions of the runs, and bounds."""
+        records = self.results.runs.records.values()
+        machines = sorted({r.machine for r in records if r.machine}) or ["no runs yet"]
+        seconds, memory = self.results.runs.bounds
+        bound = f"A run is ended after {seconds:g} s, or at {memory / 2**30:g} GB; then it is shown as such."
+        return "\n".join([*(f"- {machine}" for machine in machines), f"- {bound}"])
+
+    def summary(self) -> str:
+        """Counts of verdicts by section."""
+        head = ("", "better", "equal", "worse")
+        lines = []
+        for section, found in self.verdicts.items():
+            counts = [sum(v.verdict == kind for v in found) for kind in (BETTER, EQUAL, WORSE)]
+            lines.append([f"[{section}](#{anchor(section)})", *map(str, counts)])
+        return markdown(head, lines)
+
+    def figure(self, figure: Figure) -> str:
+        """Statements of the paper, medians."""
+        name = f"Figure {figure.number}"
+        found = claims(self.results, figure)
+        self.verdicts[name] = [Verdict(name, claim.verdict, row=claim.says) for claim in found]
+        stated = markdown(
+            ("panel", "the paper says", "measured", "ours is"),
+            [[c.name, c.says, c.measured, f"{SIGNS[c.verdict]} {c.verdict}"] for c in found],
+        )
+        parts = [stated if found else "There are too few runs to check what the paper says.", self.why(name)]
+        return "\n\n".join([*filter(None, parts), *(self.medians(figure, sweep) for sweep in figure.sweeps)])
+
+    def medians(self, figure: Figure, sweep: Sweep) -> str:
+        """All points of a sweep; folded, as the plot has them, too."""
+        names = " · ".join(METRICS[m].axis for m in figure.metrics)
+        lines = []
+        for at in sweep.values:
+            cells = [self.point(line.get(at), figure.metrics) for line in sweep.lines.values()]
+            lines.append([f"{at:,}", *cells])
+        table = markdown((sweep.axis, *map(str, sweep.lines)), lines)
+        return f"<details><summary>{figure.title} {sweep.title}: {names}</summary>\n\n{table}\n\n</details>"
+
+    def point(self, setting: Setting | None, metrics: Sequence[str]) -> str:
+        """Medians of one setting, or why there are none."""
+        if setting is None:
+            return ""
+        values = [METRICS[m].text(self.results.value(setting, m)) for m in metrics]
+        done = self.results.value(setting, metrics[0]) is not None
+        return " · ".join(values) if done else self.results.why_not(setting)
+
+    def table(self, table: Table) -> str:
+        """Rows with the paper's figures in brackets and a verdict on each."""
+        name = f"Table {table.number}"
+        self.verdicts[name] = []
+        head = ("graph", "V / E", "algorithm", *(METRICS[m].title for m in table.metrics), "ours is")
+        lines = [
+            self.line(table, row, reading, Setting(graph, row.rules, method))
+            for row, reading, graph in table.taken(self.scale)
+            for method in table.methods
+        ]
+        body = markdown(head, lines) if lines else "No row belongs to this series."
+        stated = [c for c in tables(self.results, self.scale) if c] if table.number == 2 else []
+        self.verdicts[name] += [Verdict(name, c.verdict, row=c.says) for c in stated]
+        said = markdown(
+            ("the paper says", "measured", "ours is"),
+            [[c.says, c.measured, f"{SIGNS[c.verdict]} {c.verdict}"] for c in stated],
+        )
+        return "\n\n".join(filter(None, [body, said if stated else "", self.why(name)]))
+
+    def line(self, table: Table, row: Row, reading: str, setting: Setting) -> list[str]:
+        """One line of a table."""
+        size = [METRICS[m].text(self.results.value(setting, m)) for m in ("vertices", "edges")]
+        title = f"{row.title}: {reading}" if reading else row.title
+        start = [title, " / ".join(size), TITLES[setting.method]]
+        if self.results.value(setting, table.metrics[0]) is None:
+            why = self.results.why_not(setting)
+            return [*start, *[why or "no figure"], *[""] * (len(table.metrics) - 1), "not measured"]
+        cells, found = [], []
+        for metric, paper in zip(table.metrics, row.printed(setting.method), strict=True):
+            ours = self.results.value(setting, metric)
+            cell = METRICS[metric].text(ours)
+            if ours is not None and paper is not None:
+                kind = verdict(ours, paper, higher=METRICS[metric].higher)
+                found.append(Verdict(f"Table {table.number}", kind, row.title, setting.method, metric))
+                cell += f" ({METRICS[metric].text(paper)}) {SIGNS[kind]}"
+            cells.append(cell)
+        self.verdicts[f"Table {table.number}"] += found
+        return [*start, *cells, together([v.verdict for v in found])]
+
+    def why(self, name: str) -> str:
+        """Reasons for the verdicts of a section, and those that have none."""
+        reasons, rest = explained(self.verdicts[name])
+        lines = [f"- {reason.text}" for reason in reasons]
+        lines += [
+            f"- No reason is known: {', '.join(filter(None, (v.row, v.method, v.metric)))}." for v in rest
+        ]
+        return "\n".join(["Why:", "", *lines]) if lines else ""
+
+    def undone(self) -> str:
+        """Settings without a result, and why."""
+        wanted = cases.settings(self.scale)
+        missing = [[str(s), why] for s in wanted if (why := self.results.why_not(s))]
+        return markdown(("run", "why there is no result"), missing) if missing else "All runs have a result."
+
+
+def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table; bars in cells are replaced."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in rows)
+
+
+def anchor(heading: str) -> str:
+    """Where a link to a heading leads."""
+    return heading.lower().replace(" ", "-")

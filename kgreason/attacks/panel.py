@@ -1,0 +1,160 @@
+"""All attackers of a panel, one after the other, each with the runs that tell what its success means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.analysis.commute import hidden_vertices
+from kgreason.attacks.knowledge import PARTS, SEEDS, Part
+from kgreason.attacks.parts import Parts, draw_parts
+from kgreason.attacks.plausible import judged as judged_edges
+from kgreason.attacks.plausible import synthetic, without_implausible
+from kgreason.attacks.promise import kept, promised
+from kgreason.attacks.results import Attack, Attacks, Exposed, Promise, Run
+from kgreason.attacks.seeds import draw_seeds
+from kgreason.attacks.setting import Setting
+from kgreason.attacks.sight import LISTED, Means, candidates
+from kgreason.attacks.twins import redrawn, rewired
+from kgreason.attacks.vertices import guessing, judged, most_exposed, seed_attack, vertex_attack
+from kgreason.attacks.world import World, induced
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.parts import inside
+from kgreason.progress import SILENT, Progress
+
+Ints = npt.NDArray[np.int64]
+
+PLACES = 5_000_000  # of a release that are looked at for one size
+
+
+def run_panel(
+    setting: Setting, knowledge: Sequence[str], rng: np.random.Generator, progress: Progress = SILENT
+) -> Attacks:
+    """Attack a release with each kind of knowledge."""
+    panel = _Panel(setting, rng, progress)
+    attacks: list[Attack] = []
+    chosen = [part for part in PARTS if part.name in knowledge]
+    for size in setting.sizes:
+        attacks += panel.by_parts([part for part in chosen if panel.possible(part)], size)
+    attacks += [
+        panel.by_vertices(name) for name in knowledge if not name.startswith("part:") and name != SEEDS
+    ]
+    if SEEDS in knowledge:
+        attacks.append(panel.by_seeds())
+    return Attacks(setting.k, setting.x, tuple(attacks), panel.filtered, tuple(panel.notes))
+
+
+class _Panel:
+    def __init__(self, setting: Setting, rng: np.random.Generator, progress: Progress) -> None:
+        self.setting, self.rng, self.progress = setting, rng, progress
+        self.notes: list[str] = []
+        original, released, mapping = setting.original, setting.released, setting.mapping
+        made = synthetic(original, released, mapping)
+        count = int(made.sum()) if setting.drop is None else round(setting.drop * released.m)
+        self.rest, gone = without_implausible(released, count)
+        self.filtered = judged_edges(gone, made)
+        self.twin, self.random_twin = rewired(original, rng), redrawn(original, rng)
+        self.commute = not hidden_vertices(setting.rules["rules"])
+        self.same = np.arange(original.n)
+        self.means = Means(setting.rules, PLACES)
+
+    def by_vertices(self, name: str) -> Attack:
+        """Look for vertices by what is known of each."""
+        self.progress.step(f"Attacking with knowledge of {name}")
+        n, count = self.setting.original.n, self.setting.targets
+        targets = self.same if n <= count else np.sort(self.rng.permutation(n)[:count])
+        twin = self.random_twin if name in {"degree", "refinement:0", "refinement:1"} else self.twin
+        return vertex_attack(name, self._worlds(twin), targets, n <= count, self.setting.original.labels)
+
+    def by_seeds(self) -> Attack:
+        """Spread from some vertices."""
+        self.progress.step("Attacking with seeds")
+        given = self.setting.seeds
+        seeds = draw_seeds(self.setting.original, given, self.rng) if isinstance(given, int) else given
+        return seed_attack(self._worlds(self.twin), seeds, self.setting.original.labels)
+
+    def _worlds(self, twin: KnowledgeGraph) -> dict[str, World]:
+        original, mapping = self.setting.original, self.setting.mapping
+        return {
+            "main": World(original, self.setting.released, mapping, original),
+            "control": World(twin, self.setting.released, mapping, twin),
+            "unprotected": World(original, original, self.same, original),
+            "filtered": World(original, self.rest, mapping, original),
+        }
+
+    def possible(self, part: Part) -> bool:
+        """Whether a kind of knowledge can be tried; if not, a note says why."""
+        if part.sees == "other" and "other" not in self.setting.rules:
+            return False
+        if part.sees == "derived" and self.setting.released.n > LISTED:
+            note = f"{part.name} is left out: the release has more than {LISTED:,} vertices"
+            self.notes += [note] if note not in self.notes else []
+            return False
+        return True
+
+    def by_parts(self, rows: Sequence[Part], size: int) -> list[Attack]:
+        """Look for parts of some vertices with several kinds of knowledge."""
+        worlds = self._part_worlds()
+        drawn: dict[str, Parts] = {}
+        for run, world in worlds.items():
+            same = drawn.get("main") if world.drawn is worlds["main"].drawn else None
+            drawn[run] = same or draw_parts(world.drawn, size, self.setting.targets, self.rng)
+        if rows and not len(drawn["main"].members):
+            self.notes.append(f"no connected part has {size} vertices")
+            return []
+        done: dict[object, Attack] = {}
+        attacks = []
+        for part in rows:
+            if part.key not in done:
+                self.progress.step(f"Attacking with knowledge of {size} vertices: {part.formula}")
+                done[part.key] = self._by_part(part, size, worlds, drawn)
+            promise = done[part.key].promise
+            assert promise is not None
+            asked = promised(part, size, self.setting.x, self.commute)
+            attacks.append(_named(done[part.key], part.name, promise, asked))
+        return attacks
+
+    def _part_worlds(self) -> dict[str, World]:
+        setting, original = self.setting, self.setting.original
+        whole = original if setting.parts is None else inside(original, setting.parts)
+        known = original if setting.weights == "original" else induced(setting.released, setting.mapping)
+        return {
+            "main": World(known, setting.released, setting.mapping, whole),
+            "control": World(self.twin, setting.released, setting.mapping, self.twin),
+            "unprotected": World(original, original, self.same, whole),
+            "filtered": World(known, self.rest, setting.mapping, whole),
+        }
+
+    def _by_part(
+        self, part: Part, size: int, worlds: Mapping[str, World], drawn: Mapping[str, Parts]
+    ) -> Attack:
+        runs: dict[str, Run] = {}
+        promise: Promise | None = None
+        exposed: tuple[Exposed, ...] = ()
+        total, complete = 0, True
+        for run, world in worlds.items():
+            members = drawn[run].members
+            if not len(members):
+                continue
+            found = candidates(world, part, self.means, members)
+            right = found.right
+            runs[run] = judged(found.sizes, right, drawn[run].all, found.complete)
+            if run == "main":
+                promise = kept(found, world, part, self.setting.rules, self.setting.k)
+                total, complete = found.total, found.complete
+                exposed = self._exposed(members, np.where(right, 1 / np.maximum(found.sizes, 1), 0.0))
+        runs["naive"] = guessing(total, runs["main"].targets, drawn["main"].all, complete)
+        return Attack(part.name, size, runs, exposed, promise)
+
+    def _exposed(self, members: Ints, sure: npt.NDArray[np.float64]) -> tuple[Exposed, ...]:
+        best = np.zeros(self.setting.original.n)
+        np.maximum.at(best, members, np.repeat(sure[:, None], members.shape[1], axis=1))
+        return most_exposed(self.same, best, self.setting.original.labels)
+
+
+def _named(attack: Attack, name: str, promise: Promise, asked: bool) -> Attack:
+    """The same attack under another name, where what is asked for may differ."""
+    return replace(attack, knowledge=name, promise=replace(promise, promised=asked))

@@ -1,0 +1,285 @@
+"""What attacks find, in figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.records import dataclass
+
+Floats = npt.NDArray[np.float64]
+QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+Z = 1.959963984540054  # of the normal distribution, for 95 %
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A mean over targets of a number between 0 and 1, with its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Floats, exact: bool) -> Rate:
+        """Mean of some values.
+
+        The interval is that of Wilson for shares; a mean of numbers in [0, 1] varies less than a share. Where all
+        targets were looked at there is nothing to estimate.
+
+        Examples
+        --------
+        >>> Rate.of(np.array([1.0, 0.0, 1.0, 0.0]), exact=False)
+        Rate(value=0.5, low=0.15003898915214947, high=0.8499610108478506)
+        """
+        count = len(values)
+        mean = float(values.mean()) if count else 0.0
+        if exact or not count:
+            return cls(mean, mean, mean)
+        centre = (mean + Z * Z / (2 * count)) / (1 + Z * Z / count)
+        width = Z * math.sqrt(mean * (1 - mean) / count + Z * Z / (4 * count * count)) / (1 + Z * Z / count)
+        return cls(mean, max(0.0, centre - width), min(1.0, centre + width))
+
+    def as_dict(self) -> dict[str, float]:
+        """Ready for JSON."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an attack: against the release, or against something it is compared with.
+
+    Attributes
+    ----------
+    targets
+        Number of vertices or parts that were looked for.
+    all
+        Whether these are all there are.
+    candidates
+        Sizes of the candidate sets: least, quartiles and greatest; none if there was no target.
+    found
+        Share of the targets that a guess, uniform among the candidates, finds.
+    unique
+        Share of the targets that are the only candidate.
+    misled
+        Share of the targets that are not among their candidates.
+    complete
+        Whether the whole release was searched; else candidates are at least, and rates at most, as many.
+    """
+
+    targets: int
+    all: bool
+    candidates: tuple[float, ...]
+    found: Rate
+    unique: Rate
+    misled: Rate
+    complete: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "targets": self.targets,
+            "all": self.all,
+            "complete": self.complete,
+            "candidates": dict(
+                zip(("least", "lower", "median", "upper", "greatest"), self.candidates, strict=False)
+            ),
+            "found": self.found.as_dict(),
+            "unique": self.unique.as_dict(),
+            "misled": self.misled.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Whether the guarantee of the release stands up to an attacker who knows a part of it.
+
+    Attributes
+    ----------
+    promised
+        Whether Definition 4.1, with the given k and x, promises that it does.
+    resisted, undecided, targets
+        Parts for which it does: at least k candidates share no vertex and differ in all degrees, the true one among
+        them, or the true one is no candidate at all; those whose search was given up; all.
+    """
+
+    promised: bool
+    resisted: int
+    undecided: int
+    targets: int
+
+    @property
+    def resists(self) -> bool:
+        """Whether no part is known to be without protection."""
+        return self.resisted + self.undecided == self.targets
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "promised": self.promised,
+            "resists": self.resists,
+            "resisted": self.resisted,
+            "undecided": self.undecided,
+            "targets": self.targets,
+        }
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """An original vertex and how surely it is found."""
+
+    vertex: str
+    found: float
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attacker.
+
+    Attributes
+    ----------
+    knowledge
+        Name of what is known.
+    size
+        Vertices of the known part; 0 if it is not about parts.
+    runs
+        By name: ``main`` (against the release), ``naive`` (without knowledge), ``control`` (with knowledge of others),
+        ``unprotected`` (against the original) and ``filtered`` (against the release without implausible edges).
+    exposed
+        The most surely found vertices in the main run, with their original labels: secret.
+    promise
+        What the guarantee has to say; `None` where it says nothing.
+    """
+
+    knowledge: str
+    size: int
+    runs: Mapping[str, Run]
+    exposed: tuple[Exposed, ...]
+    promise: Promise | None = None
+
+    @property
+    def excess(self) -> float:
+        """How much of what was left to find the release gave away: (main - control) / (1 - control), at least 0."""
+        control = self.runs["control"].found.value
+        return max(0.0, (self.runs["main"].found.value - control) / (1 - control)) if control < 1 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "knowledge": self.knowledge,
+            "size": self.size or None,
+            "runs": {name: run.as_dict() for name, run in self.runs.items()},
+            "excess": self.excess,
+            "promise": self.promise and self.promise.as_dict(),
+            "exposed": [{"vertex": e.vertex, "found": e.found} for e in self.exposed],
+        }
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What a filter of implausible edges drops.
+
+    Attributes
+    ----------
+    dropped, synthetic, right
+        Edges that were dropped, edges of the release that are synthetic, and those that are both.
+    """
+
+    edges: int
+    dropped: int
+    synthetic: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the dropped edges that are synthetic."""
+        return self.right / self.dropped if self.dropped else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the synthetic edges that are dropped."""
+        return self.right / self.synthetic if self.synthetic else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; `base` is the precision of dropping edges at random."""
+        return {
+            "edges": self.edges,
+            "dropped": self.dropped,
+            "synthetic": self.synthetic,
+            "right": self.right,
+            "precision": self.precision,
+            "recall": self.recall,
+            "base": self.synthetic / self.edges if self.edges else 0.0,
+        }
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """All attacks on a release.
+
+    Attributes
+    ----------
+    k, x
+        What was promised.
+    attacks
+        One after the other.
+    filtered
+        What the filter of implausible edges dropped.
+    """
+
+    k: int
+    x: tuple[int, ...]
+    attacks: tuple[Attack, ...]
+    filtered: Filtered
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, key: str | tuple[str, int]) -> Attack:
+        """Look an attack up by its knowledge, or by its knowledge and size.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        name, size = key if isinstance(key, tuple) else (key, None)
+        for attack in self.attacks:
+            if attack.knowledge == name and size in (None, attack.size):
+                return attack
+        raise KeyError(key)
+
+    @property
+    def broken(self) -> tuple[Attack, ...]:
+        """Attacks that succeed although the guarantee promises that they do not."""
+        return tuple(a for a in self.attacks if a.promise and a.promise.promised and not a.promise.resists)
+
+    @property
+    def as_promised(self) -> bool:
+        """Whether there is no such attack."""
+        return not self.broken
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; `format` is the version of this layout. It names original vertices: keep it secret."""
+        return {
+            "format": 1,
+            "k": self.k,
+            "x": list(self.x),
+            "as_promised": self.as_promised,
+            "attacks": [attack.as_dict() for attack in self.attacks],
+            "filter": self.filtered.as_dict(),
+            "notes": list(self.notes),
+        }
+
+
+def quantiles(sizes: Floats) -> tuple[float, ...]:
+    """Least, quartiles and greatest.
+
+    Examples
+    --------
+    >>> quantiles(np.array([3.0, 1.0, 2.0]))
+    (1.0, 1.5, 2.0, 2.5, 3.0)
+    """
+    return tuple(np.quantile(sizes, QUANTILES).tolist()) if len(sizes) else ()

@@ -1,0 +1,121 @@
+"""Command that attacks releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from kgreason.cli.base import guarded, load_rules, print_json, tables
+from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, MappingFile, RulesFile, Seed, X
+from kgreason.errors import AnonymizationError
+
+Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The release: its folder or its table.")]
+Truth = Annotated[
+    list[str],
+    typer.Option("--truth", metavar="[PRED=]FILE", help="A table of the original graph; repeatable."),
+]
+Knowledge = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--knowledge",
+        show_default="all",
+        help="What the attacker knows; repeatable: part (or one of its rows, as part:weights+rules), degree, "
+        "neighbourhood, hubs, refinement:I, seeds, all.",
+    ),
+]
+OtherRules = Annotated[
+    Path | None,
+    typer.Option(
+        "--other-rules", metavar="FILE", help="Rules of an attacker who has others than the release's."
+    ),
+]
+Targets = Annotated[
+    int, typer.Option("--targets", min=1, help="How many vertices, and parts of each size, are looked for.")
+]
+Seeds = Annotated[
+    str,
+    typer.Option(
+        "--seeds",
+        metavar="N|FILE",
+        help="How many vertices the attacker has already, or a file with a label a line.",
+    ),
+]
+Drop = Annotated[
+    float | None,
+    typer.Option(
+        "--drop",
+        min=0,
+        max=1,
+        metavar="SHARE",
+        show_default="as many as are synthetic",
+        help="Share of the released edges dropped as implausible.",
+    ),
+]
+Weights = Annotated[
+    Literal["released", "original"],
+    typer.Option(
+        "--weights", help="Which weights the attacker knows of his part; released is the worst case."
+    ),
+]
+
+
+@guarded
+def attack(
+    release: Release,
+    truth: Truth,
+    rules: RulesFile,
+    mapping: MappingFile,
+    knowledge: Knowledge = None,
+    k: K = 3,
+    x: X = DEFAULT_X,
+    known: Known = None,
+    other_rules: OtherRules = None,
+    weights: Weights = "released",
+    targets: Targets = 300,
+    seeds: Seeds = "10",
+    drop: Drop = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> int:
+    """Simulate attackers on a release: what each knows, whom he finds, and whether the guarantee stands up to him."""
+    from kgreason import api
+    from kgreason.cli.attacktable import print_attacks
+    from kgreason.pairs import read_pair
+    from kgreason.terminal import progress
+
+    program = load_rules(rules)
+    others = None if other_rules is None else load_rules(other_rules)
+    with progress() as shown:
+        shown.step("Reading")
+        pair = read_pair(program, tables(program, truth), tables(program, [release]), mapping)
+        found = api.attack(
+            *(pair.original, pair.released, pair.mapping, program),
+            knowledge=knowledge or "all",
+            k=k,
+            x=x,
+            known=known,
+            other_rules=others,
+            weights=weights,
+            targets=targets,
+            seeds=int(seeds) if seeds.isdecimal() else _labels(Path(seeds)),
+            drop=drop,
+            parts=pair.parts,
+            seed=seed,
+            progress=shown,
+        )
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        print_attacks(found)
+    return int(not found.as_promised)
+
+
+def _labels(file: Path) -> list[str]:
+    try:
+        return [line for line in file.read_text(encoding="utf-8").splitlines() if line]
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        hint = "say how many seeds are drawn, or name a file with an original label a line"
+        raise AnonymizationError(f"{file}: cannot be read: {why}", hint=hint) from error

@@ -1,0 +1,104 @@
+"""How attacks look on a terminal: a table that fits 100 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgreason.attacks.knowledge import PARTS
+from kgreason.attacks.results import Attack, Attacks, Rate
+
+HEAD = (
+    "attacker knows",
+    "x'",
+    "candidates",
+    "found",
+    "unique",
+    "naive",
+    "others",
+    "before",
+    "filtered",
+    "guarantee",
+)
+NAMED = 5  # exposed vertices
+NOTED = 0.01  # found less surely, they are not named
+FORMULAS = {part.name: part.formula for part in PARTS}
+
+
+def print_attacks(found: Attacks) -> None:
+    """Print a line for each attack, what the filter dropped, and the most exposed vertices."""
+    rows = [HEAD, *(_row(attack) for attack in found.attacks)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        print("  ".join(f"{cell:<{width}}" for cell, width in cells).rstrip())
+    print("\n" + "\n".join(_rest(found)))
+
+
+def _row(attack: Attack) -> tuple[str, ...]:
+    main = attack.runs["main"]
+    about = "" if main.complete else "≥ "
+    candidates = about + "..".join(f"{c:,.0f}" for c in main.candidates[::2])
+    return (
+        FORMULAS.get(attack.knowledge, attack.knowledge),
+        str(attack.size or ""),
+        candidates,
+        f"{percent(main.found)}{_margin(main.found)}",
+        percent(main.unique),
+        *(percent(attack.runs[run].found) if run in attack.runs else "-" for run in RUNS),
+        _guarantee(attack),
+    )
+
+
+RUNS = ("naive", "control", "unprotected", "filtered")
+
+
+def percent(rate: Rate) -> str:
+    """A rate in per cent.
+
+    Examples
+    --------
+    >>> percent(Rate(0.0004, 0, 0)), percent(Rate(0.5, 0.4, 0.6)), percent(Rate(0.0, 0.0, 0.0))
+    ('0.04 %', '50.0 %', '0 %')
+    """
+    value = 100 * rate.value
+    if not value:
+        return "0 %"
+    return f"{value:.1f} %" if value >= 0.95 else f"{value:.2g} %"
+
+
+def _margin(rate: Rate) -> str:
+    return f" ({100 * rate.low:.1f}..{100 * rate.high:.1f})" if rate.high > rate.low else ""
+
+
+def _guarantee(attack: Attack) -> str:
+    promise = attack.promise
+    if promise is None:
+        return "none"
+    word = (
+        "undecided" if promise.undecided and promise.resists else "resists" if promise.resists else "succeeds"
+    )
+    failed = promise.targets - promise.resisted - promise.undecided
+    count = f" {failed:,}/{promise.targets:,}" if failed else ""
+    return f"{'promised' if promise.promised else 'not asked'}: {word}{count}"
+
+
+def _rest(found: Attacks) -> Iterator[str]:
+    dropped = found.filtered
+    yield (
+        f"filter: {dropped.dropped:,} of {dropped.edges:,} edges dropped; {dropped.right:,} of them are among the "
+        f"{dropped.synthetic:,} synthetic ones (precision {dropped.precision:.2f}, by chance "
+        f"{dropped.synthetic / max(dropped.edges, 1):.2f}; recall {dropped.recall:.2f})"
+    )
+    yield from found.notes
+    if found.broken:
+        yield "BROKEN: an attacker against whom the guarantee protects tells some places apart"
+    exposed = sorted(
+        ((e.found, e.vertex, attack) for attack in found.attacks for e in attack.exposed if e.found >= NOTED),
+        key=lambda found: (-found[0], found[1]),
+    )
+    first = dict[str, str]()
+    for rate, vertex, attack in exposed:
+        size = f" of {attack.size} vertices" if attack.size else ""
+        first.setdefault(vertex, f"{vertex} ({100 * rate:.0f} % by {attack.knowledge}{size})")
+    if first:
+        yield f"most exposed (original vertices: keep this secret): {', '.join([*first.values()][:NAMED])}"
