@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
         attack,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         load,
         read_graph,
         reason,
+        risk,
         score,
         verify,
         verify_alone,
@@ -71,6 +73,7 @@ __all__ = [
     "Reasoner",
     "Relation",
     "ReleaseError",
+    "Risk",
     "Score",
     "anonymize",
     "attack",
@@ -82,6 +85,7 @@ __all__ = [
     "read_graph",
     "read_pair",
     "reason",
+    "risk",
     "score",
     "to_arrow",
     "to_networkx",
@@ -99,10 +103,12 @@ _HOMES = {
         "load",
         "read_graph",
         "reason",
+        "risk",
         "score",
         "verify",
         "verify_alone",
     ),
+    "kgreason.advice.report": ("Risk",),
     "kgreason.attacks.results": ("Attacks",),
     "kgreason.results": ("Anonymization", "Reasoned", "Score"),
     "kgreason.errors": (

@@ -61,6 +61,8 @@ ANONYMIZER = ("kgreason.anonymizers", "kgreason.subgraphs")
         (("kgreason.engine.naive",), ("kgreason.plan", "kgreason.engine", "kgreason.jit", "numba", "numpy")),
         (("kgreason.assess",), ANONYMIZER),
         (ANONYMIZER, ("kgreason.assess",)),
+        # advice looks at both sides; neither knows of it
+        (("kgreason.assess", *ANONYMIZER, "kgreason.graph", *REASONER), ("kgreason.advice",)),
         (("kgreason.attacks",), ANONYMIZER),
         (("kgreason.assess", *ANONYMIZER, "kgreason.graph", *REASONER), ("kgreason.attacks",)),
         (("kgreason.lang",), ("kgreason.analysis", "kgreason.plan", "kgreason.engine")),

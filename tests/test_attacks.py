@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.assess.refinement import degrees, neighbourhoods, refined
 from kgreason.attacks.hubs import fingerprints, hubs
 from kgreason.attacks.knowledge import PARTS, Part
 from kgreason.attacks.parts import draw_parts
 from kgreason.attacks.plausible import implausibility, synthetic, without_implausible
-from kgreason.attacks.refinement import degrees, neighbourhoods, refined
 from kgreason.attacks.results import Rate
 from kgreason.attacks.seeds import propagate
 from kgreason.attacks.sight import Means, candidates, lasting

@@ -155,7 +155,7 @@ def test_images_that_are_none(made: Anonymization) -> None:
     """Each attacked subgraph is said to be its own image, or one that is not apart from it."""
     certificate = made.verdict.certificate
     assert certificate is not None
-    (donors,) = certificate.of(3)
+    (donors,) = certificate.of(3, 2)
     rows = np.concatenate(donors.blocks)
     alone = Donors(3, (), rows, rows[:, None])
     verdict = verify(*known(made), CONTROL, k=2, x=3, certificate=Certificate(2, (alone,)))

@@ -19,6 +19,7 @@ from kgreason.anonymizers.blocks import Arcs
 from kgreason.anonymizers.k_iso import KIso, agreed
 from kgreason.anonymizers.publish import publish
 from kgreason.assess.anonymity import delta
+from kgreason.assess.certificate import Certificate
 from kgreason.assess.k_iso import verify
 from kgreason.choices import Method
 from kgreason.cli import app
@@ -311,3 +312,9 @@ def test_options_that_mean_nothing_are_refused(ownership: Path, more: list[str],
 def test_unknown_models_are_refused() -> None:
     with pytest.raises(kgreason.AnonymizationError, match="unknown model 'iso'"):
         kgreason.verify_alone(build(2, [(0, 1, 0.5)]), NOTHING, model="iso")  # type: ignore[arg-type]
+
+
+def test_a_certificate_says_nothing_of_blocks() -> None:
+    graph = build(2, [(0, 1, 0.5)])
+    with pytest.raises(kgreason.AnonymizationError, match="a certificate shows images, not blocks"):
+        kgreason.verify(graph, graph, np.arange(2), NOTHING, model="k-iso", certificate=Certificate(2))

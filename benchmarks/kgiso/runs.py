@@ -104,6 +104,7 @@ class Runs:
             for seed in setting.seeds(self.repeats)
             if not (known := self.records.get((str(setting), seed))) or not known.settled(self.bounds)
         ]
+        todo.sort(key=lambda run: run[1])  # a first run of all, then the others
         for i, (setting, seed) in enumerate(todo, start=1):
             record = self.measure(setting, seed)
             self.keep(record)

@@ -9,6 +9,7 @@ from kgreason.api.assessing import score, verify, verify_alone
 from kgreason.api.attacking import attack
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
+from kgreason.api.risking import risk
 
 __all__ = [
     "Rules",
@@ -21,6 +22,7 @@ __all__ = [
     "load_functions",
     "read_graph",
     "reason",
+    "risk",
     "score",
     "verify",
     "verify_alone",

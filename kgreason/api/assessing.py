@@ -95,6 +95,8 @@ def verify(
     check_model(model)
     mapping = mapped(mapping, original, released)
     if model == "k-iso":
+        if certificate is not None:
+            raise AnonymizationError("a certificate shows images, not blocks", hint="leave the certificate out")
         known = original, mapping
         return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress, *known)
     if isinstance(certificate, str | Path):

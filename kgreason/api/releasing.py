@@ -198,7 +198,7 @@ def _assess(
 
 
 def read_graph(
-    rules: Rules, data: Mapping[str, Any] | None = None, *, progress: Progress = SILENT
+    rules: Rules, data: Mapping[str, Any] | KnowledgeGraph | None = None, *, progress: Progress = SILENT
 ) -> KnowledgeGraph:
     """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe."""
     return _graph(load(rules), data, progress)

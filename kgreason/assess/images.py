@@ -36,6 +36,7 @@ Ints = npt.NDArray[np.int64]
 
 WINDOW = 1 << 17  # attacked subgraphs without images in the pools that are searched for together
 SHOWN = 5
+HURRIED = 1 << 16, 0  # comparisons for one set and, once that is not enough, for all of them
 
 
 @dataclass
@@ -51,6 +52,8 @@ class Outcome:
         was given up.
     pools
         All members of some classes, each of shape (M, x).
+    lacking
+        Numbers of attacked subgraphs of each class that have no images, or of which that is not known.
     forms
         The classes' canonical forms.
     donors
@@ -68,6 +71,7 @@ class Outcome:
     satisfied: int = 0
     total: int = 0
     undecided: int = 0
+    lacking: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     pools: dict[int, Ints] = field(default_factory=dict)
     donors: Donors | None = None
     complaints: tuple[str, ...] = ()
@@ -96,6 +100,8 @@ def decide(
     progress: Progress,
     donors: Sequence[Donors] | None = None,
     most: int = ENDLESS,
+    *,
+    hurried: bool = False,
 ) -> Outcome:
     """Decide for each attacked vertex set of the release whether it has k - 1 images.
 
@@ -111,14 +117,30 @@ def decide(
         Of this size, where to look for images; `None`: in the whole release.
     most
         Sets of the release that are visited at most; what is not found then counts as undecided.
+    hurried
+        Whether hard sets are soon given up.
     """
     decision = _Decision(space, size, k, progress, donors, most)
+    if hurried and decision.search is not None:
+        decision.search.budget, decision.search.left = HURRIED
     if isinstance(where, Adjacency):
         decision.visited(where)
     else:
         decision.listed(where)
     decision.end()
     return decision.outcome
+
+
+def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> Ints:
+    """Decide for each of some vertex sets of the release whether it has k - 1 images, without searching for long.
+
+    Returns
+    -------
+    ndarray
+        int64, shape (N,): 1 if there are images, 0 if there are none, -1 if that was given up.
+    """
+    decision = _Decision(space, members.shape[1], k, progress, None, ENDLESS)
+    return decision.each(members)
 
 
 class _Decision:
@@ -147,6 +169,17 @@ class _Decision:
         elif self.size > 1:
             self._sample(self.search)
         self._remain(rows, classes)
+
+    def each(self, members: Ints) -> Ints:
+        """Status of each of some sets, where hard ones are soon given up."""
+        if not self.need:
+            return np.ones(len(members), dtype=np.int64)
+        assert self.search is not None
+        self.search.budget, self.search.left = HURRIED
+        classes, rows = self.catalogue.classify(members)
+        if self.size > 1:
+            self._sample(self.search)
+        return self.search.decide(rows, classes)
 
     def visited(self, adjacency: Adjacency) -> None:
         """Decide the connected sets of an adjacency."""
@@ -246,21 +279,26 @@ class _Decision:
         out = self.outcome
         out.satisfied += int((status == 1).sum())
         out.undecided += int((status == -1).sum())
-        failed = _some(classes, np.flatnonzero(status != 1))
+        failed = _some(classes, status)
         out.members = np.concatenate([out.members, rows[failed]])
         out.classes = np.concatenate([out.classes, classes[failed]])
         out.status = np.concatenate([out.status, status[failed]])
-        kept = _some(out.classes, np.arange(len(out.classes)))
+        kept = _some(out.classes, out.status)
         out.members, out.classes, out.status = out.members[kept], out.classes[kept], out.status[kept]
         for number in np.unique(out.classes).tolist():
             if number not in out.pools and (members := self.finder.members(number)) is not None:
                 out.pools[number] = members
+        lacking = np.bincount(classes[status != 1], minlength=len(out.lacking))
+        lacking[: len(out.lacking)] += out.lacking
+        out.lacking = lacking
 
 
-def _some(classes: Ints, failed: Ints) -> Ints:
-    """A few of the rows that failed, of different classes if there are such."""
+def _some(classes: Ints, status: Ints) -> Ints:
+    """A few of the rows that failed, the undecided ones last, of different classes if there are such."""
+    failed = np.flatnonzero(status != 1)
+    failed = failed[np.argsort(-status[failed], kind="stable")]
     _, first = np.unique(classes[failed], return_index=True)
-    picked = dict.fromkeys([*failed[first[:SHOWN]].tolist(), *failed[:SHOWN].tolist()])
+    picked = dict.fromkeys([*failed[np.sort(first)[:SHOWN]].tolist(), *failed[:SHOWN].tolist()])
     return np.array(list(picked)[:SHOWN], dtype=np.int64)
 
 

@@ -53,7 +53,7 @@ class Search:
     def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress, most: int = ENDLESS) -> None:
         self.catalogue, self.space, self.size = catalogue, catalogue.space, catalogue.size
         self.pools, self.need, self.progress = pools, pools.need, progress
-        self.left, self.most, self._cut = HARD, most, False
+        self.budget, self.left, self.most, self._cut = BUDGET, HARD, most, False
         self.found: list[tuple[Ints, Ints]] = []
         self._stock = _Stock(self.size)
         self._rounds: dict[int, int] = {}  # of each class, how many were visited for it
@@ -99,9 +99,10 @@ class Search:
             self._extend(wanted)
             self.attempt(rows, classes, status, wanted, PATIENCE)
         whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
-        self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), BUDGET)
+        self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), self.budget)
         for i in np.flatnonzero((status == -1) & np.isin(classes, whole)):
-            self._hard(int(i), rows, classes, status)
+            if self.left > 0:
+                self._hard(int(i), rows, classes, status)
         status[(status == 0) & ~np.isin(classes, whole)] = -1
         return status
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.attacks.refinement import numbered
+from kgreason.assess.refinement import numbered
 from kgreason.graph.model import KnowledgeGraph
 
 Ints = npt.NDArray[np.int64]

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.weights import only_gains
 from kgreason.assess.classes import Classes, Form
+from kgreason.assess.refinement import numbered
 from kgreason.assess.space import Catalogue, Space
 from kgreason.attacks.knowledge import Part
 from kgreason.attacks.places import Places
-from kgreason.attacks.refinement import numbered
 from kgreason.attacks.world import World, united
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.refinement import degrees, neighbourhoods, refined
 from kgreason.attacks.hubs import fingerprints, hubs
-from kgreason.attacks.refinement import degrees, neighbourhoods, refined
 from kgreason.attacks.results import Attack, Exposed, Rate, Run, quantiles
 from kgreason.attacks.seeds import propagate
 from kgreason.attacks.world import World, united

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli import attacking, judging, reasoning, releasing
+from kgreason.cli import attacking, judging, reasoning, releasing, risking
 from kgreason.cli.generating import generate_app
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ for command in (
     reasoning.fmt,
     reasoning.reason,
     reasoning.explain,
+    risking.risk,
     releasing.anonymize,
     judging.verify,
     judging.score,

@@ -98,21 +98,26 @@ def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:
 
 
 def tables(program: CheckedProgram, files: Sequence[str]) -> dict[str, list[Any]]:
-    """Read ``[PRED=]FILE`` for edge predicates; a folder stands for the tables of all of them.
+    """Read ``[PRED=]FILE`` for edge predicates, as `named` names them."""
+    return sources(named(program, files))
+
+
+def named(program: CheckedProgram, files: Sequence[str]) -> list[str]:
+    """Write ``[PRED=]FILE`` as ``PRED=FILE``; a folder stands for the tables of all edge predicates.
 
     Raises
     ------
     DataError
         If it is not said which predicate a file is of.
     """
-    named: list[str] = []
+    found: list[str] = []
     for file in files:
         if file.split("=", 1)[0] in program.edges:
-            named.append(file)
+            found.append(file)
         elif Path(file).is_dir():
-            named += [f"{predicate}={file}" for predicate in program.edges]
+            found += [f"{predicate}={file}" for predicate in program.edges]
         elif len(program.edges) == 1:
-            named.append(f"{program.edges[0]}={file}")
+            found.append(f"{program.edges[0]}={file}")
         else:
             names = ", ".join(program.edges) or "none"
             raise DataError(
@@ -120,7 +125,7 @@ def tables(program: CheckedProgram, files: Sequence[str]) -> dict[str, list[Any]
                 f"which edge predicate is this a table of? The rules have: {names}",
                 hint="write PRED=FILE",
             )
-    return sources(named)
+    return found
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

@@ -83,6 +83,17 @@ X = Annotated[
     ),
 ]
 DEFAULT_X = range(4, 5)
+SomeX = Annotated[
+    range | None,
+    typer.Option(
+        "-x",
+        "--x",
+        metavar="X|A..B",
+        parser=_sizes,
+        show_default="2..6",
+        help="Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 8.",
+    ),
+]
 Known = Annotated[
     range | None,
     typer.Option(

@@ -19,6 +19,8 @@ from kgreason.records import dataclass
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
+BLOCK = 1 << 22  # ties of neighbourhoods that are compared at once
+
 
 @dataclass(frozen=True, eq=False)
 class Sides:
@@ -91,34 +93,56 @@ def neighbourhoods(graph: KnowledgeGraph) -> Ints:
     far as colour refinement, with the vertex singled out, tells them apart: it tells nearly all. The smallest that it
     confuses have six neighbours, once in a ring and once in two triangles.
     """
-    sides = Sides.of(graph)
-    egos, centre = _egos(sides)
-    colours = np.zeros(egos.n, dtype=np.int64)
-    colours[centre] = 1
-    return numbered(refine(egos, numbered(colours[:, None]), egos.n)[centre][:, None])
+    sides, numbers = Sides.of(graph), degrees(graph)
+    work = _work(sides, numbers)
+    open_ = np.flatnonzero(work)
+    open_ = open_[np.argsort(numbers[open_], kind="stable")]
+    last = np.flatnonzero(
+        np.diff(numbers[open_], append=-1)
+    )  # neighbourhoods of different degrees are not compared
+    cuts = last[np.flatnonzero(np.diff(np.cumsum(work[open_])[last] // BLOCK))] + 1
+    count = graph.n
+    for part in np.split(open_, cuts):
+        egos, centre = _egos(sides, part)
+        colours = np.zeros(egos.n, dtype=np.int64)
+        colours[centre] = 1
+        numbers[part] = refine(egos, colours, egos.n)[centre] + count
+        count += egos.n
+    return numbered(numbers[:, None])
 
 
-def _egos(sides: Sides) -> tuple[Sides, Ints]:
-    """The induced graphs of all vertices with their neighbours side by side, and where each vertex itself is."""
-    n = sides.n
-    straight = sides.u != sides.v
-    u, v = sides.u[straight], sides.v[straight]
-    member = np.concatenate([np.arange(n), v])
-    ego = np.concatenate([np.arange(n), u])
-    keys = ego * n + member
-    order = np.argsort(keys)
-    keys, ego, member = keys[order], ego[order], member[order]
-    starts = np.searchsorted(sides.u, np.arange(n + 1))
-    count = np.diff(starts)[member]
-    place = np.repeat(np.arange(len(keys)), count)
-    entry = (
-        np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(starts[member], count)
-    )
+def effort(graph: KnowledgeGraph) -> int:
+    """Edges that `neighbourhoods` looks at, about."""
+    return int(_work(Sides.of(graph), degrees(graph)).sum())
+
+
+def _work(sides: Sides, numbers: Ints) -> Ints:
+    """Ties of each vertex and its neighbours, 0 where its number is its own: its degrees tell it already."""
+    degree = np.bincount(sides.u, minlength=sides.n)
+    work = 1 + degree + np.bincount(sides.u, degree[sides.v], sides.n).astype(np.int64)
+    return np.where(np.bincount(numbers, minlength=1)[numbers] == 1, 0, work)
+
+
+def _egos(sides: Sides, roots: Ints) -> tuple[Sides, Ints]:
+    """The induced graphs of some vertices with their neighbours side by side, and where each of these stands."""
+    n, starts = sides.n, np.searchsorted(sides.u, np.arange(sides.n + 1))
+    own = np.arange(len(roots)) * n + roots
+    entry, ego = _entries(starts, roots)
+    keys = np.union1d(own, ego * n + sides.v[entry])
+    ego, member = np.divmod(keys, max(n, 1))
+    entry, place = _entries(starts, member)
     wanted = ego[place] * n + sides.v[entry]
     found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
     inside = keys[found] == wanted if len(keys) else np.zeros(0, dtype=np.bool_)
     egos = Sides(len(keys), place[inside], found[inside], sides.kind[entry[inside]])
-    return egos, np.searchsorted(keys, np.arange(n) * (n + 1))
+    return egos, np.searchsorted(keys, own)
+
+
+def _entries(starts: Ints, vertices: Ints) -> tuple[Ints, Ints]:
+    """Entries of the ties of some vertices, and of which of these each is."""
+    count = np.diff(starts)[vertices]
+    owner = np.repeat(np.arange(len(vertices)), count)
+    return starts[vertices][owner] + np.arange(len(owner)) - (np.cumsum(count) - count)[owner], owner
 
 
 def numbered(rows: npt.NDArray[np.int64]) -> Ints:

@@ -1,0 +1,128 @@
+"""How many attacked subgraphs lack images in a graph as it is: what drives the additions of KGUARD."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.images import Outcome, decide, decide_each
+from kgreason.assess.places import SAMPLED, Survey
+from kgreason.assess.population import small_components
+from kgreason.assess.space import Space
+from kgreason.progress import SILENT, Progress
+from kgreason.records import dataclass
+
+Ints = npt.NDArray[np.int64]
+
+MOST, LEAST = 1 << 12, 1 << 3  # subgraphs in the sample, about, and of each class at least
+FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
+NORMAL = 1.96  # of the standard normal distribution, two-sided 95 %
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Attacked subgraphs of one size without k - 1 images in the graph itself.
+
+    Attributes
+    ----------
+    x, total
+        Number of vertices; all attacked subgraphs: the connected sets of x vertices, and smaller components as a whole.
+    lacking, low, high
+        How many of them lack images, with a 95 % confidence interval; the three are equal if all were decided.
+    classes, edges
+        How many classes lack images for some, and their ground edges, added up.
+    """
+
+    x: int
+    total: int
+    lacking: float
+    low: float
+    high: float
+    classes: int
+    edges: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was estimated."""
+        return self.low == self.high
+
+    @property
+    def share(self) -> float:
+        """Share of the attacked subgraphs, 0 if there are none."""
+        return self.lacking / self.total if self.total else 0.0
+
+
+def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
+    """Decide for a sample of each class, and for all where few lack, whether subgraphs have k - 1 images.
+
+    Parameters
+    ----------
+    surveyed
+        The connected sets of x vertices, all of them.
+    """
+    space, forms = surveyed.catalogue.space, surveyed.catalogue.full
+    rows, of = surveyed.drawn.some(max(LEAST, MOST // max(1, len(forms))))
+    status = decide_each(space, rows, k, progress)
+    counts = surveyed.counts
+    looked, sure, without = (
+        np.bincount(of[chosen], minlength=len(counts)) for chosen in (status < 2, status == 0, status != 1)
+    )
+    found, _, high = stratified(counts, looked, without)  # those given up count as lacking
+    low = stratified(counts, looked, sure)[1]
+    if low < high and found <= FEW:
+        every = _all(space, surveyed.size, k, progress)
+        forms, without = every.forms, every.lacking
+        found = high = float(every.total - every.satisfied)
+        low = found - every.undecided
+    types = [forms.form(c).types % space.ground_types for c in np.flatnonzero(without).tolist()]
+    edges = sum(int(space.pairs.counts[t].sum()) for t in types)
+    small, alone = _components(space, surveyed.size, k, progress)
+    total = int(counts.sum()) + small
+    return Lacking(surveyed.size, total, found + alone, low + alone, high + alone, len(types), edges)
+
+
+def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float, float]:
+    """Estimate how many lack images from a sample of each class, with a 95 % confidence interval.
+
+    Parameters
+    ----------
+    counts, looked, without
+        Of each class all members, those in the sample, and those of these that lack images.
+
+    Examples
+    --------
+    Classes that were looked at as a whole are known:
+
+    >>> stratified(np.array([4, 2]), np.array([4, 2]), np.array([1, 2]))
+    (3.0, 3.0, 3.0)
+    """
+    seen = np.maximum(looked, 1)
+    found = float((counts * without / seen).sum())
+    likely = (without + 1) / (looked + 2)  # a sample without any does not show that there are none
+    left = 1 - looked / np.maximum(counts, 1)
+    variance = counts.astype(np.float64) ** 2 * left * likely * (1 - likely) / seen
+    margin = NORMAL * math.sqrt(float(variance.sum()))
+    if not margin:
+        return found, found, found
+    most = float((counts - looked + without).sum())
+    return found, max(float(without.sum()), found - margin), min(most, found + margin)
+
+
+def _all(space: Space, size: int, k: int, progress: Progress) -> Outcome:
+    """What is found about all connected sets."""
+    everywhere = np.arange(space.graph.n, dtype=np.int64)
+    where = space.bonds(size).attacked(space.graph, everywhere) if size > 1 else everywhere[:, None]
+    return decide(space, size, where, k, progress, hurried=True)
+
+
+def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float]:
+    """Number of the smaller components, which are attacked as a whole, and of those without images."""
+    total, alone = 0, 0.0
+    for _, rows in small_components(space.graph, size)[0]:
+        some = rows if len(rows) <= SAMPLED**2 else rows[:: len(rows) // SAMPLED**2]
+        status = decide_each(space, some, k, progress)
+        total += len(rows)
+        alone += float((status != 1).mean() * len(rows))
+    return total, alone

@@ -1,0 +1,152 @@
+"""The command about graphs before they are released: risk."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgreason.choices import MAX_EXAMINED
+from kgreason.cli.base import counted, guarded, load_rules, named, print_json, tables
+from kgreason.cli.grid import Line, print_grid
+from kgreason.cli.options import AsJson, K, RulesFile, SomeX
+from kgreason.errors import ReleaseError
+
+if TYPE_CHECKING:
+    from kgreason.advice.costs import Cost
+    from kgreason.advice.methods import Method
+    from kgreason.advice.report import Risk
+    from kgreason.assess.risk import Exposure
+
+SECRET = "The named vertices are the most exposed ones: keep this output secret."
+
+
+@guarded
+def risk(
+    rules: RulesFile,
+    graphs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GRAPH]...", help="Tables of the graph, [PRED=]FILE; default: those of @bind."
+        ),
+    ] = None,
+    population: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--population",
+            metavar="[PRED=]FILE",
+            help="A graph in which an attacker looks for the vertices of this one; repeatable.",
+        ),
+    ] = None,
+    k: K = 3,
+    x: SomeX = None,
+    max_subgraphs: Annotated[
+        int, typer.Option(min=1, help="Of more connected subgraphs of x vertices a random part is looked at.")
+    ] = MAX_EXAMINED,
+    exposed: Annotated[
+        int,
+        typer.Option(
+            "--exposed", min=0, metavar="N", help="Name the N most exposed vertices, which is secret."
+        ),
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write all figures as JSON, readable by you alone."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
+    from kgreason import api
+    from kgreason.terminal import progress
+
+    if out is not None and not out.parent.is_dir():
+        raise ReleaseError(f"{out}: there is no folder {out.parent}", hint="make it first")
+    program = load_rules(rules)
+    among = None if not population else tables(program, population)
+    with progress() as shown:
+        found = api.risk(
+            program,
+            tables(program, graphs or ()),
+            population=among,
+            k=k,
+            x=x,
+            max_subgraphs=max_subgraphs,
+            progress=shown,
+        )
+    if out is not None:
+        _write(out, found.as_dict(exposed))
+    if as_json:
+        print_json(found.as_dict(exposed))
+    else:
+        call = ["kgreason", "anonymize", "--rules", str(rules)]
+        for table in named(program, graphs or ()):
+            call += ["--data", table]
+        _print(found, exposed, [*call, "-k", str(k), *found.advice.options.split()])
+    if exposed:
+        print(SECRET, file=sys.stderr)
+    return 0
+
+
+def _write(out: Path, document: Mapping[str, object]) -> None:
+    from kgreason.output.place import replacing
+    from kgreason.publication import write_json
+
+    with replacing(out) as temporary:
+        temporary.touch(mode=0o600)
+        write_json(temporary, document)
+
+
+def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
+    graph, k = found.graph, found.k
+    print(f"{counted(graph.n, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}, before any anonymization\n")
+    head: Line = ("an attacker knows", "unique", "", f"fewer than {k}", "highest risk", "average")
+    more = ("in population: highest", f"fewer than {k}", "marketer") if found.population is not None else ()
+    print_grid((*head, *more), [_exposure(e, found.population is not None) for e in found.exposures])
+    for name, reason in found.left_out.items():
+        print(f"{name}: not looked at, {reason}")
+    print()
+    head = ("to anonymize", "subgraphs", "lack images", "vertices added", "edges added", "seconds", "MB", "")
+    print_grid(head, [_method(m) for m in found.advice.methods])
+    print("\n~ is an estimate; ranges are those in which figures should lie (docs/risk.md)\n")
+    if exposed:
+        print_grid(
+            ("most exposed", "unique if an attacker knows"),
+            [(v, "; ".join(what)) for v, what in found.exposed(exposed)],
+        )
+        print()
+    print(shlex.join(call))
+    print(f"  {found.advice.reason}")
+
+
+def _exposure(e: Exposure, population: bool) -> Line:
+    name = e.knowledge if e.looked is None else f"{e.knowledge} ~"
+    share = f"{e.unique / max(1, e.vertices):.1%}"
+    line = (name, f"{e.unique:,}", share, f"{e.at_risk:.1%}", f"{e.highest:.4f}", f"{e.average:.4f}")
+    if not population:
+        return line
+    return (*line, f"{e.journalist_highest:.4f}", f"{e.journalist_at_risk:.1%}", f"{e.marketer:.4f}")
+
+
+def _method(m: Method) -> Line:
+    lack = sum(f.lacking for f in m.lacking)
+    sure = all(f.exact for f in m.lacking)
+    low, high = sum(f.low for f in m.lacking), sum(f.high for f in m.lacking)
+    lacking = f"{lack:,.0f}" if sure else f"~ {lack:,.0f} ({low:,.0f} to {high:,.0f})"
+    subgraphs = "" if m.subgraphs is None else f"{m.subgraphs:,}"
+    remark = m.remark if m.feasible else f"not feasible: {m.remark}"
+    return (m.name, subgraphs, lacking if m.lacking else "", *_cost(m.cost), remark)
+
+
+def _cost(cost: Cost | None) -> tuple[str, str, str, str]:
+    if cost is None:
+        return "", "", "", ""
+    ranges = (cost.vertices, cost.seconds, cost.megabytes)
+    vertices, seconds, megabytes = (
+        f"{r.low:,.0f}" if r.exact else f"{r.low:,.0f} to {r.high:,.0f}" for r in ranges
+    )
+    edges = f"{cost.edges}" if cost.edges.exact else f"~ {cost.edges}"
+    return vertices, edges, seconds, megabytes
