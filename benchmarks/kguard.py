@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import NotDoneError, Run, timed
+from graphs import BITCOIN, BUS, INFECT_DUBLIN, SGX, Generated, Graph, erdos_renyi, scale_free
 
 ROOT = Path(__file__).resolve().parent.parent
 K, X, SEED, MAX_SUBGRAPHS = 3, 4, 1, 2_000_000_000
@@ -35,8 +35,8 @@ class Case:
     ----------
     rules
         Name of the rule file.
-    data
-        Path in the folder of real graphs with reading options, or what to `generate`.
+    graph
+        What is anonymized.
     paper
         U, U△, W1 degree and W1 weights of KGUARD in the KGISO paper, and the share of vertices added in %.
     large
@@ -44,52 +44,27 @@ class Case:
     """
 
     rules: str
-    data: str | tuple[str, ...]
+    graph: Graph
     paper: tuple[float | None, ...] = ()
     large: bool = False
 
 
-def er(n: int, m: int) -> tuple[str, ...]:
-    return ("er", "-n", str(n), "-m", str(m))
-
-
-def scale_free(n: int, alpha: int) -> tuple[str, ...]:
-    return ("scale-free", "-n", str(n), "--alpha", str(alpha), "--economic")
-
-
 REACH, CONTROL = "reachability", "ultimate_controller"
 CASES = {
-    "er-500": Case(REACH, er(500, 5_000), (0.0, 0.154, 3.354, 0.418)),
-    "er-10k": Case(REACH, er(10_000, 50_000), (0.0, 0.028, 0.663, 0.009)),
-    "infect-dublin": Case(REACH, "weighted/infect-dublin.edges", (0.0, 0.187, 3.829, None, 0.0)),
-    "1138_bus": Case(REACH, "weighted/1138_bus.mtx?scale=abs", (0.0, 0.280, 0.650, 0.156, 0.3)),
-    "bitcoin-alpha": Case(
-        REACH,
-        "weighted/soc-sign-bitcoinalpha.csv.gz?useHeaders=false&selectedColumns=[0:2]&scale=minmax",
-        (0.0, 0.364, 0.874, 0.297, 6.1),
-    ),
+    "er-500": Case(REACH, erdos_renyi(500, 5_000), (0.0, 0.154, 3.354, 0.418)),
+    "er-10k": Case(REACH, erdos_renyi(10_000, 50_000), (0.0, 0.028, 0.663, 0.009)),
+    "infect-dublin": Case(REACH, INFECT_DUBLIN, (0.0, 0.187, 3.829, None, 0.0)),
+    "1138_bus": Case(REACH, BUS, (0.0, 0.280, 0.650, 0.156, 0.3)),
+    "bitcoin-alpha": Case(REACH, BITCOIN, (0.0, 0.364, 0.874, 0.297, 6.1)),
     "scale-free-500": Case(CONTROL, scale_free(500, 3), (0.112, 0.728, 2.163, 0.148)),
     "scale-free-10k": Case(CONTROL, scale_free(10_000, 5), (0.155, 0.662, 0.182, 0.011)),
-    "sgx_top20": Case(CONTROL, "ownership/sgx_top20_shares.csv.gz?percent=true"),
+    "sgx_top20": Case(CONTROL, SGX),
     "scale-free-100k": Case(CONTROL, scale_free(100_000, 5), large=True),
     "scale-free-1m": Case(CONTROL, scale_free(1_000_000, 5), large=True),
 }
 SIZES = ("V", "E", "V added", "E added")
 FIGURES = ("U", "U△", "W1 degree", "W1 weights", "V added %", "AUC")
 HEADER = ("graph", "run", "s", "MB", "δ", "subgraphs", "classes", *SIZES, *FIGURES)
-
-
-def source(name: str, case: Case, graphs: Path, data: Path) -> str | None:
-    """Where the graph is read from; it is generated if need be, and `None` if it is not there."""
-    if isinstance(case.data, str):
-        file = data / case.data.partition("?")[0]
-        return f"own={data / case.data}" if file.is_file() else None
-    file = graphs / f"{name}.csv"
-    if not file.is_file():
-        graphs.mkdir(parents=True, exist_ok=True)
-        words = [sys.executable, "-m", "kgreason", "generate", *case.data, "--seed", "0", "--out", str(file)]
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-    return f"own={file}"
 
 
 def measure(run: str, case: Case, where: str, seconds: float) -> Run:
@@ -218,11 +193,12 @@ def main() -> None:
     print("|" + "---|" * len(HEADER))
     ratios = {}
     for name in asked.only or [n for n, case in CASES.items() if asked.large or not case.large]:
-        where = source(name, CASES[name], asked.graphs, asked.data)
-        if where is None:
-            row([name, f"left out: {asked.data / str(CASES[name].data).partition('?')[0]} is not there"])
+        graph = CASES[name].graph
+        source = graph.source(asked.graphs, asked.data)
+        if source is None and not isinstance(graph, Generated):
+            row([name, f"left out: {asked.data / graph.path} is not there"])
         else:
-            ratios[name] = compare(name, CASES[name], where, asked.run, asked.seconds)
+            ratios[name] = compare(name, CASES[name], f"own={source}", asked.run, asked.seconds)
     if len(asked.run) > 1:
         print(f"\nAdded by {asked.run[0]} in parts of what {asked.run[-1]} adds:\n")
         for name, found in ratios.items():

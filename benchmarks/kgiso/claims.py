@@ -47,6 +47,8 @@ def ends(metric: str, values: Values) -> str:
     """The value at the least and at the greatest point."""
     first, last = min(values), max(values)
     text = METRICS[metric].text
+    if first == last:
+        return f"{text(values[first])} at {first:,}"
     return f"{text(values[first])} at {first:,}, {text(values[last])} at {last:,}"
 
 
@@ -67,8 +69,9 @@ def below(lines: Lines, name: str, metric: str, says: str) -> Claim | None:
     if not klone or not all(modes.values()):
         return None
     holds = all(value < klone[at] for mode in modes.values() for at, value in mode.items() if at in klone)
-    parts = [f"{TITLES[mode]} {span(metric, values.values())}" for mode, values in modes.items()]
-    measured = "; ".join([*parts, f"KLONE {span(metric, klone.values())}"])
+    measured = "; ".join(
+        f"{TITLES[m]} {ends(metric, values)}" for m, values in (modes | {KLONE: klone}).items()
+    )
     return Claim(name, says, measured, EQUAL if holds else WORSE)
 
 
@@ -163,10 +166,10 @@ def figure_5(results: Results, figure: Figure) -> list[Claim | None]:
         falls(n, "5a", "added", "KGUARD adds very few as the graph grows"),
         in_parts(n, "5a", "added", "split & merge adds no significant overhead", lambda whole: whole + 10.0),
         falls(n, "5b", "degree", "KGUARD's degrees come closer to the original's as the graph grows"),
-        below(n, "5b", "degree", "KLONE's differ more"),
+        below(n, "5b", "degree", "KLONE's degrees differ more"),
         stays(n, "5b", "degree", "KLONE's distance is stable", 0.25),
         falls(n, "5c", "weights", "KGUARD's weights come closer as the graph grows"),
-        below(n, "5c", "weights", "KLONE's differ more"),
+        below(n, "5c", "weights", "KLONE's weights differ more"),
         in_parts(n, "5b", "degree", "split & merge impacts degrees only slightly", lambda whole: whole + 0.5),
         in_parts(n, "5d", "seconds", "splitting significantly reduces the time", lambda whole: HALF * whole),
         *protected((n,), "Prop. 5.1, 6.1"),

@@ -53,13 +53,21 @@ class Page:
         return "\n".join([*(f"- {machine}" for machine in machines), f"- {bound}"])
 
     def summary(self) -> str:
-        """Counts of verdicts by section."""
-        head = ("", "better", "equal", "worse")
+        """Counts of verdicts, by section and by what they are on."""
+        methods = [cases.KLONE, cases.PUBLISHED, cases.EXACT, cases.K_ISO]
+        head = ("ours is ▲ better, = equal, ▼ worse", "statements of the text", *(TITLES[m] for m in methods))
         lines = []
         for section, found in self.verdicts.items():
-            counts = [sum(v.verdict == kind for v in found) for kind in (BETTER, EQUAL, WORSE)]
-            lines.append([f"[{section}](#{anchor(section)})", *map(str, counts)])
+            cells = [
+                self.counts([v.verdict for v in found if v.method == method]) for method in ("", *methods)
+            ]
+            lines.append([f"[{section}](#{section.lower().replace(' ', '-')})", *cells])
         return markdown(head, lines)
+
+    @staticmethod
+    def counts(verdicts: Sequence[str]) -> str:
+        """How many verdicts of each kind there are; empty of none at all."""
+        return ", ".join(f"{SIGNS[kind]} {verdicts.count(kind)}" for kind in SIGNS) if verdicts else ""
 
     def figure(self, figure: Figure) -> str:
         """Statements of the paper, medians."""
@@ -134,9 +142,9 @@ class Page:
         """Reasons for the verdicts of a section, and those that have none."""
         reasons, rest = explained(self.verdicts[name])
         lines = [f"- {reason.text}" for reason in reasons]
-        lines += [
-            f"- No reason is known: {', '.join(filter(None, (v.row, v.method, v.metric)))}." for v in rest
-        ]
+        if rest:
+            named = (", ".join(filter(None, (v.row, TITLES.get(v.method), v.metric))) for v in rest)
+            lines.append(f"- No reason is known for ▼ in: {'; '.join(named)}.")
         return "\n".join(["Why:", "", *lines]) if lines else ""
 
     def undone(self) -> str:
@@ -150,8 +158,3 @@ def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """A table; bars in cells are replaced."""
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in rows)
-
-
-def anchor(heading: str) -> str:
-    """Where a link to a heading leads."""
-    return heading.lower().replace(" ", "-")

@@ -1,14 +1,18 @@
-"""Why ours differs from the paper's: written by hand, shown where a verdict asks for it."""
+"""Why ours differs from the paper's: the reasons of ``reasons.toml``, shown where a verdict asks for them."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+
+FILE = Path(__file__).with_name("reasons.toml")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict on one figure: of a table (`row`, `method`, `metric`), or on a claim about a plot (its name)."""
+    """A verdict on a figure in a table, or on a statement (`row`) of the text."""
 
     where: str
     verdict: str
@@ -19,29 +23,38 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason for verdicts: those that agree in all that is given here."""
+    """A reason for verdicts: for those that agree in all that it names; of a method the beginning is enough."""
 
     text: str
-    where: str
+    where: tuple[str, ...]
     verdict: str
     row: str = ""
     method: str = ""
     metric: str = ""
 
     def explains(self, found: Verdict) -> bool:
-        """Whether it is the reason for a verdict; of a method its family is enough."""
-        wanted = (self.where, self.verdict, self.row, self.metric)
-        given = (found.where, found.verdict, found.row, found.metric)
-        same = all(mine in ("", theirs) for mine, theirs in zip(wanted, given, strict=True))
-        return same and found.method.startswith(self.method)
+        """Whether it is a reason for a verdict."""
+        return (
+            found.where in self.where
+            and found.verdict == self.verdict
+            and self.row in ("", found.row)
+            and self.metric in ("", found.metric)
+            and found.method.startswith(self.method)
+        )
 
 
-REASONS: tuple[Reason, ...] = ()
+def reasons() -> list[Reason]:
+    """All of the file, in its order."""
+    read = tomllib.loads(FILE.read_text(encoding="utf-8"))["reason"]
+    return [
+        Reason(**{**each, "text": " ".join(each["text"].split()), "where": tuple(each["where"])})
+        for each in read
+    ]
 
 
 def explained(verdicts: Iterable[Verdict]) -> tuple[list[Reason], list[Verdict]]:
-    """Reasons that apply, in their order, and verdicts `worse` that have none."""
-    found = list(verdicts)
-    reasons = [reason for reason in REASONS if any(map(reason.explains, found))]
-    open_ones = [v for v in found if v.verdict == "worse" and not any(r.explains(v) for r in reasons)]
-    return reasons, open_ones
+    """Reasons that apply, and the verdicts `worse` that have none."""
+    found, known = list(verdicts), reasons()
+    apply = [reason for reason in known if any(map(reason.explains, found))]
+    rest = [v for v in found if v.verdict == "worse" and not any(reason.explains(v) for reason in known)]
+    return apply, rest
