@@ -111,10 +111,7 @@ class _Panel:
             if part.key not in done:
                 self.progress.step(f"Attacking with knowledge of {size} vertices: {part.formula}")
                 done[part.key] = self._by_part(part, size, worlds, drawn)
-            promise = done[part.key].promise
-            assert promise is not None
-            asked = promised(part, size, self.setting.x, self.commute)
-            attacks.append(_named(done[part.key], part.name, promise, asked))
+            attacks.append(replace(done[part.key], knowledge=part.name))
         return attacks
 
     def _part_worlds(self) -> dict[str, World]:
@@ -143,7 +140,8 @@ class _Panel:
             right = found.right
             runs[run] = judged(found.sizes, right, drawn[run].all, found.complete)
             if run == "main":
-                promise = kept(found, world, part, self.setting.rules, self.setting.k)
+                asked = promised(part, size, self.setting.x, self.commute, self.setting.weights)
+                promise = kept(found, world, part, self.setting.rules, self.setting.k, asked)
                 total, complete = found.total, found.complete
                 exposed = self._exposed(members, np.where(right, 1 / np.maximum(found.sizes, 1), 0.0))
         runs["naive"] = guessing(total, runs["main"].targets, drawn["main"].all, complete)
@@ -153,8 +151,3 @@ class _Panel:
         best = np.zeros(self.setting.original.n)
         np.maximum.at(best, members, np.repeat(sure[:, None], members.shape[1], axis=1))
         return most_exposed(self.same, best, self.setting.original.labels)
-
-
-def _named(attack: Attack, name: str, promise: Promise, asked: bool) -> Attack:
-    """The same attack under another name, where what is asked for may differ."""
-    return replace(attack, knowledge=name, promise=replace(promise, promised=asked))
