@@ -425,6 +425,22 @@ def test_nothing_is_promised_about_what_original_weights_derive() -> None:
     assert all(attack.promise.promised and attack.promise.resists for attack in worst.attacks)
 
 
+def test_strangers_have_the_weights_that_the_attacker_knows() -> None:
+    edges = [(f"v{i}", f"v{(i + 1) % 8}") for i in range(8)]
+    original = KnowledgeGraph.from_edges([(u, v, 0.8) for u, v in edges], relation="own")
+    released = KnowledgeGraph.from_edges([(u, v, 0.3) for u, v in edges], relation="own")
+    for weights, strangers in (("released", 8.0), ("original", 0.0)):
+        found = kgreason.attack(
+            *(original, released, np.arange(8), CONTROL),
+            knowledge="part:weights+rules",
+            known=2,
+            weights=weights,
+            seed=1,
+        )
+        assert found["part:weights+rules"].runs["control"].candidates == (strangers,) * 5
+        assert found["part:weights+rules"].runs["main"].candidates == (strangers,) * 5
+
+
 def test_who_knows_the_original_weights_may_be_misled() -> None:
     original = KnowledgeGraph.from_edges([("A", "B", 0.8), ("B", "C", 0.7)], relation="own")
     released = KnowledgeGraph.from_edges([("a", "b", 0.3), ("b", "c", 0.7)], relation="own")
@@ -613,7 +629,7 @@ def test_the_filter_finds_bridges_between_cliques() -> None:
     assert (dropped == made).all()
     assert rest.m == original.m
     assert 0 <= implausibility(released).min() <= implausibility(released).max() <= 1
-    found = kgreason.attack(original, released, np.arange(18), CONTROL, knowledge="degree", known=2)
+    found = kgreason.attack(original, released, np.arange(18), CONTROL, knowledge="degree")
     assert (found.filtered.precision, found.filtered.recall) == (1.0, 1.0)
     assert found["degree"].runs["filtered"].misled.value == 0
     assert found["degree"].runs["main"].misled.value == pytest.approx(4 / 18)
@@ -688,6 +704,11 @@ def test_intervals_hold_the_mean_and_vanish_where_nothing_is_estimated() -> None
         ({"seeds": []}, "no seeds are given"),
         ({"drop": 1.5}, "must lie between 0 and 1"),
         ({"weights": "mine"}, "weights are 'released' or 'original'"),
+        ({"knowledge": "degree", "known": 2}, "--known has no effect"),
+        ({"knowledge": "seeds", "weights": "original"}, "--weights original has no effect"),
+        ({"knowledge": "hubs", "other_rules": '@edge("own").'}, "--other-rules has no effect"),
+        ({"knowledge": "part:edges", "other_rules": '@edge("own").'}, "--other-rules has no effect"),
+        ({"knowledge": ["degree", "part"], "seeds": 10}, "--seeds has no effect"),
         ({"targets": 0}, "targets must be a whole number"),
     ],
 )

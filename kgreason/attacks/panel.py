@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,18 @@ class _Panel:
         self.same = np.arange(original.n)
         self.means = Means(setting.rules, PLACES)
 
+    @cached_property
+    def known(self) -> KnowledgeGraph:
+        """The original with the weights that attackers of parts know."""
+        setting = self.setting
+        original = setting.weights == "original"
+        return setting.original if original else induced(setting.released, setting.mapping)
+
+    @cached_property
+    def known_twin(self) -> KnowledgeGraph:
+        """A twin of the same, so that strangers' parts have the same weights and synthetic edges."""
+        return self.twin if self.known is self.setting.original else rewired(self.known, self.rng)
+
     def by_vertices(self, name: str) -> Attack:
         """Look for vertices by what is known of each."""
         self.progress.step(f"Attacking with knowledge of {name}")
@@ -117,12 +130,11 @@ class _Panel:
     def _part_worlds(self) -> dict[str, World]:
         setting, original = self.setting, self.setting.original
         whole = original if setting.parts is None else inside(original, setting.parts)
-        known = original if setting.weights == "original" else induced(setting.released, setting.mapping)
         return {
-            "main": World(known, setting.released, setting.mapping, whole),
-            "control": World(self.twin, setting.released, setting.mapping, self.twin),
+            "main": World(self.known, setting.released, setting.mapping, whole),
+            "control": World(self.known_twin, setting.released, setting.mapping, self.known_twin),
             "unprotected": World(original, original, self.same, whole),
-            "filtered": World(known, self.rest, setting.mapping, whole),
+            "filtered": World(self.known, self.rest, setting.mapping, whole),
         }
 
     def _by_part(

@@ -22,7 +22,9 @@ Ints = npt.NDArray[np.int64]
 
 FEW = 1 << 8  # places of a class among which images are looked for before all are
 PATIENCE = 1 << 28  # comparisons for one part
-VISITED = 1 << 28  # sets of a release at most where nothing is promised; what is promised is decided as by `verify`
+VISITED = (
+    1 << 28
+)  # sets of a release at most where nothing is promised; what is promised is decided as by `verify`
 DEFINED = next(part for part in PARTS if part.name == "part:weights+rules")  # the attacker of the definition
 
 

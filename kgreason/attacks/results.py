@@ -281,9 +281,7 @@ class Attacks:
         return not self.broken and not self.undecided
 
     def _promised(self, state: str) -> tuple[Attack, ...]:
-        return tuple(
-            a for a in self.attacks if a.promise and a.promise.promised and a.promise.state == state
-        )
+        return tuple(a for a in self.attacks if a.promise and a.promise.promised and a.promise.state == state)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON; `format` is the version of this layout. It names original vertices: keep it secret."""
