@@ -96,7 +96,7 @@ class Plot:
             names = [name for name in self.styles if name in drawn]
             if names:
                 handles = [plt.Line2D([], [], **self.stroke(name)) for name in names]
-                columns = min(len(names), 2 * max(map(len, self.rows)))
+                columns = min(len(names), max(map(len, self.rows)) + 1)
                 figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False)
             figure.savefig(path, format="svg", facecolor="white", metadata={"Date": None})
             plt.close(figure)
