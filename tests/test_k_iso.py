@@ -21,6 +21,7 @@ from kgreason.anonymizers.publish import publish
 from kgreason.assess.anonymity import delta
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.k_iso import verify
+from kgreason.assess.search import Search
 from kgreason.choices import Method
 from kgreason.cli import app
 from kgreason.graph.generators import scale_free
@@ -150,6 +151,23 @@ def test_delta_is_that_of_brute_force(graph, rules, k, x) -> None:
     for diverse, brute in ((True, Brute), (False, Alike)):
         found = delta(graph, rules, k, x, diverse)
         assert (found.satisfied, found.total) == brute(graph, graph, same, rules).delta(k, x)
+
+
+def test_who_rates_is_never_rated_and_no_search_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = build(12, [(u, v, 0.5) for u in range(6) for v in range(6, 12) if (u + v) % 5])
+    assert delta(graph, REACH, 2, 3, diverse=False).satisfied > 0
+
+    def searched(self: Search, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        assert not len(rows)
+        return classes
+
+    monkeypatch.setattr(Search, "_visited", searched)
+    found = delta(graph, REACH, 2, 3)
+    assert (found.satisfied, found.undecided) == (0, 0)
+    reach = ROOT / "rules" / "reachability.vada"
+    words = str(kgreason.verify(graph, graph, np.arange(12), reach, k=2, x=3))
+    assert "ingoing and" in words
+    assert "differ too little: number of in-degrees: 1" in words or "number of out-degrees: 1" in words
 
 
 TABLE_3 = {
