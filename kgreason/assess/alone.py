@@ -94,8 +94,9 @@ def verify_alone(
         name = "images" if size == x else f"images of {size} vertices"
         items.append(_images(name, delta, words, k, size, smaller))
         deltas.append(delta)
-    total = sum(deltas[1:], deltas[0])
-    return Verdict(k, x, tuple(items), total, tuple(also), commute, needs_original=NEEDS_ORIGINAL)
+    total, sizes = sum(deltas[1:], deltas[0]), (*also, x)
+    unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
+    return Verdict(k, x, tuple(items), total, tuple(also), commute, NEEDS_ORIGINAL, unseen)
 
 
 def _labels(released: KnowledgeGraph) -> Item:

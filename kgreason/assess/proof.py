@@ -68,8 +68,9 @@ class Proof:
             rows, sound & same & met, "meets another of its block in a vertex, a degree or a label"
         )
         good = np.bincount(of, ~(sound & same & ~met)) == 0
-        for block in np.flatnonzero(good).tolist():
-            mine = of == block
+        ends = np.cumsum([len(b) for b in blocks])
+        for block in np.flatnonzero(good & (np.bincount(of) >= max(self._need, 1))).tolist():
+            mine = slice(ends[block] - len(blocks[block]), ends[block])
             pools.adopt(rows[mine], int(number[mine][0]))
 
     def _keep(self, donors: Donors) -> None:
