@@ -187,6 +187,15 @@ def test_images_that_are_none(made: Anonymization) -> None:
     assert verdict["images"].state == "undecided"
 
 
+def test_images_in_vertices_that_are_not_there(made: Anonymization) -> None:
+    """A certificate in memory may be one of a larger release."""
+    n = made.release.graph.n
+    nowhere = Donors(3, (), np.array([[0, 1, n]]), np.array([[[n + 1, n + 2, n + 3]]]))
+    verdict = verify(*known(made), CONTROL, k=2, x=3, certificate=Certificate(2, (nowhere,)))
+    assert verdict["certificate"].state == "fails"
+    assert f"no vertex {n} has images that are none" in verdict["certificate"].witnesses[0]
+
+
 def test_a_certificate_for_fewer_places_or_sizes(made: Anonymization, copied: Anonymization) -> None:
     verdict = verify(*known(made), CONTROL, k=3, x=3, certificate=made.verdict.certificate)
     assert verdict["certificate"].witnesses == ("it shows 2 places, not 3",)
