@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.confidence import NORMAL
 from kgreason.assess.images import Outcome, decide, decide_each
 from kgreason.assess.places import SAMPLED, Survey
 from kgreason.assess.population import small_components
@@ -18,7 +19,6 @@ Ints = npt.NDArray[np.int64]
 
 MOST, LEAST = 1 << 12, 1 << 3  # subgraphs in the sample, about, and of each class at least
 FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
-NORMAL = 1.96  # of the standard normal distribution, two-sided 95 %
 
 
 @dataclass(frozen=True)
