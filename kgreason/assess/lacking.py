@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.classes import scrambled
+from kgreason.assess.confidence import NORMAL
 from kgreason.assess.images import Outcome, decide, decide_each
 from kgreason.assess.places import Survey
 from kgreason.assess.population import small_components
@@ -17,9 +18,11 @@ from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
-MOST, LEAST = 1 << 12, 1 << 3  # subgraphs in the sample, about, of components of each size, and of each class at least
+MOST, LEAST = (
+    1 << 12,
+    1 << 3,
+)  # subgraphs in the sample, about, of components of each size, and of each class at least
 FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
-NORMAL = 1.96  # of the standard normal distribution, two-sided 95 %
 
 
 @dataclass(frozen=True)

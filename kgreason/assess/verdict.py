@@ -8,12 +8,11 @@ from dataclasses import field
 from typing import Literal
 
 from kgreason.assess.certificate import Certificate
+from kgreason.assess.confidence import CONFIDENCE
 from kgreason.choices import Model
 from kgreason.records import dataclass
 
 State = Literal["holds", "given up", "undecided", "fails"]
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)

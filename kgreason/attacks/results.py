@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.confidence import NORMAL
 from kgreason.records import dataclass
 
 Floats = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
-Z = 1.959963984540054  # of the normal distribution, for 95 %
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class Rate:
         mean = float(values.mean()) if count else 0.0
         if exact or not count:
             return cls(mean, mean, mean)
-        centre = (mean + Z * Z / (2 * count)) / (1 + Z * Z / count)
-        width = Z * math.sqrt(mean * (1 - mean) / count + Z * Z / (4 * count * count)) / (1 + Z * Z / count)
+        z = NORMAL
+        centre = (mean + z * z / (2 * count)) / (1 + z * z / count)
+        width = z * math.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count)) / (1 + z * z / count)
         return cls(mean, max(0.0, centre - width), min(1.0, centre + width))
 
     def as_dict(self) -> dict[str, float]:
