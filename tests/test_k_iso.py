@@ -219,6 +219,32 @@ def test_reachability_over_positive_weights_cannot_break_blocks() -> None:
     assert found.alike.value == 1 > found.delta.value
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["k-iso", "klone"])
+def test_reachability_of_table_3(method: Method) -> None:
+    """PowerLaw-100: k-Iso does not make degrees differ; KLONE's release is searched without a certificate."""
+    reach, graph = ROOT / "rules" / "reachability.vada", power_law()
+    made = kgreason.anonymize(reach, graph, method=method, seed=1)
+    if method == "k-iso":
+        found = made.verdict
+    else:
+        found = kgreason.verify(graph, made.release.graph, made.release.mapping, reach)
+    assert found.holds
+    assert found.delta is not None
+    assert found.delta.exact
+    assert found.delta.value < 0.1 if method == "k-iso" else found.delta.value == 1
+
+
+@pytest.mark.slow
+def test_infect_dublin_of_table_3(real_data: Path) -> None:
+    """With x = 3, which is quick."""
+    data = {"own": f"{real_data}/weighted/infect-dublin.edges"}
+    made = kgreason.anonymize(ROOT / "rules" / "reachability.vada", data, method="k-iso", seed=1, x=3)
+    assert made.holds
+    assert made.verdict.delta is not None
+    assert made.verdict.delta.value < 1
+
+
 def test_too_many_subgraphs_leave_delta_open_and_the_rest_decided() -> None:
     graph = scale_free(60, 3, np.random.default_rng(0))
     told = []
