@@ -9,7 +9,7 @@ from string import Template
 
 from kgiso import cases
 from kgiso.cases import TITLES, Figure, Row, Scale, Setting, Sweep, Table
-from kgiso.claims import claims, tables
+from kgiso.claims import claims, on_table
 from kgiso.compare import BETTER, EQUAL, METRICS, WORSE, Results, together, verdict
 from kgiso.reasons import Verdict, explained
 
@@ -110,7 +110,7 @@ class Page:
             for method in table.methods
         ]
         body = markdown(head, lines) if lines else "No row belongs to this series."
-        stated = [c for c in tables(self.results, self.scale) if c] if table.number == 2 else []
+        stated = on_table(self.results, self.scale, table.number)
         self.verdicts[name] += [Verdict(name, c.verdict, row=c.says) for c in stated]
         said = markdown(
             ("the paper says", "measured", "ours is"),
