@@ -1,6 +1,6 @@
 """Tables 1 to 3 and Figures 4 and 5 of the KGISO paper, measured again, on one page with plots.
 
-    python benchmarks/paper.py WORK [--data ../shared/data] [--out FOLDER] [--quick] [--page-only]
+    python benchmarks/paper.py WORK [--data ../shared/data] [--out FOLDER] [--quick] [--page-only] [--repeats N]
 
 Each run is a process of its own. Its result is kept in WORK/runs.jsonl, so a run that was interrupted continues, and
 a page can be written again without any run (--page-only). Take another folder after a change of kgreason. Plots need
@@ -10,6 +10,7 @@ matplotlib (``pip install '.[bench]'``).
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--page-only", action="store_true", help="no runs, only the page of those that are there"
     )
+    parser.add_argument("--repeats", type=int, help="seeds for small random graphs")
     parser.add_argument("--seconds", type=float, default=120.0, help="after which a run is ended")
     parser.add_argument("--memory", type=float, default=12.0, help="GB of address space of a run")
     return parser.parse_args()
@@ -43,6 +45,7 @@ def main() -> None:
     if find_spec("matplotlib") is None:
         raise SystemExit("the plots need matplotlib: pip install '.[bench]'")
     scale = cases.QUICK if asked.quick else cases.FULL
+    scale = replace(scale, repeats=asked.repeats or scale.repeats)
     out = asked.out or (asked.work / "page" if asked.quick else PAGE)
     runs = Runs(asked.work, asked.data, scale.repeats, (asked.seconds, int(asked.memory * 2**30)))
     if not asked.page_only:

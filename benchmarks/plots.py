@@ -96,7 +96,8 @@ class Plot:
             names = [name for name in self.styles if name in drawn]
             if names:
                 handles = [plt.Line2D([], [], **self.stroke(name)) for name in names]
-                figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+                columns = min(len(names), max(map(len, self.rows)) + 1)
+                figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False)
             figure.savefig(path, format="svg", facecolor="white", metadata={"Date": None})
             plt.close(figure)
 

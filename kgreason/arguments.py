@@ -205,6 +205,9 @@ def check_split(split: int | None, keep_cuts: bool) -> None:
         )
 
 
+MOST_DERIVED = 40  # a kind of pair is one word: a bit for each, and the number of its kind of ground edges
+
+
 def anonymizable(program: CheckedProgram) -> CheckedProgram:
     """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
 
@@ -212,6 +215,8 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
     ------
     ProgramError
         If the rules depend on vertex names, or name no edges.
+    AnonymizationError
+        If they have more than 40 derived predicates.
     """
     from kgreason.analysis.generic import check_generic
 
@@ -219,6 +224,11 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
         program.without_graph().restricted((*program.outputs, *program.derived, *program.queries)),
         outputs=program.outputs,
     )
+    if len(rules.derived) > MOST_DERIVED:
+        raise AnonymizationError(
+            f"{len(rules.derived)} derived predicates are too many to be protected together",
+            hint=f"name those that matter, at most {MOST_DERIVED}, with @derived",
+        )
     diagnostics = check_generic(rules)
     if diagnostics:
         raise ProgramError(diagnostics, program.sources or program.text)

@@ -20,6 +20,8 @@ from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, changes, differences, imprint
+from kgreason.pairs import Pair
+from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 FORMAT = 1
@@ -27,26 +29,41 @@ FORM = "some rows of vertices do not have the form that they should have"
 OTHER = "it is of another release: {there:,} vertices are named in it, and this release has {here:,}{labels}"
 
 
+@dataclass(frozen=True)
+class Files:
+    """What a release and its mapping were read from.
+
+    Attributes
+    ----------
+    tables
+        Folder or table of each edge predicate.
+    mapping
+        The secret folder, or the mapping.
+    """
+
+    tables: Mapping[str, Path]
+    mapping: Path
+
+
 def write_certificate(
     path: Path,
     certificate: Certificate,
-    released: KnowledgeGraph,
-    mapping: Vertices,
+    pair: Pair,
     folders: Sequence[Path] = (),
 ) -> None:
     """Write a certificate as JSON, with an imprint of the files of the release and of its secret.
 
     Parameters
     ----------
-    mapping
-        Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,).
+    pair
+        The original, the release and the mapping between them.
     folders
         The folder to publish and the secret one.
     """
-    order, number = _numbers(released)
+    order, number = _numbers(pair.released)
     copies = None
     if certificate.copies is not None:
-        places = number[np.concatenate([mapping[None], certificate.copies])].T
+        places = number[np.concatenate([pair.mapping[None], certificate.copies])].T
         copies = places[np.argsort(places[:, 0])].tolist()
     donors = [
         {
@@ -56,31 +73,34 @@ def write_certificate(
         }
         for d in certificate.donors
     ]
-    vertices = {"count": released.n, "sha256": _digest(released, order)}
-    data = {"format": FORMAT, "k": certificate.k, "vertices": vertices, "copies": copies, "donors": donors}
-    data |= {"files": [imprint(folder) for folder in folders]}
+    data = {
+        "format": FORMAT,
+        "k": certificate.k,
+        "original": _facts(pair.original),
+        "vertices": {"count": pair.released.n, "sha256": _digest(pair.released, order)},
+        "copies": copies,
+        "donors": donors,
+        "files": [imprint(folder) for folder in folders],
+    }
     path.write_text(json.dumps(data) + "\n", encoding="utf-8")
 
 
-def read_certificate(
-    path: Path, released: KnowledgeGraph, mapping: Vertices, files: Sequence[Path] = ()
-) -> Certificate:
+def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Certificate:
     """Read a certificate for a release.
 
     Parameters
     ----------
     path
         The file, or the private folder.
-    mapping
+    pair
         As in `write_certificate`.
     files
-        The folder or a table of the release, and the secret folder or the mapping in it, to be compared with what
-        was written.
+        What was read, to be compared with what was written.
 
     Returns
     -------
     Certificate
-        With a complaint if it is not one of this release.
+        With a complaint if it is not one of this release and this original.
 
     Raises
     ------
@@ -90,7 +110,7 @@ def read_certificate(
     path = path / "certificate.json" if path.is_dir() else path
     data = read_json(path)
     try:
-        found = _certificate(data, released, mapping)
+        found = _certificate(data, pair)
         return replace(found, files=_changed(data["files"], files)) if files else found
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise ReleaseError(f"{path}: is no certificate: {_why(error)}", hint=HINT) from error
@@ -121,30 +141,54 @@ def read_json(path: Path) -> Mapping[str, Any]:
         raise ReleaseError(f"{path}: is no certificate: it is nested too deep", hint=HINT) from error
     if not isinstance(data, dict) or "format" not in data:
         raise ReleaseError(f"{path}: is no certificate: the entry 'format' is missing", hint=HINT)
-    if data["format"] != FORMAT:
+    if type(data["format"]) is not int or data["format"] != FORMAT:
         raise ReleaseError(f"{path}: has format {data['format']!r}, but this version reads {FORMAT}")
     return data
 
 
-def _changed(written: Sequence[Mapping[str, Any]], files: Sequence[Path]) -> tuple[Fault, ...]:
-    """How files differ from those that were written; of a folder all, of a table that one."""
+def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault, ...]:
+    """How files differ from those that were written, by what they are and not by their names."""
+    if not written:
+        return (
+            Fault("added file", str(files.mapping), "the certificate holds no imprint of files", hint=HINT),
+        )
+    public, secret = written
     found: list[Fault] = []
-    for recorded, path in zip(written, files, strict=False):
+    for table, path in files.tables.items():
         if path.is_dir():
-            found += differences(recorded, path)
-        elif path.name in recorded:
-            found += changes(recorded[path.name], path)
-    return tuple(found)
+            return (*differences(public, path), *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
+        found += _beside(public, f"{table}.csv", path, "nodes.csv")
+    return (*found, *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
+
+
+def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> list[Fault]:
+    """How a file, or what stands in a folder, differs from what was written under a name, with a file beside it."""
+    if path.is_dir():
+        return differences(recorded, path)
+    known = {n: p for n, p in ((name, path), (other, path.parent / other)) if n in recorded or p.is_file()}
+    found: list[Fault] = []
+    for what, file in known.items():
+        if what not in recorded:
+            found.append(Fault("added file", str(file), "this file was not written with the others"))
+        elif not file.is_file():
+            found.append(Fault("missing file", str(file), "there is no such file any more"))
+        else:
+            found += changes(recorded[what], file)
+    return found
 
 
 def _why(error: Exception) -> str:
     return f"the entry {error} is missing" if isinstance(error, KeyError) else str(error)
 
 
-def _certificate(data: Mapping[str, Any], released: KnowledgeGraph, mapping: Vertices) -> Certificate:
+def _certificate(data: Mapping[str, Any], pair: Pair) -> Certificate:
+    released, mapping = pair.released, pair.mapping
     order, _ = _numbers(released)
-    k, vertices = int(data["k"]), data["vertices"]
-    count, same = int(vertices["count"]), vertices["sha256"] == _digest(released, order)
+    k, vertices = _whole(data["k"]), data["vertices"]
+    count, same = _whole(vertices["count"]), vertices["sha256"] == _digest(released, order)
+    before, now = data["original"], _facts(pair.original)
+    if before != now:
+        return Certificate(k, complaints=(_other_original(before, now),))
     if count != released.n or not same:
         labels = " with other labels" if count == released.n else ""
         complaint = OTHER.format(there=count, here=released.n, labels=labels)
@@ -152,6 +196,35 @@ def _certificate(data: Mapping[str, Any], released: KnowledgeGraph, mapping: Ver
     if data["copies"] is not None:
         return _copies(k, order[_array(data["copies"], (-1, k), released.n)], mapping)
     return Certificate(k, tuple(_donors(d, k, order) for d in data["donors"]))
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{value!r} is no whole number")
+    return value
+
+
+def _other_original(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    sizes = (f"{facts['vertices']:,} vertices and {facts['edges']:,} edges" for facts in (before, now))
+    what = f"it is of another original: that had {next(sizes)}, and this one has {next(sizes)}"
+    same = all(before[name] == now[name] for name in ("vertices", "edges"))
+    return f"{what}, but not the same ones" if same else what
+
+
+def _facts(graph: KnowledgeGraph) -> dict[str, str | int]:
+    """Numbers of vertices and edges, and a digest of all of them whatever their order."""
+    graph = graph.distinct()
+    order, number = _numbers(graph)
+    digest = hashlib.sha256(_digest(graph, order).encode())
+    for name in sorted(graph.relations):
+        relation = graph.relations[name]
+        weight = np.zeros(len(relation)) if relation.weight is None else relation.weight
+        rows = number[relation.source], number[relation.target], weight
+        last = np.lexsort(rows[::-1])
+        digest.update(name.encode())
+        for column, kind in zip(rows, ("<i8", "<i8", "<f8"), strict=True):
+            digest.update(column[last].astype(kind).tobytes())
+    return {"vertices": graph.n, "edges": graph.m, "sha256": digest.hexdigest()}
 
 
 def _copies(k: int, places: Ints, mapping: Vertices) -> Certificate:
@@ -164,7 +237,7 @@ def _copies(k: int, places: Ints, mapping: Vertices) -> Certificate:
 
 
 def _donors(data: Mapping[str, Any], k: int, order: Ints) -> Donors:
-    x, n = int(data["x"]), len(order)
+    x, n = _whole(data["x"]), len(order)
     if not 1 <= x <= n:
         raise ValueError(f"x = {x} is no number of vertices")
     blocks = tuple(order[_array(block, (-1, x), n)] for block in data["blocks"])

@@ -68,6 +68,8 @@ def test_attack_prints_a_table_and_json(ownership: Path, anywhere: Path) -> None
         (["--knowledge", "gossip"], "there is no knowledge 'gossip'"),
         (["--seeds", "nowhere.txt"], "nowhere.txt: cannot be read"),
         (["--other-rules", "nowhere.vada"], "nowhere.vada"),
+        (["--knowledge", "degree", "--seeds", "10"], "--seeds has no effect"),
+        (["--knowledge", "degree", "--known", "3"], "--known has no effect"),
         (["--truth", "nowhere.csv"], "there is no such file"),
     ],
 )
@@ -81,3 +83,15 @@ def test_attack_refuses_what_makes_no_sense(
     result = run("attack", *asked, "--rules", ownership / "control.vada", *options)
     assert result.exit_code == 2
     assert words in " ".join(result.output.split())
+
+
+def test_seeds_may_begin_with_a_byte_order_mark(ownership: Path, anywhere: Path) -> None:
+    (anywhere / "mapping.csv").write_text(
+        "original,released\n" + "".join(f"{n},{n}\n" for n in NAMES), encoding="utf-8"
+    )
+    (anywhere / "seeds.txt").write_text("Adler\nBiber\n", encoding="utf-8-sig")
+    asked = [ownership / "own.csv", "--truth", ownership / "own.csv", "--mapping", "mapping.csv"]
+    options = ["--rules", ownership / "control.vada", "--knowledge", "seeds", "--seeds", "seeds.txt"]
+    result = run("attack", *asked, *options, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["attacks"][0]["runs"]["main"]["targets"] == len(NAMES) - 2

@@ -353,6 +353,94 @@ def test_a_release_without_protection_is_broken(ownership_graph: KnowledgeGraph)
     assert found.filtered.dropped == 0
 
 
+@pytest.mark.parametrize("places", [3, 1 << 20])
+def test_too_many_places_do_not_hide_that_a_release_is_without_protection(
+    ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch, places: int
+) -> None:
+    monkeypatch.setattr("kgreason.attacks.panel.PLACES", places)
+    pair = ownership_graph, ownership_graph, np.arange(ownership_graph.n)
+    found = kgreason.attack(*pair, CONTROL, knowledge="part", known=4, k=3, x=4)
+    assert found["part:weights+rules"].runs["main"].complete == (places > 3)
+    for name in ("part:edges", "part:edges+rules", "part:weights+rules"):
+        promise = found[name].promise
+        assert (promise.promised, promise.state, promise.resists) == (True, "succeeds", False)
+        assert promise.undecided == 0
+    loose = found["part:edges+derived"].promise
+    assert loose.state == ("undecided" if places == 3 else "succeeds")
+    assert not loose.resists
+    assert not found.as_promised
+
+
+def test_too_many_places_leave_a_protected_release_protected(
+    ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgreason.attacks.panel.PLACES", 3)
+    result = kgreason.anonymize(CONTROL, ownership_graph, method="klone", k=3, x=3, seed=5)
+    found = attacked(result, 3, 3, 3)
+    assert not any(a.runs["main"].complete for a in found.attacks)
+    assert {a.promise.state for a in found.attacks if a.promise.promised} == {"resists"}
+    assert found.as_promised
+
+
+def test_a_promised_attacker_of_whom_nothing_is_known_is_not_resisted(
+    ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kgreason.cli.attacktable import print_attacks
+
+    monkeypatch.setattr("kgreason.attacks.panel.PLACES", 3)
+    pair = ownership_graph, ownership_graph, np.arange(ownership_graph.n)
+    found = kgreason.attack(*pair, CONTROL, knowledge="part:edges+derived", known=4, k=3, x=4)
+    assert found.broken == ()
+    assert found.undecided == found.attacks
+    assert not found.as_promised
+    data = found.as_dict()
+    assert (data["as_promised"], data["attacks"][0]["promise"]["state"]) == (False, "undecided")
+    assert not data["attacks"][0]["promise"]["resists"]
+    with pytest.MonkeyPatch.context() as patch:
+        lines: list[str] = []
+        patch.setattr("builtins.print", lambda *words: lines.append(" ".join(map(str, words))))
+        print_attacks(found)
+    assert "UNDECIDED" in "\n".join(lines)
+    assert "BROKEN" not in "\n".join(lines)
+
+
+def test_nothing_is_promised_about_what_original_weights_derive() -> None:
+    core = [("p", "q", 0.3), ("p", "z", 0.9), ("z", "q", 0.6), ("r", "s", 0.2)]
+    fillers = [("z", "r", 0.1), ("s", "t", 0.1)]
+    original = KnowledgeGraph.from_edges([("A", "B", 0.8)], relation="own", vertices=["A", "B", "C"])
+    released = KnowledgeGraph.from_edges([*core, *fillers], relation="own")
+    pair = original, released, {"A": "p", "B": "q", "C": "t"}
+    verdict = kgreason.verify(*pair, CONTROL, k=2, x=range(1, 3))
+    assert verdict.holds, str(verdict)
+    found = kgreason.attack(
+        *(*pair, CONTROL), knowledge="part", known=2, k=2, x=range(1, 3), weights="original"
+    )
+    for name in ("edges+derived", "weights+derived", "weights+rules"):
+        assert not found[f"part:{name}"].promise.promised
+    for name in ("edges", "edges+rules", "weights"):
+        assert found[f"part:{name}"].promise.promised
+    assert found["part:weights+derived"].promise.state == "succeeds"
+    assert found.as_promised
+    worst = kgreason.attack(*(*pair, CONTROL), knowledge="part", known=2, k=2, x=range(1, 3))
+    assert all(attack.promise.promised and attack.promise.resists for attack in worst.attacks)
+
+
+def test_strangers_have_the_weights_that_the_attacker_knows() -> None:
+    edges = [(f"v{i}", f"v{(i + 1) % 8}") for i in range(8)]
+    original = KnowledgeGraph.from_edges([(u, v, 0.8) for u, v in edges], relation="own")
+    released = KnowledgeGraph.from_edges([(u, v, 0.3) for u, v in edges], relation="own")
+    for weights, strangers in (("released", 8.0), ("original", 0.0)):
+        found = kgreason.attack(
+            *(original, released, np.arange(8), CONTROL),
+            knowledge="part:weights+rules",
+            known=2,
+            weights=weights,
+            seed=1,
+        )
+        assert found["part:weights+rules"].runs["control"].candidates == (strangers,) * 5
+        assert found["part:weights+rules"].runs["main"].candidates == (strangers,) * 5
+
+
 def test_who_knows_the_original_weights_may_be_misled() -> None:
     original = KnowledgeGraph.from_edges([("A", "B", 0.8), ("B", "C", 0.7)], relation="own")
     released = KnowledgeGraph.from_edges([("a", "b", 0.3), ("b", "c", 0.7)], relation="own")
@@ -541,7 +629,7 @@ def test_the_filter_finds_bridges_between_cliques() -> None:
     assert (dropped == made).all()
     assert rest.m == original.m
     assert 0 <= implausibility(released).min() <= implausibility(released).max() <= 1
-    found = kgreason.attack(original, released, np.arange(18), CONTROL, knowledge="degree", known=2)
+    found = kgreason.attack(original, released, np.arange(18), CONTROL, knowledge="degree")
     assert (found.filtered.precision, found.filtered.recall) == (1.0, 1.0)
     assert found["degree"].runs["filtered"].misled.value == 0
     assert found["degree"].runs["main"].misled.value == pytest.approx(4 / 18)
@@ -616,6 +704,11 @@ def test_intervals_hold_the_mean_and_vanish_where_nothing_is_estimated() -> None
         ({"seeds": []}, "no seeds are given"),
         ({"drop": 1.5}, "must lie between 0 and 1"),
         ({"weights": "mine"}, "weights are 'released' or 'original'"),
+        ({"knowledge": "degree", "known": 2}, "--known has no effect"),
+        ({"knowledge": "seeds", "weights": "original"}, "--weights original has no effect"),
+        ({"knowledge": "hubs", "other_rules": '@edge("own").'}, "--other-rules has no effect"),
+        ({"knowledge": "part:edges", "other_rules": '@edge("own").'}, "--other-rules has no effect"),
+        ({"knowledge": ["degree", "part"], "seeds": 10}, "--seeds has no effect"),
         ({"targets": 0}, "targets must be a whole number"),
     ],
 )

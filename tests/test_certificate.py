@@ -21,6 +21,7 @@ from kgreason.certificates import read_certificate, write_certificate
 from kgreason.errors import ReleaseError
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.pairs import Pair
 from kgreason.resources import resource
 from kgreason.results import Anonymization
 
@@ -98,6 +99,28 @@ def test_a_star_has_too_many_subgraphs_to_list_and_is_proven() -> None:
     assert anonymize(REACH, hub, method="klone", k=2, x=4, trials=1).holds
 
 
+def test_of_another_original(made: Anonymization, tmp_path: Path) -> None:
+    """An original that has lost a row is not the one that was anonymized, though all that is left is protected."""
+    from dataclasses import replace
+
+    original, released, mapping = known(made)
+    own = original.relations["own"]
+    assert own.weight is not None
+    less = replace(own, source=own.source[1:], target=own.target[1:], weight=own.weight[1:])
+    cut = replace(original, relations={"own": less})
+    assert made.verdict.certificate is not None
+    file = tmp_path / "certificate.json"
+    write_certificate(file, made.verdict.certificate, Pair(original, released, mapping))
+    verdict = verify(cut, released, mapping, CONTROL, k=2, x=3, certificate=file)
+    assert verdict["certificate"].witnesses == (
+        f"it is of another original: that had 60 vertices and {original.m} edges, "
+        f"and this one has 60 vertices and {original.m - 1} edges",
+    )
+    heavier = original.with_weights({"own": np.minimum(own.weight * 1.001, 1.0)})
+    verdict = verify(heavier, released, mapping, CONTROL, k=2, x=3, certificate=file)
+    assert verdict["certificate"].witnesses[0].endswith("edges, but not the same ones")
+
+
 def forged(certificate: Certificate, change: Callable[[list[np.ndarray]], None]) -> Certificate:
     """A certificate with other blocks."""
     donors = []
@@ -162,6 +185,15 @@ def test_images_that_are_none(made: Anonymization) -> None:
     assert verdict["certificate"].state == "fails"
     assert any("has images that are none" in w for w in verdict["certificate"].witnesses)
     assert verdict["images"].state == "undecided"
+
+
+def test_images_in_vertices_that_are_not_there(made: Anonymization) -> None:
+    """A certificate in memory may be one of a larger release."""
+    n = made.release.graph.n
+    nowhere = Donors(3, (), np.array([[0, 1, n]]), np.array([[[n + 1, n + 2, n + 3]]]))
+    verdict = verify(*known(made), CONTROL, k=2, x=3, certificate=Certificate(2, (nowhere,)))
+    assert verdict["certificate"].state == "fails"
+    assert f"no vertex {n} has images that are none" in verdict["certificate"].witnesses[0]
 
 
 def test_a_certificate_for_fewer_places_or_sizes(made: Anonymization, copied: Anonymization) -> None:
@@ -250,8 +282,8 @@ def test_written_and_read(method: str, made: Anonymization, copied: Anonymizatio
     certificate = result.verdict.certificate
     assert certificate is not None
     file = tmp_path / "certificate.json"
-    write_certificate(file, certificate, released, mapping)
-    read = read_certificate(tmp_path, released, mapping)
+    write_certificate(file, certificate, Pair(original, released, mapping))
+    read = read_certificate(tmp_path, Pair(original, released, mapping))
     k = certificate.k
     assert verify(original, released, mapping, CONTROL, k=k, x=3, certificate=read).holds
     assert verify(original, released, mapping, CONTROL, k=k, x=3, certificate=file).holds
@@ -273,7 +305,7 @@ def test_of_another_release(method: Any, made: Anonymization, copied: Anonymizat
     k = result.release.guarantee.k
     file = tmp_path / "certificate.json"
     assert result.verdict.certificate is not None
-    write_certificate(file, result.verdict.certificate, *known(result)[1:])
+    write_certificate(file, result.verdict.certificate, Pair(*known(result)))
     other = anonymize(CONTROL, result.original, method=method, k=k, x=3, trials=1)
     verdict = verify(*known(other), CONTROL, k=k, x=3, certificate=file)
     assert not verdict.holds
@@ -292,21 +324,22 @@ def test_of_another_release(method: Any, made: Anonymization, copied: Anonymizat
         ("[]", "the entry 'format' is missing"),
         ('{"format": 7}', "has format 7, but this version reads 1"),
         ('{"format": 1}', "the entry 'k' is missing"),
-        ('{"format": 1, "k": "x"}', "is no certificate"),
+        ('{"format": 1, "k": 3.9}', "3.9 is no whole number"),
+        ('{"format": true}', "has format True, but this version reads 1"),
         ("[" * 100_000, "is no certificate"),
     ],
 )
 def test_a_file_that_is_no_certificate(made: Anonymization, tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "certificate.json").write_text(text, encoding="utf-8")
     with pytest.raises(ReleaseError) as error:
-        read_certificate(tmp_path, *known(made)[1:])
+        read_certificate(tmp_path, Pair(*known(made)))
     assert words in str(error.value)
     assert "certificate.json" in str(error.value)
 
 
 def edited(made: Anonymization, path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     assert made.verdict.certificate is not None
-    write_certificate(path, made.verdict.certificate, *known(made)[1:])
+    write_certificate(path, made.verdict.certificate, Pair(*known(made)))
     data = json.loads(path.read_text(encoding="utf-8"))
     change(data)
     path.write_text(json.dumps(data), encoding="utf-8")
@@ -328,7 +361,7 @@ def edited(made: Anonymization, path: Path, change: Callable[[dict[str, Any]], N
 )
 def test_an_edited_file(made: Anonymization, tmp_path: Path, change: Any, words: str) -> None:
     with pytest.raises(ReleaseError, match=words):
-        read_certificate(edited(made, tmp_path / "c.json", change), *known(made)[1:])
+        read_certificate(edited(made, tmp_path / "c.json", change), Pair(*known(made)))
 
 
 @settings(max_examples=40, deadline=None)
@@ -390,6 +423,27 @@ def test_the_command_takes_a_certificate(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.exit_code == 1
     assert "own.csv: added rows" in found.output or "added rows: there are 1 more lines" in found.output
     table.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    elsewhere = tmp_path / "x.csv"
+    elsewhere.write_text("\n".join([header, *rows[:-1]]) + "\n", encoding="utf-8")
+    words[2] = str(elsewhere)
+    found = run(app, [*words, "--certificate", "private"])
+    assert found.exit_code == 1
+    assert "x.csv:" in found.output, "a table is compared with what was written, whatever its name is"
+    words[2] = "release"
+    secret = (tmp_path / "private" / "mapping.csv").read_text(encoding="utf-8").splitlines()
+    first, second = (line.split(",") for line in secret[1:3])
+    swapped = [secret[0], f"{first[0]},{second[1]}", f"{second[0]},{first[1]}", *secret[3:]]
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join(swapped) + "\n", encoding="utf-8")
+    words[words.index("private")] = str(other)
+    found = run(app, [*words, "--certificate", "private"])
+    assert "swapped mapping" in found.output
+    words[words.index(str(other))] = "private"
+    bare = json.loads((tmp_path / "private" / "certificate.json").read_text(encoding="utf-8"))
+    (tmp_path / "bare.json").write_text(json.dumps(bare | {"files": []}), encoding="utf-8")
+    found = run(app, [*words, "--certificate", "bare.json"])
+    assert found.exit_code == 1
+    assert "the certificate holds no imprint of files" in found.output
     missing = run(app, [*words, "--certificate", "privat"])
     assert missing.exit_code == 2
     assert "privat: cannot be read: No such file or directory" in missing.output

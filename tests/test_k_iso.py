@@ -21,6 +21,7 @@ from kgreason.anonymizers.publish import publish
 from kgreason.assess.anonymity import delta
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.k_iso import verify
+from kgreason.assess.search import Search
 from kgreason.choices import Method
 from kgreason.cli import app
 from kgreason.graph.generators import scale_free
@@ -152,6 +153,23 @@ def test_delta_is_that_of_brute_force(graph, rules, k, x) -> None:
         assert (found.satisfied, found.total) == brute(graph, graph, same, rules).delta(k, x)
 
 
+def test_who_rates_is_never_rated_and_no_search_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = build(12, [(u, v, 0.5) for u in range(6) for v in range(6, 12) if (u + v) % 5])
+    assert delta(graph, REACH, 2, 3, diverse=False).satisfied > 0
+
+    def searched(self: Search, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        assert not len(rows)
+        return classes
+
+    monkeypatch.setattr(Search, "_visited", searched)
+    found = delta(graph, REACH, 2, 3)
+    assert (found.satisfied, found.undecided) == (0, 0)
+    reach = ROOT / "rules" / "reachability.vada"
+    words = str(kgreason.verify(graph, graph, np.arange(12), reach, k=2, x=3))
+    assert "ingoing and" in words
+    assert "differ too little: number of in-degrees: 1" in words or "number of out-degrees: 1" in words
+
+
 TABLE_3 = {
     derived: load_text(f"""@node("company"). @edge("own"). @incoming_sum("own", 1.0). @derived("{derived}").
     @output("control"). @output("ultimate").
@@ -199,6 +217,32 @@ def test_reachability_over_positive_weights_cannot_break_blocks() -> None:
     assert found.alike is not None
     assert found.delta is not None
     assert found.alike.value == 1 > found.delta.value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["k-iso", "klone"])
+def test_reachability_of_table_3(method: Method) -> None:
+    """PowerLaw-100: k-Iso does not make degrees differ; KLONE's release is searched without a certificate."""
+    reach, graph = ROOT / "rules" / "reachability.vada", power_law()
+    made = kgreason.anonymize(reach, graph, method=method, seed=1)
+    if method == "k-iso":
+        found = made.verdict
+    else:
+        found = kgreason.verify(graph, made.release.graph, made.release.mapping, reach)
+    assert found.holds
+    assert found.delta is not None
+    assert found.delta.exact
+    assert found.delta.value < 0.1 if method == "k-iso" else found.delta.value == 1
+
+
+@pytest.mark.slow
+def test_infect_dublin_of_table_3(real_data: Path) -> None:
+    """With x = 3, which is quick."""
+    data = {"own": f"{real_data}/weighted/infect-dublin.edges"}
+    made = kgreason.anonymize(ROOT / "rules" / "reachability.vada", data, method="k-iso", seed=1, x=3)
+    assert made.holds
+    assert made.verdict.delta is not None
+    assert made.verdict.delta.value < 1
 
 
 def test_too_many_subgraphs_leave_delta_open_and_the_rest_decided() -> None:

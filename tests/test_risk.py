@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import stat
 from pathlib import Path
@@ -141,6 +142,35 @@ def test_lacking_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not found.exact
     assert found.low <= exact.lacking <= found.high
     assert found.high - found.low < exact.lacking
+
+
+def pairs_apart(count: int) -> KnowledgeGraph:
+    """Pairs of vertices, each joined by an edge, and a path of three."""
+    ends = [(f"{i}a", f"{i}b") for i in range(count)] + [("u", "v"), ("v", "w")]
+    return KnowledgeGraph.from_edges(ends, relation="own")
+
+
+def test_components_that_are_given_up_leave_the_number_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    surveyed = survey(Space(pairs_apart(9), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT)
+    assert lacking(surveyed, 2).exact
+    found = importlib.import_module("kgreason.assess.lacking")
+
+    def given_up(space: Space, rows: np.ndarray, *_: object) -> np.ndarray:
+        return np.where(np.arange(len(rows)) < 4, -1, 0) if rows.shape[1] == 2 else np.zeros(len(rows), int)
+
+    monkeypatch.setattr(found, "decide_each", given_up)
+    open_ = lacking(surveyed, 2)
+    assert (open_.total, open_.low, open_.lacking, open_.high) == (10, 6, 10, 10)
+    assert not open_.exact
+
+
+def test_lacking_of_a_sample_of_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    surveyed = survey(Space(pairs_apart(300), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT)
+    monkeypatch.setattr("kgreason.assess.lacking.MOST", 100)
+    found = lacking(surveyed, 2)
+    assert (found.total, found.high) == (301, 301)
+    assert not found.exact
+    assert found.low < 301
 
 
 def test_intervals_of_strata() -> None:

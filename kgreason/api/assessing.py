@@ -87,6 +87,7 @@ def verify(
     from kgreason.assess import verify as checker
     from kgreason.certificates import read_certificate
     from kgreason.graph.parts import inside
+    from kgreason.pairs import Pair
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules))
@@ -96,11 +97,13 @@ def verify(
     mapping = mapped(mapping, original, released)
     if model == "k-iso":
         if certificate is not None:
-            raise AnonymizationError("a certificate shows images, not blocks", hint="leave the certificate out")
+            raise AnonymizationError(
+                "a certificate shows images, not blocks", hint="leave the certificate out"
+            )
         known = original, mapping
         return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress, *known)
     if isinstance(certificate, str | Path):
-        certificate = read_certificate(Path(certificate), released, mapping)
+        certificate = read_certificate(Path(certificate), Pair(original, released, mapping))
     if certificate is not None and sample is not None:
         raise AnonymizationError(
             "a certificate shows all subgraphs", hint="leave sample out, or the certificate"

@@ -29,7 +29,7 @@ def attack(
     other_rules: Rules | None = None,
     weights: Literal["released", "original"] = "released",
     targets: int = 300,
-    seeds: int | Sequence[str] = 10,
+    seeds: int | Sequence[str] | None = None,
     drop: float | None = None,
     parts: Vertices | None = None,
     seed: int | None = None,
@@ -58,7 +58,7 @@ def attack(
     targets
         How many vertices, and parts of each size, are looked for; all if there are no more.
     seeds
-        How many vertices somebody knows who spreads from them, or their original labels.
+        How many vertices somebody knows who spreads from them, by default 10, or their original labels.
     drop
         Share of the released edges that is dropped as implausible; by default as many as are synthetic.
     seed
@@ -67,7 +67,8 @@ def attack(
     Raises
     ------
     AnonymizationError
-        If a kind of knowledge is unknown, a number out of range, or a known part larger than 8 vertices.
+        If a kind of knowledge is unknown, a number out of range, a known part larger than 8 vertices, or an argument
+        without effect on the attackers that are asked for.
     ProgramError, DataError, ReleaseError
         If the rules depend on vertex names, or graphs, rules and mapping do not fit each other.
 
@@ -84,11 +85,19 @@ def attack(
     False
     """
     from kgreason.attacks.panel import run_panel
-    from kgreason.attacks.setting import Setting, check_setting, knowledge_of, parts_known, seeds_of
+    from kgreason.attacks.setting import (
+        Setting,
+        check_effects,
+        check_setting,
+        knowledge_of,
+        parts_known,
+        seeds_of,
+    )
 
     sizes = attacked_sizes(x)
     check_numbers(k=(k, 2), targets=(targets, 1), seed=(seed, 0))
     chosen, parts_sizes = knowledge_of(knowledge), parts_known(known, sizes, original.n)
+    check_effects(chosen, known=known, other_rules=other_rules, weights=weights, seeds=seeds)
     programs = {"rules": anonymizable(load(rules))}
     if other_rules is not None:
         programs["other"] = anonymizable(load(other_rules))

@@ -154,7 +154,7 @@ def anonymize(
         if result.verdict.certificate is not None:
             shown = result.verdict.certificate
             file = private / "certificate.json"
-            write_certificate(file, shown, pair.released, pair.mapping, (public, private))
+            write_certificate(file, shown, pair, (public, private))
         write_json(
             private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
         )

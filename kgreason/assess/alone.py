@@ -92,10 +92,11 @@ def verify_alone(
         delta, words, _ = examine(space, released, same, k, size, progress, drawn=(drawn or {}).get(size))
         smaller = commute or set(range(1, size)) <= set(also)
         name = "images" if size == x else f"images of {size} vertices"
-        items.append(_images(name, delta, words, k, smaller))
+        items.append(_images(name, delta, words, k, size, smaller))
         deltas.append(delta)
-    total = sum(deltas[1:], deltas[0])
-    return Verdict(k, x, tuple(items), total, tuple(also), commute, needs_original=NEEDS_ORIGINAL)
+    total, sizes = sum(deltas[1:], deltas[0]), (*also, x)
+    unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
+    return Verdict(k, x, tuple(items), total, tuple(also), commute, NEEDS_ORIGINAL, unseen)
 
 
 def _labels(released: KnowledgeGraph) -> Item:
@@ -115,7 +116,7 @@ def _labels(released: KnowledgeGraph) -> Item:
     return Item("distinct labels", True, f"each stands once; {look}")
 
 
-def _images(name: str, delta: Delta, words: tuple[str, ...], k: int, smaller: bool) -> Item:
+def _images(name: str, delta: Delta, words: tuple[str, ...], k: int, x: int, smaller: bool) -> Item:
     """Item 4 for every graph that may be the original."""
     failed = delta.total - delta.satisfied
     some = f"{delta.satisfied:,} of {delta.total:,} connected sets of the release stand at {k} places"
@@ -125,5 +126,6 @@ def _images(name: str, delta: Delta, words: tuple[str, ...], k: int, smaller: bo
         which = "original" if smaller else "original without components of fewer vertices"
         return Item(name, True, f"{some}, and so do all of any {which}")
     if not delta.satisfied and not delta.undecided:
-        return Item(name, False, f"{some}, and so does none of any original", words)
+        which = "original" if x == 1 else f"original with {x} vertices that hang together"
+        return Item(name, False, f"{some}, and so does none of any {which}", words)
     return Item(name, False, f"{some}; the others may be synthetic", words, undecided=True)

@@ -79,7 +79,9 @@ def augmentation(
     cut, lost = original.m - kept.m, lost_edges(original, released, mapping)
     if lost != cut:
         return Item("augmentation", False, f"{lost:,} edges are lost, but {cut:,} run between parts")
-    return Item("augmentation", False, f"lost for {cut:,} cut edges", given_up=True)
+    return Item(
+        "augmentation", False, f"lost for {cut:,} of {original.m:,} edges, those between parts", given_up=True
+    )
 
 
 def labels(original: KnowledgeGraph, released: KnowledgeGraph) -> Item:

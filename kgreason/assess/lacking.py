@@ -7,8 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.classes import scrambled
+from kgreason.assess.confidence import NORMAL
 from kgreason.assess.images import Outcome, decide, decide_each
-from kgreason.assess.places import SAMPLED, Survey
+from kgreason.assess.places import Survey
 from kgreason.assess.population import small_components
 from kgreason.assess.space import Space
 from kgreason.progress import SILENT, Progress
@@ -16,9 +18,11 @@ from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
-MOST, LEAST = 1 << 12, 1 << 3  # subgraphs in the sample, about, and of each class at least
+MOST, LEAST = (
+    1 << 12,
+    1 << 3,
+)  # subgraphs in the sample, about, of components of each size, and of each class at least
 FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
-NORMAL = 1.96  # of the standard normal distribution, two-sided 95 %
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,8 @@ def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
     space, forms = surveyed.catalogue.space, surveyed.catalogue.full
     rows, of = surveyed.drawn.some(max(LEAST, MOST // max(1, len(forms))))
     status = decide_each(space, rows, k, progress)
-    counts = surveyed.counts
-    looked, sure, without = (
-        np.bincount(of[chosen], minlength=len(counts)) for chosen in (status < 2, status == 0, status != 1)
-    )
-    found, _, high = stratified(counts, looked, without)  # those given up count as lacking
-    low = stratified(counts, looked, sure)[1]
+    found, low, high = _estimated(surveyed.counts, of, status)
+    without = np.bincount(of[status != 1], minlength=len(forms))
     if low < high and found <= FEW:
         every = _all(space, surveyed.size, k, progress)
         forms, without = every.forms, every.lacking
@@ -78,9 +78,18 @@ def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
         low = found - every.undecided
     types = [forms.form(c).types % space.ground_types for c in np.flatnonzero(without).tolist()]
     edges = sum(int(space.pairs.counts[t].sum()) for t in types)
-    small, alone = _components(space, surveyed.size, k, progress)
-    total = int(counts.sum()) + small
-    return Lacking(surveyed.size, total, found + alone, low + alone, high + alone, len(types), edges)
+    small, *alone = _components(space, surveyed.size, k, progress)
+    found, low, high = (a + b for a, b in zip((found, low, high), alone, strict=True))
+    return Lacking(surveyed.size, int(surveyed.counts.sum()) + small, found, low, high, len(types), edges)
+
+
+def _estimated(counts: Ints, of: Ints, status: Ints) -> tuple[float, float, float]:
+    """Estimate how many lack images, and an interval; searches given up count as lacking, but not at its lower end."""
+    looked, sure, without = (
+        np.bincount(of[chosen], minlength=len(counts)) for chosen in (status < 2, status == 0, status != 1)
+    )
+    found, _, high = stratified(counts, looked, without)
+    return found, stratified(counts, looked, sure)[1], high
 
 
 def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float, float]:
@@ -117,12 +126,13 @@ def _all(space: Space, size: int, k: int, progress: Progress) -> Outcome:
     return decide(space, size, where, k, progress, hurried=True)
 
 
-def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float]:
-    """Number of the smaller components, which are attacked as a whole, and of those without images."""
-    total, alone = 0, 0.0
+def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float, float, float]:
+    """Number of the smaller components, which are attacked as a whole; of those without images, and an interval."""
+    total, found, low, high = 0, 0.0, 0.0, 0.0
     for _, rows in small_components(space.graph, size)[0]:
-        some = rows if len(rows) <= SAMPLED**2 else rows[:: len(rows) // SAMPLED**2]
+        some = rows[scrambled(len(rows))[:MOST]]
         status = decide_each(space, some, k, progress)
+        one = _estimated(np.array([len(rows)]), np.zeros_like(status), status)
         total += len(rows)
-        alone += float((status != 1).mean() * len(rows))
-    return total, alone
+        found, low, high = found + one[0], low + one[1], high + one[2]
+    return total, found, low, high

@@ -68,8 +68,9 @@ class Proof:
             rows, sound & same & met, "meets another of its block in a vertex, a degree or a label"
         )
         good = np.bincount(of, ~(sound & same & ~met)) == 0
-        for block in np.flatnonzero(good).tolist():
-            mine = of == block
+        ends = np.cumsum([len(b) for b in blocks])
+        for block in np.flatnonzero(good & (np.bincount(of) >= max(self._need, 1))).tolist():
+            mine = slice(ends[block] - len(blocks[block]), ends[block])
             pools.adopt(rows[mine], int(number[mine][0]))
 
     def _keep(self, donors: Donors) -> None:
@@ -81,7 +82,8 @@ class Proof:
         placed = np.concatenate([targets[:, None], images], axis=1)
         rows = placed.reshape(-1, size)
         known = self._known(rows)
-        types = self._types(np.where(known[:, None], rows, np.arange(size))).reshape(count, -1, size * size)
+        rows = np.where(known[:, None], rows, np.arange(size))
+        types = self._types(rows).reshape(count, -1, size * size)
         same = (types == types[:, :1]).all(axis=(1, 2))
         met = repeated(rows, np.repeat(np.arange(count), placed.shape[1]), self._space.traits)
         good = same & known.reshape(count, -1).all(axis=1) & ~met.reshape(count, -1).any(axis=1)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from kgreason.assess.closure import Closure, Flags, Ints
 from kgreason.assess.closure_kernels import common_bits, mark, sinks_first, spread
+from kgreason.assess.confidence import NORMAL
 from kgreason.cores import each
 from kgreason.graph.model import Vertices
 from kgreason.hashing.kernels import GOLDEN
@@ -16,7 +17,6 @@ EFFORT = 4_000_000_000
 """Words of 64 targets that are carried along edges at most; beyond it targets are sampled."""
 _BYTES = 1 << 26  # of the bits that one thread holds
 _SAMPLES = 30  # groups of sampled targets at least, whose spread tells the error
-_NORMAL = 1.96  # 95 % of a normal distribution lie within so many standard errors
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _margin(counted: npt.NDArray[np.int64], share: float) -> float:
     rest = common - union * (common.sum() / union.sum())
     groups = len(counted)
     variance = groups / max(groups - 1, 1) * float((rest**2).sum()) * (1 - share)
-    return _NORMAL * float(np.sqrt(variance)) / float(union.sum())
+    return NORMAL * float(np.sqrt(variance)) / float(union.sum())
 
 
 def _contained(before: Closure, after: Closure, mapping: Vertices) -> bool:

@@ -14,6 +14,7 @@ from kgreason.assess.classes import scrambled
 from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import Pools
+from kgreason.assess.scarcity import Scarcity
 from kgreason.assess.space import Catalogue
 from kgreason.assess.visit_kernels import HANDED, SKIPPED
 from kgreason.assess.visits import ENDLESS, Orders, Share, Walker, pick, shares
@@ -55,7 +56,8 @@ class Search:
         self.pools, self.need, self.progress = pools, pools.need, progress
         self.budget, self.left, self.most, self._cut = BUDGET, HARD, most, False
         self.found: list[tuple[Ints, Ints]] = []
-        self._stock = _Stock(self.size)
+        self._stock, self._scarcity = _Stock(self.size), Scarcity(self.space)
+        self._hopeless: dict[int, bool] = {}
         self._rounds: dict[int, int] = {}  # of each class, how many were visited for it
 
     @cached_property
@@ -91,8 +93,22 @@ class Search:
 
     def decide(self, rows: Ints, classes: Ints) -> Ints:
         """Decide for each attacked subgraph, in canonical order, whether it has images: 1, 0, or -1 not decided."""
-        status = np.zeros(len(rows), dtype=np.int64)
         self._stock.take(self.pools.sampled)
+        status = np.zeros(len(rows), dtype=np.int64)
+        open_ = ~np.isin(classes, [c for c in np.unique(classes).tolist() if self._scarce(c)])
+        status[open_] = self._visited(rows[open_], classes[open_])
+        return status
+
+    def _scarce(self, number: int) -> bool:
+        """Whether degrees alone show that no member of a class has images."""
+        if number not in self._hopeless:
+            form = self.catalogue.full.form(number)
+            self._hopeless[number] = self._scarcity.of(form, self.need + 1) is not None
+        return self._hopeless[number]
+
+    def _visited(self, rows: Ints, classes: Ints) -> Ints:
+        """Decide in the stock of members and, as long as that does not do, in more and more of the release."""
+        status = np.zeros(len(rows), dtype=np.int64)
         self.attempt(rows, classes, status, np.unique(classes), PATIENCE)
         self.progress.step(f"Searching the release for images of {self.size} vertices")
         while len(wanted := self._unfinished(classes, status)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.confidence import NORMAL
 from kgreason.assess.shape import Features, features
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.records import dataclass
@@ -96,7 +97,7 @@ def telling(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generato
     areas = [_area(seen, truth, rng) for _ in range(1 if count >= FEW else DIVISIONS)]
     auc = float(np.mean(areas))
     error = _standard_error(auc, int(truth.sum()), int((~truth).sum()))
-    return Telling(auc, max(0.0, auc - 1.96 * error), min(1.0, auc + 1.96 * error), count)
+    return Telling(auc, max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error), count)
 
 
 def _area(seen: Features, truth: Truth, rng: np.random.Generator) -> float:

@@ -8,12 +8,11 @@ from dataclasses import field
 from typing import Literal
 
 from kgreason.assess.certificate import Certificate
+from kgreason.assess.confidence import CONFIDENCE
 from kgreason.choices import Model
 from kgreason.records import dataclass
 
 State = Literal["holds", "given up", "undecided", "fails"]
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -200,6 +199,8 @@ class Verdict:
         Other numbers of vertices that were checked.
     commute
         Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
+    unseen
+        Numbers of vertices of which a sample has no subgraph: nothing was found for them either way.
     needs_original
         Conditions that cannot be decided without the original, where only the release was looked at; no items.
     model
@@ -219,6 +220,7 @@ class Verdict:
     also: tuple[int, ...] = ()
     commute: bool = False
     needs_original: tuple[str, ...] = ()
+    unseen: tuple[int, ...] = ()
     model: Model = "kx-isomorphism"
     alike: Delta | None = None
     edits: Edits | None = None
@@ -229,7 +231,8 @@ class Verdict:
         """The numbers of vertices of the subgraphs that were checked, in words."""
         if self.delta is not None and self.delta.every:
             return "every x"
-        fewer = " and fewer (the rules commute)" if self.commute and self.as_promised and self.x > 1 else ""
+        least = min((*self.also, self.x))
+        fewer = " and fewer (the rules commute)" if least > 1 and self.commute and self.as_promised else ""
         return f"x = {', '.join(map(str, (*self.also, self.x)))}{fewer}"
 
     @property
@@ -254,7 +257,8 @@ class Verdict:
         The latter is no proof: `holds` and `as_promised` are false then.
         """
         clean = self.delta is not None and self.delta.sampled and self.delta.satisfied == self.delta.total
-        return self.as_promised or (self.model == "kx-isomorphism" and clean and not self.fails)
+        clean = clean and not self.fails and not self.unseen
+        return self.as_promised or (self.model == "kx-isomorphism" and clean)
 
     @property
     def state(self) -> State:
@@ -284,6 +288,7 @@ class Verdict:
             "as_promised": self.as_promised,
             "state": self.state,
             "nothing_against": self.nothing_against,
+            "unseen": list(self.unseen),
             "needs_original": list(self.needs_original),
             "delta": delta and delta.as_dict(),
             **self._of_k_iso(),

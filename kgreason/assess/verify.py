@@ -31,7 +31,7 @@ from kgreason.progress import SILENT, Progress
 
 __all__ = ["Verdict", "check_parameters", "count_attacked", "verify"]
 
-NONE_DRAWN = "none of {:,} subgraphs was drawn"
+NONE_DRAWN = "none of {:,} subgraphs was drawn: ask for this number of vertices alone"
 
 
 def verify(
@@ -132,8 +132,9 @@ def verify(
         items.append(_certified(_faults(certificate, outcomes, k)))
     donors = tuple(found.donors for found in outcomes if found.donors is not None)
     own = Certificate(k, donors) if all(item.holds for item in images) else None
-    total = sum(deltas[1:], deltas[0])
-    return Verdict(k, x, (*items, *images), total, tuple(also), commute, certificate=own)
+    total, sizes = sum(deltas[1:], deltas[0]), (*also, x)
+    unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
+    return Verdict(k, x, (*items, *images), total, tuple(also), commute, unseen=unseen, certificate=own)
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
@@ -246,7 +247,7 @@ def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tu
 
 def _certified(faults: tuple[str, ...]) -> Item:
     if faults:
-        detail = "it is not one of this release; without a certificate images are searched for"
+        detail = "it does not show all of this; without a certificate images are searched for"
         return Item("certificate", False, detail, listing(faults))
     return Item("certificate", True, "what it names was looked up in the release")
 

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.images import Outcome
+from kgreason.assess.scarcity import Scarce, Scarcity
 from kgreason.assess.space import Space
 
 Ints = npt.NDArray[np.int64]
 SHOWN = 5
+DEGREES = "in-degree", "out-degree"
 CHECKED = 1 << 18  # members of a class that a witness is written from
 
 
@@ -75,6 +77,8 @@ def _edges(space: Space, found: Outcome, row: int) -> list[str]:
 def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
     number = int(found.classes[row])
     target = found.members[row]
+    if number not in found.pools and (scarce := Scarcity(space).of(found.forms.form(number), k)) is not None:
+        return _few_degrees(scarce, str(space.graph.labels[target[scarce.position]]))
     whole = found.pools.get(number, target[None, :])
     pool = whole[:CHECKED]
     about = "at least " if len(whole) > len(pool) else ""
@@ -99,12 +103,20 @@ def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
     return text + _equal_degrees(space, target, differs)
 
 
+def _few_degrees(scarce: Scarce, label: str) -> str:
+    """Say which degrees are too few; the members were not listed."""
+    return (
+        f"the vertex in the place of {label} needs {scarce.ingoing} ingoing and {scarce.outgoing} outgoing edges; "
+        f"vertices of the release that have them differ too little: number of {DEGREES[scarce.trait]}s: {scarce.values}"
+    )
+
+
 def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
     """Name the vertex whose degree is the most common obstacle."""
     equal = (~differs[:, :, :2]).mean(axis=0)
     position, trait = np.unravel_index(int(equal.argmax()), equal.shape)
     degree = space.traits[target[position], trait]
-    word = ("in-degree", "out-degree")[int(trait)]
+    word = DEGREES[int(trait)]
     label = space.graph.labels[target[position]]
     share = equal[position, trait]
     return f"; in {share:.0%} of the placements the vertex in the place of {label} has its {word}, {degree}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,18 @@ class _Panel:
         self.same = np.arange(original.n)
         self.means = Means(setting.rules, PLACES)
 
+    @cached_property
+    def known(self) -> KnowledgeGraph:
+        """The original with the weights that attackers of parts know."""
+        setting = self.setting
+        original = setting.weights == "original"
+        return setting.original if original else induced(setting.released, setting.mapping)
+
+    @cached_property
+    def known_twin(self) -> KnowledgeGraph:
+        """A twin of the same, so that strangers' parts have the same weights and synthetic edges."""
+        return self.twin if self.known is self.setting.original else rewired(self.known, self.rng)
+
     def by_vertices(self, name: str) -> Attack:
         """Look for vertices by what is known of each."""
         self.progress.step(f"Attacking with knowledge of {name}")
@@ -111,21 +124,17 @@ class _Panel:
             if part.key not in done:
                 self.progress.step(f"Attacking with knowledge of {size} vertices: {part.formula}")
                 done[part.key] = self._by_part(part, size, worlds, drawn)
-            promise = done[part.key].promise
-            assert promise is not None
-            asked = promised(part, size, self.setting.x, self.commute)
-            attacks.append(_named(done[part.key], part.name, promise, asked))
+            attacks.append(replace(done[part.key], knowledge=part.name))
         return attacks
 
     def _part_worlds(self) -> dict[str, World]:
         setting, original = self.setting, self.setting.original
         whole = original if setting.parts is None else inside(original, setting.parts)
-        known = original if setting.weights == "original" else induced(setting.released, setting.mapping)
         return {
-            "main": World(known, setting.released, setting.mapping, whole),
-            "control": World(self.twin, setting.released, setting.mapping, self.twin),
+            "main": World(self.known, setting.released, setting.mapping, whole),
+            "control": World(self.known_twin, setting.released, setting.mapping, self.known_twin),
             "unprotected": World(original, original, self.same, whole),
-            "filtered": World(known, self.rest, setting.mapping, whole),
+            "filtered": World(self.known, self.rest, setting.mapping, whole),
         }
 
     def _by_part(
@@ -143,7 +152,8 @@ class _Panel:
             right = found.right
             runs[run] = judged(found.sizes, right, drawn[run].all, found.complete)
             if run == "main":
-                promise = kept(found, world, part, self.setting.rules, self.setting.k)
+                asked = promised(part, size, self.setting.x, self.commute, self.setting.weights)
+                promise = kept(found, world, part, self.setting.rules, self.setting.k, asked)
                 total, complete = found.total, found.complete
                 exposed = self._exposed(members, np.where(right, 1 / np.maximum(found.sizes, 1), 0.0))
         runs["naive"] = guessing(total, runs["main"].targets, drawn["main"].all, complete)
@@ -153,8 +163,3 @@ class _Panel:
         best = np.zeros(self.setting.original.n)
         np.maximum.at(best, members, np.repeat(sure[:, None], members.shape[1], axis=1))
         return most_exposed(self.same, best, self.setting.original.labels)
-
-
-def _named(attack: Attack, name: str, promise: Promise, asked: bool) -> Attack:
-    """The same attack under another name, where what is asked for may differ."""
-    return replace(attack, knowledge=name, promise=replace(promise, promised=asked))

@@ -11,7 +11,8 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.images import decide
 from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.space import Space
-from kgreason.attacks.knowledge import Part
+from kgreason.assess.visits import ENDLESS
+from kgreason.attacks.knowledge import PARTS, Part
 from kgreason.attacks.results import Promise
 from kgreason.attacks.sight import Candidates, Loose, space_of
 from kgreason.attacks.world import World
@@ -21,42 +22,79 @@ Ints = npt.NDArray[np.int64]
 
 FEW = 1 << 8  # places of a class among which images are looked for before all are
 PATIENCE = 1 << 28  # comparisons for one part
+VISITED = (
+    1 << 28
+)  # sets of a release at most where nothing is promised; what is promised is decided as by `verify`
+DEFINED = next(part for part in PARTS if part.name == "part:weights+rules")  # the attacker of the definition
 
 
-def promised(part: Part, size: int, sizes: Sequence[int], commute: bool) -> bool:
+def promised(part: Part, size: int, sizes: Sequence[int], commute: bool, weights: str) -> bool:
     """Whether Definition 4.1 protects from the knowledge of a part.
 
     Of the sizes asked for it protects from whoever has Σ, and so from whoever has less. A smaller part lies in one of
     a size asked for, and its images in that one's: they have the same edges, so that rules derive the same where they
     see no weights, and what was derived from the smaller part stands there as well. Only whoever has Σ and weights
     may tell the smaller parts apart, if the rules do not commute (Proposition 4.1). Of other rules with weights it
-    says nothing.
+    says nothing, nor of what is derived with weights that are not the ``"released"`` ones. Rows with the same key are
+    promised alike.
     """
     if part.sees == "other" and part.weighted:
+        return False
+    if weights != "released" and (part.sees == "derived" or part.key[1]):
         return False
     if part.sees == "rules" and part.weighted and not commute:
         return size in sizes
     return size <= max(sizes)
 
 
-def kept(found: Candidates, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int) -> Promise:
-    """Count the parts with k candidates that are apart from each other: no vertex in common, no equal degree."""
+def kept(
+    found: Candidates, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int, asked: bool
+) -> Promise:
+    """Count the parts with k candidates that are apart from each other: no vertex in common, no equal degree.
+
+    Parameters
+    ----------
+    asked
+        Whether the definition promises that there are so many.
+    """
     right = np.flatnonzero(found.right)
-    resisted = len(found.parts) - len(right)
-    undecided = 0
-    if not found.complete:
-        undecided = len(right)
-    elif isinstance(found, Loose):
-        traits = Space(world.released, rules["rules"]).traits
-        status = [_apart(found, world, traits, i, k - 1) for i in right.tolist()]
-        resisted += status.count(1)
-        undecided = status.count(-1)
-    elif len(right):
-        rows = world.truth[found.parts[right]]
-        outcome = decide(space_of(world.released, part, rules), rows.shape[1], rows, k, SILENT)
-        resisted += outcome.satisfied
-        undecided = outcome.undecided
-    return Promise(False, resisted, undecided, len(found.parts))
+    rows = world.truth[found.parts[right]]
+    if isinstance(found, Loose):
+        resisted, undecided = _loose(found, world, rules, k, asked)
+    else:
+        resisted, undecided = _decided(rows, world, part, rules, k, asked)
+    return Promise(asked, len(found.parts) - len(right) + resisted, undecided, len(found.parts))
+
+
+def _decided(
+    rows: Ints, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int, asked: bool
+) -> tuple[int, int]:
+    """How many places have images in the whole release, and how many were given up."""
+    if not len(rows):
+        return 0, 0
+    most = ENDLESS if asked else VISITED
+    outcome = decide(space_of(world.released, part, rules), rows.shape[1], rows, k, SILENT, most=most)
+    return outcome.satisfied, outcome.undecided
+
+
+def _loose(
+    found: Loose, world: World, rules: Mapping[str, CheckedProgram], k: int, asked: bool
+) -> tuple[int, int]:
+    """The same for somebody without rules, among the places that were looked at.
+
+    If these are not all, k of them are enough, but fewer tell nothing. Where the definition protects him, images for
+    whoever has the rules as well are images for him.
+    """
+    right = np.flatnonzero(found.right)
+    traits = Space(world.released, rules["rules"]).traits
+    status = np.array([_apart(found, world, traits, i, k - 1) for i in right.tolist()], dtype=np.int64)
+    resisted = int((status == 1).sum())
+    if found.complete:
+        return resisted, int((status == -1).sum())
+    if asked:
+        rest = world.truth[found.parts[right[status != 1]]]
+        resisted += _decided(rest, world, DEFINED, rules, k, asked)[0]
+    return resisted, len(right) - resisted
 
 
 def _apart(found: Loose, world: World, traits: Ints, i: int, need: int) -> int:

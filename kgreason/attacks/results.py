@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.confidence import NORMAL
 from kgreason.records import dataclass
 
 Floats = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
-Z = 1.959963984540054  # of the normal distribution, for 95 %
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class Rate:
         mean = float(values.mean()) if count else 0.0
         if exact or not count:
             return cls(mean, mean, mean)
-        centre = (mean + Z * Z / (2 * count)) / (1 + Z * Z / count)
-        width = Z * math.sqrt(mean * (1 - mean) / count + Z * Z / (4 * count * count)) / (1 + Z * Z / count)
+        z = NORMAL
+        centre = (mean + z * z / (2 * count)) / (1 + z * z / count)
+        width = z * math.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count)) / (1 + z * z / count)
         return cls(mean, max(0.0, centre - width), min(1.0, centre + width))
 
     def as_dict(self) -> dict[str, float]:
@@ -114,13 +115,27 @@ class Promise:
 
     @property
     def resists(self) -> bool:
-        """Whether no part is known to be without protection."""
-        return self.resisted + self.undecided == self.targets
+        """Whether every part is known to be protected."""
+        return self.resisted == self.targets
+
+    @property
+    def state(self) -> Literal["resists", "succeeds", "undecided"]:
+        """What the guarantee, or the attacker, does: he succeeds if a part is known to be without protection.
+
+        Examples
+        --------
+        >>> Promise(True, 3, 0, 3).state, Promise(True, 2, 0, 3).state, Promise(True, 2, 1, 3).state
+        ('resists', 'succeeds', 'undecided')
+        """
+        if self.resists:
+            return "resists"
+        return "undecided" if self.resisted + self.undecided == self.targets else "succeeds"
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
             "promised": self.promised,
+            "state": self.state,
             "resists": self.resists,
             "resisted": self.resisted,
             "undecided": self.undecided,
@@ -254,12 +269,20 @@ class Attacks:
     @property
     def broken(self) -> tuple[Attack, ...]:
         """Attacks that succeed although the guarantee promises that they do not."""
-        return tuple(a for a in self.attacks if a.promise and a.promise.promised and not a.promise.resists)
+        return self._promised("succeeds")
+
+    @property
+    def undecided(self) -> tuple[Attack, ...]:
+        """Attacks of which the guarantee promises that they do not succeed, but the search was given up."""
+        return self._promised("undecided")
 
     @property
     def as_promised(self) -> bool:
-        """Whether there is no such attack."""
-        return not self.broken
+        """Whether all attacks against which the guarantee protects are known to be resisted."""
+        return not self.broken and not self.undecided
+
+    def _promised(self, state: str) -> tuple[Attack, ...]:
+        return tuple(a for a in self.attacks if a.promise and a.promise.promised and a.promise.state == state)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON; `format` is the version of this layout. It names original vertices: keep it secret."""

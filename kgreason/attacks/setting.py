@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.arguments import attacked_sizes, check_numbers
-from kgreason.attacks.knowledge import LARGEST, PARTS, known_as
+from kgreason.attacks.knowledge import LARGEST, PARTS, SEEDS, known_as
 from kgreason.errors import AnonymizationError, ReleaseError
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
+DRAWN = 10  # seeds, if nothing else is said
 WORDS = (
     "say all, part, "
     + ", ".join(p.name for p in PARTS)
@@ -110,13 +111,15 @@ def parts_known(known: object, x: Sequence[int], n: int) -> tuple[int, ...]:
 
 
 def seeds_of(seeds: object, original: KnowledgeGraph) -> Ints | int:
-    """Seeds as vertices, or their number.
+    """Seeds as vertices, or their number, by default 10.
 
     Raises
     ------
     AnonymizationError
         If a label is none of the original's, or the number is below 1.
     """
+    if seeds is None:
+        return DRAWN
     if isinstance(seeds, int | np.integer):
         check_numbers(seeds=(int(seeds), 1))
         return int(seeds)
@@ -127,6 +130,40 @@ def seeds_of(seeds: object, original: KnowledgeGraph) -> Ints | int:
     if not given:
         raise AnonymizationError("no seeds are given", hint="say how many, or name some vertices")
     return np.unique(np.array([number[label] for label in given], dtype=np.int64))
+
+
+def check_effects(
+    knowledge: Sequence[str], *, known: object, other_rules: object, weights: str, seeds: object
+) -> None:
+    """Refuse options that none of the attackers heeds.
+
+    Raises
+    ------
+    AnonymizationError
+        Naming the option.
+
+    Examples
+    --------
+    >>> check_effects(["degree"], known=3, other_rules=None, weights="released", seeds=None)
+    Traceback (most recent call last):
+        ...
+    kgreason.errors.AnonymizationError: --known has no effect: no attacker who knows a part is asked for
+      help: leave it out, or add --knowledge part
+    """
+    parts = any(name.startswith("part:") for name in knowledge)
+    others = any(name.endswith("+other") for name in knowledge)
+    idle = [
+        ("--known", known is not None and not parts, "knows a part", "part"),
+        ("--weights original", weights == "original" and not parts, "knows a part", "part"),
+        ("--other-rules", other_rules is not None and not others, "has other rules", "part:weights+other"),
+        ("--seeds", seeds is not None and SEEDS not in knowledge, "spreads from seeds", SEEDS),
+    ]
+    for option, useless, who, missing in idle:
+        if useless:
+            raise AnonymizationError(
+                f"{option} has no effect: no attacker who {who} is asked for",
+                hint=f"leave it out, or add --knowledge {missing}",
+            )
 
 
 def check_setting(setting: Setting, knowledge: Sequence[str]) -> None:

@@ -35,10 +35,11 @@ Targets = Annotated[
     int, typer.Option("--targets", min=1, help="How many vertices, and parts of each size, are looked for.")
 ]
 Seeds = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--seeds",
         metavar="N|FILE",
+        show_default="10",
         help="How many vertices the attacker has already, or a file with a label a line.",
     ),
 ]
@@ -74,7 +75,7 @@ def attack(
     other_rules: OtherRules = None,
     weights: Weights = "released",
     targets: Targets = 300,
-    seeds: Seeds = "10",
+    seeds: Seeds = None,
     drop: Drop = None,
     seed: Seed = None,
     as_json: AsJson = False,
@@ -99,7 +100,7 @@ def attack(
             other_rules=others,
             weights=weights,
             targets=targets,
-            seeds=int(seeds) if seeds.isdecimal() else _labels(Path(seeds)),
+            seeds=None if seeds is None else _seeds(seeds),
             drop=drop,
             parts=pair.parts,
             seed=seed,
@@ -112,9 +113,12 @@ def attack(
     return int(not found.as_promised)
 
 
-def _labels(file: Path) -> list[str]:
+def _seeds(given: str) -> int | list[str]:
+    if given.isdecimal():
+        return int(given)
+    file = Path(given)
     try:
-        return [line for line in file.read_text(encoding="utf-8").splitlines() if line]
+        return [line for line in file.read_text(encoding="utf-8-sig").splitlines() if line]
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         hint = "say how many seeds are drawn, or name a file with an original label a line"

@@ -74,12 +74,10 @@ def _guarantee(attack: Attack) -> str:
     promise = attack.promise
     if promise is None:
         return "none"
-    word = (
-        "undecided" if promise.undecided and promise.resists else "resists" if promise.resists else "succeeds"
-    )
-    failed = promise.targets - promise.resisted - promise.undecided
+    open_ = promise.undecided if promise.state == "undecided" else 0
+    failed = open_ or promise.targets - promise.resisted - promise.undecided
     count = f" {failed:,}/{promise.targets:,}" if failed else ""
-    return f"{'promised' if promise.promised else 'not asked'}: {word}{count}"
+    return f"{'promised' if promise.promised else 'not asked'}: {promise.state}{count}"
 
 
 def _rest(found: Attacks) -> Iterator[str]:
@@ -92,6 +90,8 @@ def _rest(found: Attacks) -> Iterator[str]:
     yield from found.notes
     if found.broken:
         yield "BROKEN: an attacker against whom the guarantee protects tells some places apart"
+    if found.undecided:
+        yield "UNDECIDED: it is not known whether the guarantee stands up to an attacker against whom it protects"
     exposed = sorted(
         ((e.found, e.vertex, attack) for attack in found.attacks for e in attack.exposed if e.found >= NOTED),
         key=lambda found: (-found[0], found[1]),

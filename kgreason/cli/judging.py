@@ -68,7 +68,7 @@ def verify(
     2: bad usage or input.
     """
     from kgreason import api
-    from kgreason.certificates import read_certificate
+    from kgreason.certificates import Files, read_certificate
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     program = load_rules(rules)
@@ -92,9 +92,8 @@ def verify(
             known = pair.original, pair.released, pair.mapping
             proof = None
             if certificate is not None and mapping is not None:
-                (release, *_), *_ = tables(program, graphs[-1:]).values()
-                files = release.path, mapping
-                proof = read_certificate(certificate, pair.released, pair.mapping, files)
+                named = {name: found[0].path for name, found in tables(program, graphs[-1:]).items()}
+                proof = read_certificate(certificate, pair, Files(named, mapping))
             verdict = api.verify(*known, program, parts=pair.parts, certificate=proof, **asked)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
