@@ -33,10 +33,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--page-only", action="store_true", help="no runs, only the page of those that are there"
     )
-    parser.add_argument("--repeats", type=int, help="seeds for small random graphs")
-    parser.add_argument("--seconds", type=float, default=120.0, help="after which a run is ended")
-    parser.add_argument("--memory", type=float, default=12.0, help="GB of address space of a run")
+    parser.add_argument("--repeats", type=positive, help="seeds for small random graphs")
+    parser.add_argument("--seconds", type=positive, default=120, help="after which a run is ended")
+    parser.add_argument("--memory", type=positive, default=12, help="GB of address space of a run")
     return parser.parse_args()
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
+    return int(text)
 
 
 def main() -> None:
@@ -47,12 +53,13 @@ def main() -> None:
     scale = cases.QUICK if asked.quick else cases.FULL
     scale = replace(scale, repeats=asked.repeats or scale.repeats)
     out = asked.out or (asked.work / "page" if asked.quick else PAGE)
-    runs = Runs(asked.work, asked.data, scale.repeats, (asked.seconds, int(asked.memory * 2**30)))
+    runs = Runs(asked.work, asked.data, scale.repeats, (asked.seconds, asked.memory << 30))
     if not asked.page_only:
         runs.complete(cases.settings(scale))
     results = Results(runs)
     out.mkdir(parents=True, exist_ok=True)
-    command = "python benchmarks/paper.py WORK" + (" --quick" if asked.quick else "")
+    command = "python benchmarks/paper.py WORK" + " --quick" * asked.quick
+    command += f" --repeats {asked.repeats}" if asked.repeats else ""
     (out / "README.md").write_text(Page(results, scale).text(command), encoding="utf-8")
     for figure in cases.figures(scale):
         drawing.plot(results, figure).write(out / f"figure{figure.number}.svg")

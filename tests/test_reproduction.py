@@ -123,6 +123,7 @@ def test_a_row_is_what_its_figures_are(parts: SimpleNamespace, verdicts: list[st
 def test_nearly_all_does_not_read_as_all(parts: SimpleNamespace) -> None:
     assert parts.compare.METRICS["delta"].text(0.99999) == "0.9999"
     assert parts.compare.METRICS["delta"].text(1.0) == "1.0000"
+    assert parts.compare.METRICS["delta"].text(0.818) == "0.8180"
     assert parts.compare.METRICS["u"].text(0.9999) == "1.000"
     assert parts.compare.METRICS["u"].text(None) == "–"
 
@@ -360,6 +361,8 @@ def test_runs_are_kept_and_continued(
     settings = [parts.cases.Setting(graph, parts.cases.REACH, method) for method in methods]
     made.complete(settings)
     assert done == [10.0, 10.0]
+    with made.file.open("a") as stream:
+        stream.write('\n{"setting": "cut o')
     again = parts.runs.Runs(made.work, made.data, 1, made.bounds)
     again.complete(settings)
     assert done == [10.0, 10.0]
@@ -367,7 +370,8 @@ def test_runs_are_kept_and_continued(
     longer = parts.runs.Runs(made.work, made.data, 1, (20.0, 1 << 33))
     longer.complete(settings)
     assert done == [10.0, 10.0, 20.0]
-    assert len(made.file.read_text().splitlines()) == 3
+    last = parts.runs.Runs(made.work, made.data, 1, made.bounds)
+    assert [record.failed for setting in settings for record in last.of(setting)] == ["not done in 20 s", ""]
 
 
 def test_a_run_that_compiled_is_repeated(
@@ -415,6 +419,21 @@ def test_why_a_run_failed(parts: SimpleNamespace, script: str, reason: str) -> N
     with pytest.raises(parts.commands.NotDoneError) as error:
         parts.commands.timed([sys.executable, "-c", script], 30.0, 1 << 32)
     assert str(error.value) == reason
+
+
+@pytest.mark.parametrize("words", [["--repeats", "0"], ["--seconds", "-1"], ["--memory", "many"]])
+def test_numbers_without_a_meaning_are_refused(
+    parts: SimpleNamespace,
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    import paper
+
+    monkeypatch.setattr(sys, "argv", ["paper.py", "work", *words])
+    with pytest.raises(SystemExit):
+        paper.main()
+    assert f"argument {words[0]}: '{words[1]}' is not a positive integer" in capsys.readouterr().err
 
 
 # Plots

@@ -40,8 +40,8 @@ class Metric:
         """Cell of a table; what is below a whole, by however little, does not read as 1."""
         if value is None:
             return "–"
-        if self.higher and value < 1:
-            value = int(value * 10**self.digits) / 10**self.digits
+        if self.higher and value < 1 <= round(value, self.digits):
+            value = 1 - 10**-self.digits
         return f"{value:,.{self.digits}f}"
 
 

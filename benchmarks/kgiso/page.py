@@ -14,7 +14,7 @@ from kgiso.compare import BETTER, EQUAL, METRICS, WORSE, Results, together, verd
 from kgiso.reasons import Verdict, explained
 
 WORDS = Path(__file__).with_name("page.md")
-QUICK = "**A quick series: small graphs, one seed, none of the public graphs. It is no measurement.**\n"
+QUICK = "**A quick series: small graphs, none of the public ones. It is no measurement.**\n"
 SIGNS = {BETTER: "▲", EQUAL: "=", WORSE: "▼"}
 
 
@@ -38,11 +38,18 @@ class Page:
         """The whole page: the words of ``page.md`` with what was measured; `command` is what made it."""
         parts = {f"figure_{figure.number}": self.figure(figure) for figure in cases.figures(self.scale)}
         parts |= {f"table_{table.number}": self.table(table) for table in cases.TABLES}
-        parts |= {"command": command, "scale": "" if self.scale == cases.FULL else QUICK}
-        repeats = self.scale.repeats
-        parts["repeats"] = f"{repeats} seeds" if repeats > 1 else "one seed"
+        parts |= {"command": command, "quick": QUICK if self.scale.most else "", "seeds": self.seeds()}
         parts |= {"machine": self.machine(), "summary": self.summary(), "undone": self.undone()}
-        return Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
+        text = Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
+        return text.replace("\n\n\n", "\n\n")  # where a part is empty
+
+    def seeds(self) -> str:
+        """How often each run is made."""
+        repeats = self.scale.repeats
+        if repeats == 1:
+            return "Each is run once, with seed 0."
+        small = f"Random graphs of up to {cases.SMALL:,} vertices are drawn anew for each of {repeats} seeds"
+        return f"{small}, and medians are shown; everything else is run once, with seed 0."
 
     def machine(self) -> str:
         """Machines and versions of the runs, and bounds."""

@@ -46,10 +46,10 @@ class Record:
     seconds: float = 0.0
     megabytes: float = 0.0
     failed: str = ""
-    bounds: tuple[float, int] = (0.0, 0)
+    bounds: tuple[int, int] = (0, 0)
     machine: str = ""
 
-    def settled(self, bounds: tuple[float, int]) -> bool:
+    def settled(self, bounds: tuple[int, int]) -> bool:
         """Whether another run within these bounds is needless: it ended well, or would be ended again."""
         final = self.failed.startswith(("not done", "error:"))
         return self.report is not None or (
@@ -74,13 +74,17 @@ class Runs:
     work: Path
     data: Path
     repeats: int
-    bounds: tuple[float, int]
+    bounds: tuple[int, int]
     records: dict[tuple[str, int], Record] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.file.is_file():
             for line in self.file.read_text(encoding="utf-8").splitlines():
-                self.keep(Record(**{**json.loads(line), "bounds": tuple(json.loads(line)["bounds"])}))
+                try:
+                    told = json.loads(line)
+                except json.JSONDecodeError:  # cut off when it was written
+                    continue
+                self.keep(Record(**{**told, "bounds": tuple(told["bounds"])}))
 
     @property
     def file(self) -> Path:
@@ -109,7 +113,8 @@ class Runs:
             record = self.measure(setting, seed)
             self.keep(record)
             with self.file.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(vars(record), ensure_ascii=False) + "\n")
+                # the line before may have been cut off
+                stream.write("\n" * bool(stream.tell()) + json.dumps(vars(record), ensure_ascii=False))
             outcome = record.failed or f"{record.seconds:.1f} s"
             print(f"[{i}/{len(todo)}] {setting} seed={seed}: {outcome}", file=sys.stderr, flush=True)
 
