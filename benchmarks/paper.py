@@ -53,6 +53,7 @@ def main() -> None:
     results = Results(runs)
     out.mkdir(parents=True, exist_ok=True)
     command = "python benchmarks/paper.py WORK" + (" --quick" if asked.quick else "")
+    command += f" --repeats {asked.repeats}" if asked.repeats else ""
     (out / "README.md").write_text(Page(results, scale).text(command), encoding="utf-8")
     for figure in cases.figures(scale):
         drawing.plot(results, figure).write(out / f"figure{figure.number}.svg")

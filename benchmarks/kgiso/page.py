@@ -14,6 +14,11 @@ from kgiso.compare import BETTER, EQUAL, METRICS, WORSE, Results, together, verd
 from kgiso.reasons import Verdict, explained
 
 WORDS = Path(__file__).with_name("page.md")
+ONCE = "Everything is run once, with seed 0."
+SEVERAL = (
+    "Random graphs of up to 1,000 vertices are drawn anew for each of {} seeds, and medians are shown; everything else "
+    "is run once, with seed 0."
+)
 QUICK = "**A quick series: small graphs, one seed, none of the public graphs. It is no measurement.**\n"
 SIGNS = {BETTER: "▲", EQUAL: "=", WORSE: "▼"}
 
@@ -38,9 +43,9 @@ class Page:
         """The whole page: the words of ``page.md`` with what was measured; `command` is what made it."""
         parts = {f"figure_{figure.number}": self.figure(figure) for figure in cases.figures(self.scale)}
         parts |= {f"table_{table.number}": self.table(table) for table in cases.TABLES}
-        parts |= {"command": command, "scale": "" if self.scale == cases.FULL else QUICK}
+        parts |= {"command": command, "scale": QUICK if self.scale.most else ""}
         repeats = self.scale.repeats
-        parts["repeats"] = f"{repeats} seeds" if repeats > 1 else "one seed"
+        parts["repeats"] = SEVERAL.format(repeats) if repeats > 1 else ONCE
         parts |= {"machine": self.machine(), "summary": self.summary(), "undone": self.undone()}
         return Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
 
