@@ -26,6 +26,7 @@ def run(*words: object) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
+@pytest.mark.slow
 def test_attack_prints_a_table_and_json(ownership: Path, anywhere: Path) -> None:
     rules = ownership / "control.vada"
     made = run("anonymize", "--rules", rules, "--method", "klone", "-k", "2", "-x", "3", "--trials", "1")

@@ -240,6 +240,7 @@ def test_klone_resists_every_row_and_size(ownership_graph: KnowledgeGraph) -> No
     assert found["part:weights+rules", 5].runs["main"].unique.value == 0
 
 
+@pytest.mark.slow
 def test_kguard_resists_smaller_parts_if_the_rules_commute() -> None:
     rules = load_text('@edge("own"). @derived("major"). @output("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')
     thresholds = "".join(f"over{i}(X,Y) :- own(X,Y,W), W > 0.{i}." for i in range(1, 10))
@@ -527,7 +528,7 @@ def test_neighbourhoods_are_isomorphic_where_they_agree(graph: KnowledgeGraph) -
 
 
 @given(graph=graphs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_fingerprints_are_distances(graph: KnowledgeGraph) -> None:
     directed = nx.DiGraph()
     directed.add_nodes_from(range(graph.n))

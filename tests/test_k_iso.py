@@ -347,7 +347,10 @@ def test_isolated_vertices_are_read_from_a_release_of_rules_without_nodes(tmp_pa
         (["--mode", "published"], "only KGUARD has modes"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(ownership: Path, more: list[str], words: str) -> None:
+def test_options_that_mean_nothing_are_refused(
+    ownership: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     result = run("anonymize", "--rules", ownership / "control.vada", "--method", "k-iso", *more)
     assert result.exit_code == 2
     assert words in result.output

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from math import comb
+from unittest.mock import patch
 
 import networkx as nx
 import numpy as np
@@ -228,6 +229,7 @@ def test_a_release_too_large_to_be_searched_leaves_some_undecided(seed: int, cou
     assert some.total - some.satisfied - some.undecided <= whole.total - whole.satisfied
 
 
+@patch("kgreason.assess.search.Scarcity.of", lambda *_, **__: None)  # so that only a search decides
 def test_what_the_search_does_not_reach_is_undecided() -> None:
     original, release = klone_release(OWN_REACH, 3)
     drawn = draw(original, (3,), 10, 10**9, np.random.default_rng(1))
@@ -293,7 +295,10 @@ def test_several_sizes_share_a_sample() -> None:
     )
     assert verdict.delta.total == 2
     assert verdict.delta.population == sum(len(attacked(original, x)) for x in (1, 2, 3))
-    assert verdict["images of 1 vertices"].detail == "none of 14 subgraphs was drawn"
+    assert (
+        verdict["images of 1 vertices"].detail
+        == "none of 14 subgraphs was drawn: ask for this number of vertices alone"
+    )
     assert verdict.nothing_against
 
 
