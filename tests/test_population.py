@@ -295,11 +295,10 @@ def test_several_sizes_share_a_sample() -> None:
     )
     assert verdict.delta.total == 2
     assert verdict.delta.population == sum(len(attacked(original, x)) for x in (1, 2, 3))
-    assert (
-        verdict["images of 1 vertices"].detail
-        == "none of 14 subgraphs was drawn: ask for this number of vertices alone"
-    )
-    assert verdict.nothing_against
+    said = "none of 14 subgraphs was drawn: ask for this number of vertices alone"
+    assert verdict["images of 1 vertices"].detail == said
+    assert 1 in verdict.unseen
+    assert not verdict.nothing_against, "of that size nothing is known"
 
 
 def test_the_same_seed_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
