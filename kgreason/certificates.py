@@ -111,7 +111,8 @@ def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Cert
     data = read_json(path)
     try:
         found = _certificate(data, pair)
-        return replace(found, files=_changed(data["files"], files)) if files else found
+        mine = files is not None and not found.complaints  # else it tells nothing of these files
+        return replace(found, files=_changed(data["files"], files)) if files and mine else found
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise ReleaseError(f"{path}: is no certificate: {_why(error)}", hint=HINT) from error
 

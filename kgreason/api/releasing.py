@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgreason.publication import Folders
 
 SMALLER_LEFT = (
-    "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not known to commute "
+    "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
     "(`kgreason check` tells why). -x 2..{x} asks for them, too"
 )
 

@@ -240,6 +240,11 @@ def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tu
         return certificate.complaints
     if certificate.k < k:
         return (f"it shows {certificate.k} places, not {k}",)
+    shown = sorted({donors.size for donors in certificate.donors})
+    without = sorted({s for f in outcomes if f.undecided and (s := f.members.shape[1]) not in shown})
+    if without:
+        what, asked = (", ".join(map(str, sizes)) for sizes in (shown, without))
+        return (f"it is for x = {what or 'nothing'} and does not speak of {asked} vertices",)
     wrong = tuple(complaint for found in outcomes for complaint in found.complaints)
     lacking = sum(found.undecided for found in outcomes)
     return (*wrong, f"it shows no images of {lacking:,} subgraphs") if lacking else wrong
@@ -247,7 +252,7 @@ def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tu
 
 def _certified(faults: tuple[str, ...]) -> Item:
     if faults:
-        detail = "it does not show all of this; without a certificate images are searched for"
+        detail = "it does not show all of this; run again without it, and images are searched for"
         return Item("certificate", False, detail, listing(faults))
     return Item("certificate", True, "what it names was looked up in the release")
 

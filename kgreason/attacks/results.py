@@ -252,6 +252,11 @@ class Attacks:
     filtered: Filtered
     notes: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        from kgreason.attacks.table import as_text
+
+        return as_text(self)
+
     def __getitem__(self, key: str | tuple[str, int]) -> Attack:
         """Look an attack up by its knowledge, or by its knowledge and size.
 

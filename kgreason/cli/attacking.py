@@ -82,7 +82,6 @@ def attack(
 ) -> int:
     """Simulate attackers on a release: what each knows, whom he finds, and whether the guarantee stands up to him."""
     from kgreason import api
-    from kgreason.cli.attacktable import print_attacks
     from kgreason.pairs import read_pair
     from kgreason.terminal import progress
 
@@ -109,7 +108,7 @@ def attack(
     if as_json:
         print_json(found.as_dict())
     else:
-        print_attacks(found)
+        print(found)
     return int(not found.as_promised)
 
 

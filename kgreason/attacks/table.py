@@ -1,4 +1,4 @@
-"""How attacks look on a terminal: a table that fits 100 columns."""
+"""Attacks as a table of text."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ NOTED = 0.01  # found less surely, they are not named
 FORMULAS = {part.name: part.formula for part in PARTS}
 
 
-def print_attacks(found: Attacks) -> None:
-    """Print a line for each attack, what the filter dropped, and the most exposed vertices."""
+def as_text(found: Attacks) -> str:
+    """A line for each attack, what the filter dropped, and the most exposed vertices."""
     rows = [HEAD, *(_row(attack) for attack in found.attacks)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = zip(row, widths, strict=True)
-        print("  ".join(f"{cell:<{width}}" for cell, width in cells).rstrip())
-    print("\n" + "\n".join(_rest(found)))
+    lines = [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return "\n".join([*lines, "", *_rest(found)])
 
 
 def _row(attack: Attack) -> tuple[str, ...]:
