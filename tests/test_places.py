@@ -15,12 +15,13 @@ from kgreason.assess.classes import Pairs
 from kgreason.assess.knowledge import knowledge
 from kgreason.assess.places import Sample, survey
 from kgreason.assess.places_kernels import least, stand, tally
-from kgreason.assess.risk import beside, of_subgraphs, of_vertices, surveys
+from kgreason.assess.risk import of_subgraphs, of_vertices, surveys
 from kgreason.assess.space import Space
 from kgreason.errors import AnonymizationError
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.parts import beside
 from kgreason.progress import SILENT
 from tests.graphs import build, graphs
 from tests.reference import connected_sets

@@ -12,9 +12,10 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess.lacking import lacking
 from kgreason.assess.population import small_components
-from kgreason.assess.risk import Exposure, beside, of_subgraphs, of_vertices, surveys
+from kgreason.assess.risk import Exposure, of_subgraphs, of_vertices, surveys
 from kgreason.assess.verify import check_parameters
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.parts import beside
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 from kgreason.results import Clock

@@ -22,7 +22,7 @@ from kgreason.assess import conditions
 from kgreason.assess.population import Drawn
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
-from kgreason.assess.verify import examine, senseless
+from kgreason.assess.verify import examine, senseless, summed
 from kgreason.assess.witness import listing
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import SILENT, Progress
@@ -78,12 +78,8 @@ def verify_alone(
     """
     released = released.distinct()
     items = [conditions.parameters(released.n, k, x), conditions.connected(released), _labels(released)]
-    items += [conditions.weight_range(released)]
-    items += [
-        conditions.incoming_sums(released, predicate, bound)
-        for predicate, bound in rules.incoming_sums.items()
-    ]
-    if reason := senseless(released, True, k, x):
+    items += conditions.bounds(released, rules)
+    if reason := senseless(items, k, x):
         items.append(Item("images", False, f"not examined: {reason}"))
         return Verdict(k, x, tuple(items), None, needs_original=NEEDS_ORIGINAL)
     commute = not hidden_vertices(rules)
@@ -94,8 +90,7 @@ def verify_alone(
         name = "images" if size == x else f"images of {size} vertices"
         items.append(_images(name, delta, words, k, size, smaller))
         deltas.append(delta)
-    total, sizes = sum(deltas[1:], deltas[0]), (*also, x)
-    unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
+    total, unseen = summed((*also, x), deltas)
     return Verdict(k, x, tuple(items), total, tuple(also), commute, NEEDS_ORIGINAL, unseen)
 
 

@@ -14,6 +14,7 @@ from kgreason.assess.images import attacked, decide
 from kgreason.assess.population import Drawn
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta
+from kgreason.assess.verify import delta_of
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import SILENT, Progress
 
@@ -54,11 +55,6 @@ def delta(
     """
     released = released.distinct()
     space = Space(released, rules, diverse=diverse)
-    satisfied = total = undecided = 0
     own = np.arange(released.n)
-    for size, where in attacked(space, released, own, x) if drawn is None else drawn.mapped(own):
-        found = decide(space, size, where, k, progress)
-        satisfied += found.satisfied
-        total += found.total
-        undecided += found.undecided
-    return Delta(satisfied, total, undecided, None if drawn is None else drawn.population)
+    sets = attacked(space, released, own, x) if drawn is None else drawn.mapped(own)
+    return delta_of([decide(space, size, where, k, progress) for size, where in sets], drawn)

@@ -13,13 +13,19 @@ from kgreason.records import dataclass
 Ints = npt.NDArray[np.int64]
 
 
-def scrambled(count: int) -> Ints:
-    """A fixed order of 0 .. count-1 without apparent pattern."""
-    # splitmix64 (Steele, Lea, Flood 2014), a bijection on 64-bit integers
-    z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+def mixed(values: Ints) -> npt.NDArray[np.uint64]:
+    """Hash integers to 64-bit words, different ones to different ones."""
+    # splitmix64 (Steele, Lea, Flood 2014)
+    z = (values.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.argsort(z ^ (z >> np.uint64(31)))
+    words: npt.NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    return words
+
+
+def scrambled(count: int) -> Ints:
+    """A fixed order of 0 .. count-1 without apparent pattern."""
+    return np.argsort(mixed(np.arange(count)))
 
 
 class Pairs:

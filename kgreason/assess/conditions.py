@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.augmentation import kept_edges, kept_weights, lost_edges
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
@@ -117,6 +118,12 @@ def weight_range(released: KnowledgeGraph) -> Item:
     if words:
         return Item("weight range", False, f"{len(words):,} weights lie outside [0, 1]", listing(words))
     return Item("weight range", True, "all weights lie in [0, 1]")
+
+
+def bounds(released: KnowledgeGraph, rules: CheckedProgram) -> list[Item]:
+    """Whether weights lie in [0, 1], and those that come into a vertex sum to what the rules allow."""
+    sums = [incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
+    return [weight_range(released), *sums]
 
 
 def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Item:

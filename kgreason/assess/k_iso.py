@@ -70,8 +70,7 @@ edges, for instance e
             if items[-1].holds:
                 items.append(_weights(original, released, mapping))
                 edits = _edits(original, released, mapping)
-    items.append(conditions.weight_range(released))
-    items += [conditions.incoming_sums(released, p, bound) for p, bound in rules.incoming_sums.items()]
+    items += conditions.bounds(released, rules)
     alone = () if original is not None else NEEDS_ORIGINAL
     return Verdict(k, x, tuple(items), None, needs_original=alone, model="k-iso", edits=edits)
 

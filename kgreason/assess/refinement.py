@@ -12,12 +12,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.classes import Pairs
+from kgreason.assess.classes import Pairs, mixed
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 BLOCK = 1 << 22  # ties of neighbourhoods that are compared at once
 
@@ -78,7 +77,7 @@ def refine(sides: Sides, colours: Ints, rounds: int) -> Ints:
         sums = np.zeros((sides.n, 2), dtype=np.uint64)
         if len(begins):
             for i in range(2):
-                sums[owner, i] = np.add.reduceat(_mixed(2 * seen + i), begins)
+                sums[owner, i] = np.add.reduceat(mixed(2 * seen + i), begins)
         finer = numbered(np.column_stack([colours, sums.view(np.int64)]))
         if finer.max(initial=-1) == colours.max(initial=-1):
             return finer
@@ -160,12 +159,3 @@ def numbered(rows: npt.NDArray[np.int64]) -> Ints:
     numbers = np.empty(len(rows), dtype=np.int64)
     numbers[order] = np.concatenate([[0], np.cumsum(new)])
     return numbers
-
-
-def _mixed(values: Ints) -> Words:
-    # splitmix64 (Steele, Lea, Flood 2014)
-    z = (values.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Words = z ^ (z >> np.uint64(31))
-    return mixed

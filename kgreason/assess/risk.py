@@ -19,7 +19,8 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.knowledge import knowledge
 from kgreason.assess.places import Standing, Survey, survey
 from kgreason.assess.space import Space
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.parts import beside
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
@@ -212,22 +213,6 @@ def _fewest(standing: Standing, n: int) -> tuple[Ints, Ints]:
         return found, found
     outside = np.maximum(inside, standing.counts(n))
     return standing.fewest(inside)[:n], standing.fewest(outside)[:n]
-
-
-def beside(graph: KnowledgeGraph, population: KnowledgeGraph) -> KnowledgeGraph:
-    """Two graphs with the same relations as one, without any edge between them."""
-    joined = {}
-    for name, r in graph.relations.items():
-        other = population.relations[name]
-        weight = (
-            None if r.weight is None or other.weight is None else np.concatenate([r.weight, other.weight])
-        )
-        ends = (
-            np.concatenate([r.source, other.source + graph.n]),
-            np.concatenate([r.target, other.target + graph.n]),
-        )
-        joined[name] = Relation(*ends, weight, r.columns)
-    return KnowledgeGraph(np.concatenate([graph.labels, population.labels]), joined)
 
 
 def _mean(values: npt.NDArray[Any]) -> float:

@@ -103,12 +103,9 @@ def verify(
         conditions.augmentation(original, kept, released, mapping, usable),
         conditions.labels(original, released),
     ]
-    items += [conditions.weights(original, released, mapping, usable), conditions.weight_range(released)]
-    items += [
-        conditions.incoming_sums(released, predicate, bound)
-        for predicate, bound in rules.incoming_sums.items()
-    ]
-    if reason := senseless(released, usable, k, x):
+    items += [conditions.weights(original, released, mapping, usable)]
+    items += conditions.bounds(released, rules)
+    if reason := senseless(items, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     commute = not hidden_vertices(rules)
     if certificate is not None and certificate.files is not None:
@@ -132,8 +129,7 @@ def verify(
         items.append(_certified(_faults(certificate, outcomes, k)))
     donors = tuple(found.donors for found in outcomes if found.donors is not None)
     own = Certificate(k, donors) if all(item.holds for item in images) else None
-    total, sizes = sum(deltas[1:], deltas[0]), (*also, x)
-    unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
+    total, unseen = summed((*also, x), deltas)
     return Verdict(k, x, (*items, *images), total, tuple(also), commute, unseen=unseen, certificate=own)
 
 
@@ -177,13 +173,20 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     return total
 
 
-def senseless(released: KnowledgeGraph, usable: bool, k: int, x: int) -> str | None:
+def senseless(items: Sequence[Item], k: int, x: int) -> str | None:
     """Why item 4 has no meaning here, if it has none; rules may be undefined for weights that are none."""
-    if not usable:
+    failed = {item.name for item in items if not item.holds}
+    if "mapping" in failed:
         return "the mapping is broken"
-    if not conditions.weight_range(released).holds:
+    if "weight range" in failed:
         return "some weights are not between 0 and 1"
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
+
+
+def summed(sizes: Sequence[int], deltas: Sequence[Delta]) -> tuple[Delta, tuple[int, ...]]:
+    """δ of some numbers of vertices together, and those of which a sample has no subgraph."""
+    unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
+    return sum(deltas[1:], deltas[0]), unseen
 
 
 def examine(
@@ -217,10 +220,15 @@ def examine(
         found = decide(space, size, where, k, progress, donors, most)
         outcomes.append(found)
         words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
+    delta = delta_of(outcomes, drawn)
+    return delta, listing(words, delta.total - delta.satisfied), outcomes
+
+
+def delta_of(outcomes: Sequence[Outcome], drawn: Drawn | None = None) -> Delta:
+    """δ of what was found about attacked subgraphs, all of them or those that were drawn."""
     satisfied, undecided = sum(f.satisfied for f in outcomes), sum(f.undecided for f in outcomes)
     population = None if drawn is None else drawn.population
-    delta = Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
-    return delta, listing(words, delta.total - delta.satisfied), outcomes
+    return Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
 
 
 def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.parts import beside
 from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
@@ -37,28 +38,16 @@ class World:
 
 
 def united(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
-    """Put two graphs with the same relations side by side; the vertices of the second come after those of the first.
-
-    A relation has weights if it has them in both.
+    """Put two graphs beside each other, with labels of their own: both may be the same graph.
 
     Examples
     --------
     >>> graph = KnowledgeGraph.from_edges([("a", "b")])
-    >>> united(graph, graph).ends
-    (array([0, 2]), array([1, 3]))
+    >>> united(graph, graph).labels.tolist()
+    ['0', '1', '2', '3']
     """
     labels = np.arange(one.n + other.n).astype(str).astype(object)
-    return KnowledgeGraph(
-        labels, {name: _joined(r, other.relations[name], one.n) for name, r in one.relations.items()}
-    )
-
-
-def _joined(one: Relation, other: Relation, shift: int) -> Relation:
-    source = np.concatenate([one.source, other.source + shift])
-    target = np.concatenate([one.target, other.target + shift])
-    if one.weight is None or other.weight is None:
-        return Relation(source, target)
-    return Relation(source, target, np.concatenate([one.weight, other.weight]))
+    return replace(beside(one, other), labels=labels)
 
 
 def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:

@@ -83,6 +83,29 @@ def pieces(graph: KnowledgeGraph, parts: Vertices) -> list[Piece]:
     return found
 
 
+def beside(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
+    """Two graphs with the same relations as one; the vertices of the second come after those of the first.
+
+    A relation has weights if it has them in both.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b")])
+    >>> beside(graph, graph).ends
+    (array([0, 2]), array([1, 3]))
+    """
+    relations = {name: _joined(r, other.relations[name], one.n) for name, r in one.relations.items()}
+    return KnowledgeGraph(np.concatenate([one.labels, other.labels]), relations)
+
+
+def _joined(one: Relation, other: Relation, shift: int) -> Relation:
+    source = np.concatenate([one.source, other.source + shift])
+    target = np.concatenate([one.target, other.target + shift])
+    both = one.weight is not None and other.weight is not None
+    weight = np.concatenate([one.weight, other.weight]) if both else None
+    return Relation(source, target, weight, one.columns)
+
+
 def grouped(numbers: Vertices, count: int) -> list[Vertices]:
     """Indices of the numbers 0 .. count-1, each group ascending; others are left out."""
     order = np.argsort(numbers, kind="stable").astype(np.int64)
