@@ -29,7 +29,10 @@ R = TypeVar("R")
 Ints = Annotated[npt.NDArray[np.int64], "int64", 1]
 Rows = Annotated[npt.NDArray[np.int64], "int64", 2]
 Shorts = Annotated[npt.NDArray[np.int32], "int32", 1]
+Singles = Annotated[npt.NDArray[np.float32], "float32", 1]
+SingleRows = Annotated[npt.NDArray[np.float32], "float32", 2]
 Doubles = Annotated[npt.NDArray[np.float64], "float64", 1]
+DoubleRows = Annotated[npt.NDArray[np.float64], "float64", 2]
 Flags = Annotated[npt.NDArray[np.bool_], "bool", 1]
 Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
 """Arguments of kernels: C-contiguous arrays of a type and a number of axes."""

@@ -1,0 +1,1 @@
+"""Anonymizers of graphs of people: users share attribute values and degrees with others (docs/people.md)."""

@@ -1,0 +1,1 @@
+"""Graphs of people: users with attribute values, and typed relations between users."""
