@@ -6,6 +6,11 @@ Method = Literal["kguard", "klone", "k-iso"]
 Mode = Literal["exact", "published"]
 Model = Literal["kx-isomorphism", "k-iso"]
 
+PeopleMethod = Literal["cdga", "ckga", "ctkga", "pckga"]
+PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad"]
+Loss = Literal["adm", "atdm"]
+Partition = Literal["merge-split", "k-means", "k-medoids", "removal"]
+
 MAX_SUBGRAPHS = 1_000_000_000  # by default more are refused: each takes time
 MAX_STORED = 10_000_000  # the same where they are stored
 MAX_VERTICES = 20_000_000  # larger releases are refused: at 64 bytes and more per vertex they fill memory

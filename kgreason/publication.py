@@ -31,8 +31,9 @@ from kgreason.lang.ast import Constant, Variable
 from kgreason.output.place import replacing
 
 NAMES = {
-    "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"},
-    "private": {"mapping.csv", "parts.csv", "certificate.json", "report.json"},
+    "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"}
+    | {"people.toml", "users.csv", "attributes.csv", "relations.csv"},
+    "private": {"mapping.csv", "parts.csv", "certificate.json", "report.json", "history.json"},
 }
 
 

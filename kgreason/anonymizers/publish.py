@@ -42,7 +42,7 @@ def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.
     (3, (2,), {10})
     """
     graph = augmented.graph
-    number = _permutation(graph.n, rng)
+    number = permutation(graph.n, rng)
     relations = {name: _shuffled(r, number, rng) for name, r in graph.relations.items()}
     labels = fresh_labels(graph.n, rng, avoid_labels)
     originals = graph.n if augmented.originals is None else augmented.originals
@@ -54,7 +54,7 @@ def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.
 
 
 def _shuffled(relation: Relation, number: Vertices, rng: np.random.Generator | None) -> Relation:
-    rows = _permutation(len(relation), rng)
+    rows = permutation(len(relation), rng)
     weight = None if relation.weight is None else relation.weight[rows]
     return replace(
         relation, source=number[relation.source[rows]], target=number[relation.target[rows]], weight=weight
@@ -84,7 +84,8 @@ def _spelled(words: npt.NDArray[np.uint64]) -> list[str]:
     return spelled
 
 
-def _permutation(count: int, rng: np.random.Generator | None) -> Vertices:
+def permutation(count: int, rng: np.random.Generator | None) -> Vertices:
+    """Draw an order of so many things, from the operating system's source where no generator is given."""
     return np.argsort(_words(count, rng), kind="stable").astype(np.int64)
 
 

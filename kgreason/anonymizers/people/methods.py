@@ -1,0 +1,147 @@
+"""The methods of the attribute family: distances, clusters, valid clusters; one pipeline, four ways through it.
+
+References
+----------
+THESIS chapters 3 (CDGA), 4 (CKGA), 5 (CTKGA); PCKGA section 4.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.anonymizers.people.distance import Clusters, Distance, Levels
+from kgreason.anonymizers.people.settings import Settings
+from kgreason.errors import AnonymizationError
+from kgreason.graph.people.model import PeopleGraph
+from kgreason.progress import SILENT, Progress
+
+Points = npt.NDArray[np.float64]
+
+
+def clusters(
+    graph: PeopleGraph,
+    levels: Levels,
+    settings: Settings,
+    rng: np.random.Generator,
+    progress: Progress = SILENT,
+) -> Clusters:
+    """Valid clusters of the users of a graph; who is in none (-1) cannot be released.
+
+    Raises
+    ------
+    AnonymizationError
+        If the method does not fit the graph, or no cluster can be valid.
+    """
+    settings = settings.filled()
+    _check(graph, levels, settings)
+    work = Clustering(graph, levels, settings, rng, progress)
+    found = work.refined(work.valid(work.first()))
+    if graph.n and (found < 0).all():
+        raise AnonymizationError(
+            "no user can be released: no cluster has as many users as they ask for",
+            hint="lower k, or raise tau",
+        )
+    return found
+
+
+def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
+    if settings.method == "cdga" and graph.attributes:
+        raise AnonymizationError(
+            f"cdga makes degrees alike, not attributes, and this graph has some ({', '.join(graph.attributes)})",
+            hint="take --method ckga or pckga, or leave the attributes out",
+        )
+    if not graph.attributes and not graph.relations:
+        raise AnonymizationError("the graph has neither attributes nor relations: there is nothing to make alike")
+    if levels.min(initial=1) < 1:
+        raise AnonymizationError("each k must be at least 1")
+
+
+class Clustering:
+    """The stages of one run; what several of them need is made once, when it is first asked for."""
+
+    def __init__(
+        self,
+        graph: PeopleGraph,
+        levels: Levels,
+        settings: Settings,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        self.graph, self.levels, self.settings = graph, levels, settings
+        self.rng, self.progress = rng, progress
+
+    @cached_property
+    def distance(self) -> Distance:
+        """What is lost if two users are made alike."""
+        from kgreason.anonymizers.people.indicator import learn
+        from kgreason.anonymizers.people.loss import AttributeDegreeLoss, TruthDegreeLoss
+
+        if self.settings.loss == "adm":
+            return AttributeDegreeLoss(self.graph, self.settings.alpha)
+        self.progress.step("Learning which pairs of values are truthful")
+        indicator = learn(self.graph, self.settings.dimensions, self.rng)
+        return TruthDegreeLoss(self.graph, indicator, self.settings.alpha)
+
+    @cached_property
+    def points(self) -> Points:
+        """A point for each user; their distances are about those of the users."""
+        from kgreason.anonymizers.people.points import points
+
+        self.progress.step("Placing users as points")
+        return points(self.distance, self.settings.dimensions, self.rng)
+
+    def first(self) -> Clusters:
+        """Clusters of like users, whatever their numbers."""
+        from kgreason.anonymizers.people import clusterers
+        from kgreason.anonymizers.people.merging import merge
+        from kgreason.anonymizers.people.vac import vac
+
+        most, settings = int(self.levels.max(initial=1)), self.settings
+        self.progress.step(f"Clustering ({settings.clustering})")
+        count = max(self.graph.n // most, 1)
+        match settings.clustering:
+            case "vac":
+                return vac(self.distance, self.levels)
+            case "merging":
+                degrees = self.graph.out_degrees(), self.graph.in_degrees()
+                largest = settings.epsilon or 2 * most
+                limits = settings.tau, settings.omega, largest
+                return merge(*degrees, most, *limits, 0.5, self.rng)
+            case "k-means":
+                return clusterers.k_means(self.points, count, self.rng)
+            case "k-medoids":
+                return clusterers.k_medoids(self.distance, count, self.rng)
+            case "hdbscan":
+                return clusterers.hdbscan(self.distance, most)
+            case "hdb-star":
+                return clusterers.hdb_star(self.distance, self.levels)
+            case name:
+                return clusterers.scikit(str(name), self.distance, lambda: self.points, count, most)
+
+    def valid(self, found: Clusters) -> Clusters:
+        """Clusters of enough users, and not of far too many."""
+        from kgreason.anonymizers.people import partition
+        from kgreason.anonymizers.people.merge_split import merge_split
+
+        most, settings = int(self.levels.max(initial=1)), self.settings
+        match settings.partition:
+            case "merge-split":
+                return merge_split(self.distance, found, self.levels, settings.tau, self.rng)
+            case "k-means":
+                return partition.k_means_partition(self.points, found, most, settings.tau, self.rng)
+            case "k-medoids":
+                return partition.k_medoids_partition(self.distance, found, most, self.rng)
+            case _:
+                return partition.invalid_removal(found, self.levels)
+
+    def refined(self, found: Clusters) -> Clusters:
+        """Clusters with less loss, in exact mode."""
+        from kgreason.anonymizers.people.refine import refine
+
+        if self.settings.mode == "published":
+            return found
+        self.progress.step("Bettering clusters")
+        return refine(self.graph, found, self.levels, self.settings.alpha)

@@ -1,0 +1,108 @@
+"""How a graph of people is to be anonymized: the method, and what may be chosen of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+from kgreason.choices import Loss, Mode, Partition, PeopleMethod, PeopleModel
+from kgreason.errors import AnonymizationError
+from kgreason.lang.names import suggest
+from kgreason.records import dataclass
+
+CLUSTERINGS = ("vac", "merging", "k-means", "k-medoids", "hdbscan", "hdb-star")
+"""Clusterings by name; besides them, the name of any clusterer of scikit-learn."""
+OWN: dict[str, tuple[str, Partition, PeopleModel]] = {
+    "cdga": ("merging", "removal", "paired-k-degree"),
+    "ckga": ("k-means", "k-means", "k-ad"),
+    "ctkga": ("k-medoids", "k-medoids", "kw-tad"),
+    "pckga": ("vac", "merge-split", "p-k-ad"),
+}
+"""Clustering, partition and model of each method, as its paper has them."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A method with its parameters.
+
+    Attributes
+    ----------
+    method
+        ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"ctkga"`` for a sequence of
+        releases, ``"pckga"`` with a k for each user.
+    mode
+        ``"exact"`` betters the clusters by a search on the true loss; ``"published"`` takes them as the paper makes
+        them. Degrees are made equal exactly in both.
+    loss
+        What users are compared by: ``"adm"``, attributes and degrees; ``"atdm"``, truth of pairs of values, and degrees.
+    alpha
+        Share of the attributes in the loss, 0 to 1; the rest is that of degrees.
+    clustering
+        One of `CLUSTERINGS` or a clusterer of scikit-learn; `None`: the method's own.
+    partition
+        How clusters are made valid; `None`: the method's own.
+    tau
+        How far, between the least and the largest distance, a user may be from those that he joins, 0 to 1; of
+        ``"cdga"`` the largest loss of a merge.
+    omega
+        Of ``"cdga"``: share of the invalid clusters that is looked at in each step.
+    epsilon
+        Of ``"cdga"``: most users of a cluster; `None`: 2k.
+    dimensions
+        Of the points that stand for users where a clustering wants points, and of the vectors of the indicator.
+    window
+        Of ``"ctkga"``: number w of consecutive releases that an attacker may have.
+    """
+
+    method: PeopleMethod = "pckga"
+    mode: Mode = "exact"
+    loss: Loss = "adm"
+    alpha: float = 0.5
+    clustering: str | None = None
+    partition: Partition | None = None
+    tau: float = 1.0
+    omega: float = 0.01
+    epsilon: int | None = None
+    dimensions: int = 50
+    window: int = 3
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("method", self.method, get_args(PeopleMethod)),
+            ("mode", self.mode, get_args(Mode)),
+            ("loss", self.loss, get_args(Loss)),
+            ("partition", self.partition, (None, *get_args(Partition))),
+        ):
+            if value not in known:
+                names = [str(n) for n in known if n is not None]
+                raise AnonymizationError(
+                    f"unknown {name} {value!r}", hint=f"choose {', '.join(names[:-1])} or {names[-1]}"
+                )
+        for name in ("alpha", "tau", "omega"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise AnonymizationError(f"{name} must lie between 0 and 1, not be {getattr(self, name)!r}")
+        for name, least in (("epsilon", 1), ("dimensions", 1), ("window", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise AnonymizationError(f"{name} must be at least {least}, not {value!r}")
+
+    @property
+    def model(self) -> PeopleModel:
+        """What the method promises."""
+        return OWN[self.method][2]
+
+    def filled(self) -> Settings:
+        """The same with the method's own clustering and partition where none are chosen."""
+        clustering, partition, _ = OWN[self.method]
+        return replace(
+            self, clustering=self.clustering or clustering, partition=self.partition or partition
+        )
+
+
+def unknown_clustering(name: str, others: list[str]) -> AnonymizationError:
+    """What to say of a name that no clustering has."""
+    near = suggest(name, [*CLUSTERINGS, *others])
+    return AnonymizationError(
+        f"unknown clustering {name!r}{f'; did you mean {near!r}?' if near else ''}",
+        hint=f"choose {', '.join(CLUSTERINGS)}, or a clusterer of scikit-learn such as AgglomerativeClustering",
+    )

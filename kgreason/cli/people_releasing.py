@@ -1,0 +1,123 @@
+"""Options and output of `kgreason anonymize` for graphs of people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgreason.choices import Loss, Partition
+from kgreason.cli.base import print_json
+from kgreason.errors import CallError
+
+if TYPE_CHECKING:
+    from kgreason.publication import Folders
+
+PANEL = "Graphs of people (cdga, ckga, ctkga, pckga)"
+RULES = "Graphs under rules (kguard, klone, k-iso)"
+
+
+def _option(*names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=PANEL, **more)
+
+
+SchemaFile = Annotated[
+    Path | None,
+    _option("--schema", metavar="FILE", help="Says where users, attributes and relations stand (docs/people.md)."),
+]
+KValues = Annotated[
+    Path | None,
+    _option("--k-values", metavar="FILE", help="Table user,k: each user's own k, for pckga; default: -k for all."),
+]
+LossOption = Annotated[
+    Loss, _option(help="Compare users by attributes and degrees (adm), or by truth of pairs of values (atdm).")
+]
+Alpha = Annotated[float, _option(min=0, max=1, help="Share of attributes in the loss; the rest is of degrees.")]
+ClusteringOption = Annotated[
+    str | None,
+    _option(
+        show_default="the method's own",
+        help="vac, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name.",
+    ),
+]
+PartitionOption = Annotated[
+    Partition | None,
+    _option(show_default="the method's own", help="How clusters are brought to enough users, and not too many."),
+]
+Tau = Annotated[
+    float,
+    _option(min=0, max=1, help="How far users may be from the others of their cluster; less removes outliers."),
+]
+Omega = Annotated[
+    float, _option(min=0, max=1, help="Of merging: share of the invalid clusters looked at in each step.")
+]
+Epsilon = Annotated[
+    int | None, _option(min=1, show_default="2k", help="Of merging: most users of a cluster.")
+]
+Dimensions = Annotated[
+    int, _option(min=1, help="Of the points that stand for users, and of the vectors of atdm's indicator.")
+]
+Window = Annotated[
+    int, _option(min=1, help="Of ctkga: number of consecutive releases that an attacker may put together.")
+]
+After = Annotated[
+    Path | None,
+    _option("--after", metavar="DIR", help="Of ctkga: private folder of the release before; none for the first."),
+]
+
+OF_PEOPLE = (
+    *("schema", "k_values", "loss", "alpha", "clustering", "partition", "tau", "omega", "epsilon", "dimensions"),
+    *("window", "after"),
+)
+OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
+
+
+def refuse(context: typer.Context, names: tuple[str, ...], method: str) -> None:
+    """Refuse options that are given although the method has none of the kind.
+
+    Raises
+    ------
+    CallError
+        Naming the first.
+    """
+    flags = {p.name: p.opts[-1] for p in context.command.params}
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise CallError(f"{flags.get(name, name)} has no meaning with --method {method}", hint="leave it out")
+
+
+def anonymize(
+    schema: Path | None, folders: Folders, *, as_json: bool, seed: int | None, **asked: Any
+) -> int:
+    """Anonymize a graph of people, and prove it."""
+    from kgreason import api
+    from kgreason.publication import interrupted
+    from kgreason.terminal import progress
+    from kgreason.terminal_people import print_people
+
+    if schema is None:
+        raise CallError(
+            "which users, attributes and relations there are is not said",
+            hint="say --schema FILE (examples/people/people.toml is one), as docs/people.md tells",
+        )
+    with progress() as shown:
+        result = api.anonymize_people(schema, folders=folders, seed=seed, progress=shown, **asked)
+    try:
+        if as_json:
+            print_json(
+                result.summary() | {"release": str(folders.release), "private": str(folders.private)}
+            )
+        else:
+            print_people(result, folders, seeded=seed is not None)
+        if seed is not None:
+            print(
+                "Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr
+            )
+        if not result.holds:
+            print(f"{folders.private / 'report.json'} tells what does not hold, and why.", file=sys.stderr)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(interrupted(folders)) from None
+    return int(not result.holds)
