@@ -11,6 +11,7 @@ from kgreason.anonymizers.base import Augmented, Release
 from kgreason.graph.labels import fresh_labels, permutation
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 
+
 def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.Generator | None) -> Release:
     """Permute vertices and rows at random, give opaque labels, drop attributes.
 

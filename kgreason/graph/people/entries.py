@@ -47,12 +47,10 @@ def links_of(name: str, entries: Sequence[Entries], n: int, remarks: Remarks) ->
     loops = int((source == target).sum())
     remarks.count("loops", name, loops)
     remarks.count("repeated", name, len(source) - loops - len(links))
-    both = [e for e in entries if e.part.both is not None]
+    both = [(e, np.flatnonzero(e.part.both)) for e in entries if e.part.both is not None]
     if not both:
         return links
-    marks = [np.flatnonzero(e.part.both) for e in both]
-    back = _joined([e.other[m] for e, m in zip(both, marks, strict=True)])
-    forth = _joined([e.user[m] for e, m in zip(both, marks, strict=True)])
+    back, forth = _joined([e.other[m] for e, m in both]), _joined([e.user[m] for e, m in both])
     return distinct_links(n, np.concatenate([source, back]), np.concatenate([target, forth]))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgreason.errors import DataError
 from kgreason.graph.people.parts import Part
-from kgreason.graph.people.schema import Kinds, Schema
+from kgreason.graph.people.sources import Schema
 from kgreason.lang.names import suggest
 from kgreason.progress import Progress
 
@@ -54,7 +54,8 @@ def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
     how = (
         "give them with --attributes, --numeric or --relations"
         if schema.file is None
-        else f'name them under [kinds]: numeric, categorical, relations or ignore; for all at once others = "categorical"'
+        else "name them under [kinds]: numeric, categorical, relations or ignore; "
+        'for all at once others = "categorical"'
     )
     first = np.flatnonzero(part.name == part.names.index(name))
     message = f"it is not said what {names}{more} {'is' if len(unknown) == 1 else 'are'}"

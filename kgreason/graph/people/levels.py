@@ -15,7 +15,7 @@ from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.parts import by_role, read_raw
-from kgreason.graph.people.schema import File
+from kgreason.graph.people.sources import File
 from kgreason.lang.names import suggest
 from kgreason.output.place import replacing
 from kgreason.progress import SILENT
@@ -133,7 +133,8 @@ def zipf_shares(count: int, alpha: float) -> npt.NDArray[np.float64]:
         raise AnonymizationError(f"alpha must be above 1, not {alpha:g}", hint="alpha = 2 is usual")
     share = np.arange(1, count + 1, dtype=np.float64) ** -alpha / zeta(alpha)
     shares: npt.NDArray[np.float64] = share + (1 - share.sum()) / count
-    return shares / shares.sum()
+    shares /= shares.sum()
+    return shares
 
 
 def te_levels(graph: PeopleGraph, low: int, high: int, step: int) -> Levels:

@@ -11,7 +11,7 @@ from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.parts import by_role, empty, read_raw
-from kgreason.graph.people.schema import File, Names, Schema
+from kgreason.graph.people.sources import File, Names, Schema
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 
@@ -83,7 +83,9 @@ def lookups(schema: Schema, progress: Progress) -> Mapping[str, Lookup]:
         ids, labels = ids.take(pa.array(first)), labels.take(pa.array(first))
         if what != "values":
             _check_unique(tables, labels, ids, f"the name of a {_ONE[what]}", "ids")
-        made[what] = Lookup(what, tables[0][0].file if len(tables) == 1 else "the tables of names", ids, labels)
+        made[what] = Lookup(
+            what, tables[0][0].file if len(tables) == 1 else "the tables of names", ids, labels
+        )
     return made
 
 
@@ -143,7 +145,9 @@ def _split(file: File, columns: Sequence[str]) -> Raw:
     lines = pc.list_flatten(pc.split_pattern(pa.array([text], pa.large_string()), "\n"))
     lines = pc.ascii_rtrim(lines, "\r")
     number = np.arange(1, len(lines) + 1)
-    kept = pc.not_equal(pc.ascii_trim_whitespace(lines), "").to_numpy(zero_copy_only=False) & (number > options.skip)
+    kept = pc.not_equal(pc.ascii_trim_whitespace(lines), "").to_numpy(zero_copy_only=False) & (
+        number > options.skip
+    )
     lines, number = lines.filter(pa.array(kept)), number[kept]
     if options.header:
         lines, number = lines[1:], number[1:]

@@ -12,7 +12,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.schema import SKIPPED, File, Schema, Table, Triples
+from kgreason.graph.people.sources import SKIPPED, File, Schema, Table, Triples
 from kgreason.lang.names import suggest
 from kgreason.progress import Progress
 from kgreason.records import dataclass
@@ -135,7 +135,9 @@ def read_raw(file: File, progress: Progress) -> Raw:
         first, last = raw.line(0), raw.line(len(raw) - 1)
         between = 0 if first is None or last is None else last - first + 1 - len(raw)
         if between > 0 and file.spec.kind() in ("edges", "konect"):
-            progress.note(f"{raw.file}: {between:,} lines between others were passed over, blank or comments (% or #)")
+            progress.note(
+                f"{raw.file}: {between:,} lines between others were passed over, blank or comments (% or #)"
+            )
     return raw
 
 
@@ -164,7 +166,7 @@ def by_role(raw: Raw, columns: Sequence[str]) -> dict[str, Column]:
             raw.line(0) if len(raw) else None,
             hint=_widths(width, columns),
         )
-    found = raw.columns or ([],) * len(columns)
+    found: Sequence[Column] = raw.columns or ([],) * len(columns)
     return {r: _column(c) for r, c in zip(columns, found, strict=True) if r != SKIPPED}
 
 
@@ -233,13 +235,17 @@ def _cells(table: Table, raw: Raw, before: int) -> Iterator[Part | Users]:
     else:
         user = texts(raw.columns[place])
         if (gone := np.flatnonzero(empty(user))).size:
-            raise raw.error(int(gone[0]), "the user has no name", titles[place], "complete the line or remove it")
+            raise raw.error(
+                int(gone[0]), "the user has no name", titles[place], "complete the line or remove it"
+            )
     yield Users(raw, row, user, table.names)
     zeros = np.zeros(len(raw), dtype=np.int64)
     for column, title in enumerate(titles):
         if column != place and title != SKIPPED:
             target = texts(raw.columns[column])
-            yield Part(raw, row, user, (title,), zeros, target, table.names, table=True, missing=table.missing)
+            yield Part(
+                raw, row, user, (title,), zeros, target, table.names, table=True, missing=table.missing
+            )
 
 
 def _numbers(first: int, count: int) -> Column:
@@ -269,4 +275,6 @@ def _place(table: Table, raw: Raw, titles: tuple[str, ...]) -> int | None:
         return titles.index(table.id)
     near = suggest(table.id, titles)
     hint = f"did you mean {near!r}?" if near else f"there are {', '.join(titles[:20])}"
-    raise DataError(raw.file, f"there is no column {table.id!r} that names the users", raw.title_line, hint=hint)
+    raise DataError(
+        raw.file, f"there is no column {table.id!r} that names the users", raw.title_line, hint=hint
+    )

@@ -12,11 +12,12 @@ from kgreason.graph.io.raw import Column
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.entries import Entries, attribute_of, links_of
 from kgreason.graph.people.kinds import kinds_of
-from kgreason.graph.people.model import PeopleGraph, Texts
+from kgreason.graph.people.model import Kind, PeopleGraph, Texts
 from kgreason.graph.people.names import Lookup, lookups
 from kgreason.graph.people.parts import Part, Users, empty, parts_of
 from kgreason.graph.people.remarks import Remarks
-from kgreason.graph.people.schema import Schema, read_schema
+from kgreason.graph.people.schema import read_schema
+from kgreason.graph.people.sources import Schema
 from kgreason.progress import SILENT, Progress
 
 
@@ -39,7 +40,10 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
         If a file does not hold what the schema says.
     """
     schema = schema if isinstance(schema, Schema) else read_schema(schema)
-    progress.step("Reading files", sum(len(s.files) for s in (*schema.triples, *schema.tables, *schema.names)))
+    files = [
+        file for part in (schema.triples, schema.tables, schema.names) for some in part for file in some.files
+    ]
+    progress.step("Reading files", len(files))
     names = lookups(schema, progress)
     parts = [_renamed(part, names) for part in parts_of(schema, progress)]
     kinds = kinds_of(schema, [part for part in parts if isinstance(part, Part)], progress)
@@ -47,19 +51,14 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     kept = [some for part in parts for some in _kept(part, kinds, remarks)]
     labels, entries = _numbered(kept, kinds, names)
     found = _by_name(entries, kinds)
-    graph = PeopleGraph(
-        labels,
-        {
-            name: attribute_of(name, "numeric" if kind == "numeric" else "categorical", found[name], names.get("values"), remarks)
-            for name, kind in kinds.items()
-            if kind in ("numeric", "categorical")
-        },
-        {
-            name: links_of(name, found[name], len(labels), remarks)
-            for name, kind in kinds.items()
-            if kind == "relations"
-        },
-    )
+    attributes, relations = {}, {}
+    for name, kind in kinds.items():
+        if kind == "relations":
+            relations[name] = links_of(name, found[name], len(labels), remarks)
+        elif kind != "ignore":
+            of: Kind = "numeric" if kind == "numeric" else "categorical"
+            attributes[name] = attribute_of(name, of, found[name], names.get("values"), remarks)
+    graph = PeopleGraph(labels, attributes, relations)
     remarks.suspect(graph)
     remarks.tell(progress)
     return graph

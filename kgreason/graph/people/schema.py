@@ -23,153 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import no_file
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.graph.people.sections import Section, sections, typed, typed_text
-from kgreason.records import dataclass
-
-OTHERS = ("numeric", "categorical", "relations", "ignore")
-ROLES = ("user", "relation", "target")
-SKIPPED = "_"
-"""Name of columns that are not read."""
-
-
-@dataclass(frozen=True)
-class File:
-    """A file, with its format and options.
-
-    Attributes
-    ----------
-    spec
-        Path and format.
-    options
-        How it is read.
-    """
-
-    spec: SourceSpec
-    options: Options
-
-
-@dataclass(frozen=True)
-class Triples:
-    """Files with a statement on each line.
-
-    Attributes
-    ----------
-    files
-        Their statements are joined.
-    columns
-        Role of each column: user, relation, target or `SKIPPED`.
-    relation
-        The relation (or attribute) of all lines, of files that have no column for it.
-    symmetric
-        Links between users run both ways; `None`: if the file says so.
-    names
-        Whether the tables of names apply.
-    missing
-        Texts that stand for no value, besides nothing at all.
-    """
-
-    files: tuple[File, ...]
-    columns: tuple[str, ...]
-    relation: str | None = None
-    symmetric: bool | None = None
-    names: bool = True
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Table:
-    """Files with a user on each line and an attribute in each column.
-
-    Attributes
-    ----------
-    files
-        Their lines are joined.
-    id
-        Column that names the users; `None`: they are numbered from 1.
-    columns
-        Names for the columns of files without a line of names; `None`: their numbers.
-    names, missing
-        As for `Triples`; only users are looked up.
-    """
-
-    files: tuple[File, ...]
-    id: str | None = None
-    columns: tuple[str, ...] | None = None
-    names: bool = True
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Names:
-    """Files that say which name an id stands for.
-
-    Attributes
-    ----------
-    of
-        What has such ids: users, values, relations.
-    files
-        Their lines are joined.
-    columns
-        Role of each column: name, id or `SKIPPED`.
-    """
-
-    of: tuple[str, ...]
-    files: tuple[File, ...]
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """What each relation and column is.
-
-    Attributes
-    ----------
-    numeric, categorical
-        Attributes, whose values are numbers or names.
-    relations
-        Relations between users.
-    ignore
-        What is left out.
-    others
-        What all others are; `None`: columns of tables are categorical, of triples it must be said.
-    """
-
-    numeric: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    relations: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    others: str | None = None
-
-    def named(self) -> dict[str, str]:
-        """Kind of each name that has one."""
-        return {name: kind for kind in OTHERS for name in getattr(self, kind)}
-
-
-@dataclass(frozen=True)
-class Schema:
-    """All that is said of the files of a graph of people.
-
-    Attributes
-    ----------
-    file
-        The schema's own file as messages show it; `None`: it was put together from options.
-    line
-        Line of its kinds.
-    """
-
-    triples: tuple[Triples, ...]
-    tables: tuple[Table, ...]
-    names: tuple[Names, ...]
-    kinds: Kinds
-    file: str | None = None
-    line: int | None = None
-
-    def error(self, message: str, hint: str | None = None) -> DataError:
-        """Build the error that points at the kinds."""
-        return DataError(self.file or "options", message, self.line, hint=hint)
+from kgreason.graph.people.sources import OTHERS, ROLES, SKIPPED, File, Kinds, Names, Schema, Table, Triples
 
 
 def read_schema(path: Path | str) -> Schema:
@@ -189,7 +46,9 @@ def read_schema(path: Path | str) -> Schema:
     names = tuple(_names(part, path.parent) for part in found if part.kind == "names")
     kinds = next((part for part in found if part.kind == "kinds"), Section(str(path), "kinds", {}))
     if not triples and not tables:
-        raise DataError(str(path), "no data are named", hint="write a section [[triples]] or [[tables]] with files")
+        raise DataError(
+            str(path), "no data are named", hint="write a section [[triples]] or [[tables]] with files"
+        )
     return _whole(Schema(triples, tables, names, _kinds(kinds), str(path), kinds.line))
 
 
@@ -232,7 +91,9 @@ def schema_of_options(
     for text in files:
         spec = parse_file(text)
         given = typed_text(str(spec.path), "tables" if table else "triples", spec.options)
-        parts.append(Section(str(spec.path), "tables" if table else "triples", {"files": [str(spec.path)], **given}))
+        parts.append(
+            Section(str(spec.path), "tables" if table else "triples", {"files": [str(spec.path)], **given})
+        )
     here = Path()
     lists = {"numeric": numeric, "categorical": attributes, "relations": relations, "ignore": ignore}
     kinds: dict[str, Any] = {name: list(given) for name, given in lists.items()}
@@ -269,7 +130,9 @@ def _table(part: Section, folder: Path) -> Table:
     header = given.get("header", True)
     columns = given.get("columns")
     if columns is not None and header:
-        raise part.error("columns", "the columns have names already", "write header = false if the file has none")
+        raise part.error(
+            "columns", "the columns have names already", "write header = false if the file has none"
+        )
     return Table(
         _files(part, folder, given, header=header),
         given.get("id"),
@@ -297,13 +160,15 @@ def _check_columns(
     hint = f'name each column of the file: {", ".join(roles)}, and "{SKIPPED}" for one that is not read'
     for column in columns:
         if constant is not None and column == constant:
-            raise part.error("columns", "there is a column relation, and relation = is given too", "leave out one")
+            raise part.error(
+                "columns", "there is a column relation, and relation = is given too", "leave out one"
+            )
         if column not in (*roles, SKIPPED):
             raise part.error("columns", f"a column cannot be {column!r}", hint)
     for role in roles:
         if columns.count(role) != 1:
             said = "no column is" if role not in columns else "two columns are"
-            more = "; of a file without relations say relation = \"...\"" if role == "relation" else ""
+            more = '; of a file without relations say relation = "..."' if role == "relation" else ""
             raise part.error("columns", f"{said} {role!r}", hint + more)
 
 
@@ -344,7 +209,8 @@ def _kinds(part: Section) -> Kinds:
     others = given.get("others")
     if others is not None and others not in OTHERS:
         raise part.error("others", f"others cannot be {others!r}", f"one of {', '.join(OTHERS)}")
-    return Kinds(*(tuple(given.get(kind, ())) for kind in OTHERS), others)
+    numeric, categorical, relations, ignore = (tuple(given.get(kind, ())) for kind in OTHERS)
+    return Kinds(numeric, categorical, relations, ignore, others)
 
 
 def _whole(schema: Schema) -> Schema:

@@ -13,8 +13,14 @@ from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
 _FILE: dict[str, type] = {
-    **{"files": list, "format": str, "delimiter": str, "quote": str, "encoding": str},
-    **{"header": bool, "skip": int, "columns": list},
+    "files": list,
+    "format": str,
+    "delimiter": str,
+    "quote": str,
+    "encoding": str,
+    "header": bool,
+    "skip": int,
+    "columns": list,
 }
 _DATA: dict[str, type] = {**_FILE, "names": bool, "missing": list}
 KEYS: dict[str, dict[str, type]] = {
@@ -86,7 +92,11 @@ def sections(path: Path) -> list[Section]:
     for kind, given in tables.items():
         repeated = kind != "kinds"
         items = given if isinstance(given, list) else [given]
-        if kind not in KEYS or isinstance(given, list) != repeated or not all(isinstance(i, dict) for i in items):
+        if (
+            kind not in KEYS
+            or isinstance(given, list) != repeated
+            or not all(isinstance(i, dict) for i in items)
+        ):
             raise _stray(file, kind, places)
         for number, item in enumerate(items):
             line, lines = places[kind][number] if number < len(places.get(kind, ())) else (None, {})
@@ -131,7 +141,7 @@ def typed(part: Section) -> Mapping[str, Any]:
         if key not in known:
             raise _unknown(part, key)
         form, example = _SHOWN[known[key]]
-        plain = type(value) is known[key] and (known[key] is not int or value >= 0)
+        plain = type(value) is known[key] and not (isinstance(value, int) and value < 0)
         if not plain or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
             raise part.error(key, f"{key} is {form}, not {value!r}", f"for instance {key} = {example}")
     return part.given
@@ -140,7 +150,9 @@ def typed(part: Section) -> Mapping[str, Any]:
 def _unknown(part: Section, key: str) -> DataError:
     near = suggest(key, KEYS[part.kind])
     asked = f"did you mean {near}? " if near else ""
-    return part.error(key, f"unknown key {key!r} of {part.kind}", f"{asked}there are {', '.join(KEYS[part.kind])}")
+    return part.error(
+        key, f"unknown key {key!r} of {part.kind}", f"{asked}there are {', '.join(KEYS[part.kind])}"
+    )
 
 
 def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]:
@@ -158,7 +170,16 @@ def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]
             raise _unknown(Section(file, kind, given), key)
         wrong = (form is bool and text not in ("true", "false")) or (form is int and not text.isdecimal())
         if wrong:
-            raise DataError(file, f"{key} is {_SHOWN[form][0]}, not {text!r}", hint=f"for instance {key}={_SHOWN[form][1]}")
-        makers = {list: lambda t: t.split(","), bool: lambda t: t == "true", int: int, str: str}
-        found[key] = makers[form](text)
+            raise DataError(
+                file,
+                f"{key} is {_SHOWN[form][0]}, not {text!r}",
+                hint=f"for instance {key}={_SHOWN[form][1]}",
+            )
+        found[key] = _made(form, text)
     return found
+
+
+def _made(form: type, text: str) -> Any:
+    if form is list:
+        return text.split(",")
+    return text == "true" if form is bool else form(text)

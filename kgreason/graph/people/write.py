@@ -90,7 +90,7 @@ def _check(graph: PeopleGraph) -> None:
             f"{both[0]!r} is the name of an attribute and of a relation", hint="give one of them another name"
         )
     names = [*graph.attributes, *graph.relations]
-    texts = {"a user has": graph.labels, "an attribute or a relation has": names}
+    texts: dict[str, Iterable[str]] = {"a user has": graph.labels, "an attribute or a relation has": names}
     texts |= {f"a value of {name} has": a.domain for name, a in graph.attributes.items()}
     for whose, some in texts.items():
         if empty(pa.array(list(some), pa.large_string())).any():
