@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 import numpy as np
 
-from kgreason.anonymizers.publish import fresh_labels, permutation
+from kgreason.anonymizers.people.generalize import Generalized
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import PeopleGraph, Texts
+from kgreason.graph.people.model import PeopleGraph
+from kgreason.graph.people.write import opaque
 from kgreason.records import dataclass
 
 
@@ -29,40 +29,20 @@ class PeopleRelease:
 
     graph: PeopleGraph
     mapping: Vertices
-    figures: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, object]
 
 
-def publish(
-    graph: PeopleGraph,
-    users: Vertices,
-    original: PeopleGraph,
-    figures: Mapping[str, float],
-    rng: np.random.Generator | None,
-    labels: Texts | None = None,
-) -> PeopleRelease:
-    """Permute the users of a generalized graph at random and give them labels.
+def publish(made: Generalized, original: PeopleGraph, rng: np.random.Generator | None) -> PeopleRelease:
+    """Give the users of a generalized graph random numbers and labels.
 
     Parameters
     ----------
-    graph, users
-        The graph, and the original user behind each of its users, or -1 for a fake one; int64, shape (graph.n,).
     original
-        Its labels must not occur.
+        The graph that was generalized; its labels must not occur.
     rng
         For experiments. `None`: the operating system's source, as labels are seen.
-    labels
-        Labels that users have already, of earlier releases; `None`: new ones.
-
-    References
-    ----------
-    docs/people.md, What is written.
     """
-    order = permutation(graph.n, rng)
-    if labels is None:
-        labels = fresh_labels(graph.n, rng, original.labels.tolist())
-    shuffled = PeopleGraph(labels, graph.attributes, graph.relations).of(order)
-    behind = users[order]
-    real = np.flatnonzero(behind >= 0)
+    graph, number = opaque(made.graph, rng, original.labels.tolist())
     mapping = np.full(original.n, -1, dtype=np.int64)
-    mapping[behind[real]] = real
-    return PeopleRelease(shuffled, mapping, figures)
+    mapping[made.users] = number
+    return PeopleRelease(graph, mapping, made.figures.as_dict())
