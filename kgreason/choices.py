@@ -5,6 +5,8 @@ from typing import Literal
 Method = Literal["kguard", "klone", "k-iso"]
 Mode = Literal["exact", "published"]
 Model = Literal["kx-isomorphism", "k-iso"]
+PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad"]
+AnyModel = Literal[Model, PeopleModel]
 
 PeopleMethod = Literal["cdga", "ckga", "ctkga", "pckga"]
 PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad"]
