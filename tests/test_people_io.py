@@ -117,7 +117,8 @@ def test_reads_what_from_triples_builds(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
-    facts = "a,age,1\na,age,1.0\na,age,1\na,job,\nb,follows,b\nb,follows,a\nb,follows,a\nc,job,?\na,secret,x\nd,secret,y\n"
+    facts = "a,age,1\na,age,1.0\na,age,1\na,job,\nb,follows,b\nb,follows,a\nb,follows,a\nc,job,?\n"
+    facts += "a,secret,x\nd,secret,y\n"
     schema = files(
         tmp_path,
         people_toml=SMALL.replace("[kinds]", 'missing = ["?"]\n[kinds]\nignore = ["secret"]'),
@@ -181,6 +182,25 @@ def test_rows_of_tables_without_ids_are_users(tmp_path: Path) -> None:
     assert graph.labels.tolist() == ["1", "2", "3"]
     assert graph.attributes["1"].domain.tolist() == ["x", "y"]
     assert graph.attributes["2"].numbers.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_parquet_files_keep_their_values(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"name": ["a", "b"], "age": [18, None]}), tmp_path / "people.parquet")
+    said = '[[tables]]\nfiles = ["people.parquet"]\nid = "name"\n[kinds]\nnumeric = ["age"]\n'
+    told = Notes()
+    graph = read_people(files(tmp_path, people_toml=said), told)
+    assert graph.labels.tolist() == ["a", "b"]
+    assert graph.attributes["age"].numbers.tolist() == [18.0]
+    assert told.notes == ["empty values, left out: 1 (age 1)"]
+
+
+def test_undirected_files_are_read_both_ways(tmp_path: Path) -> None:
+    said = '[[triples]]\nfiles = ["a.edges"]\nrelation = "knows"\n[kinds]\nrelations = ["knows"]\n'
+    graph = read_people(files(tmp_path, people_toml=said, a_edges="% sym unweighted\n1 2\n2 3\n2 1\n"))
+    assert content(graph)["relations"]["knows"] == [("1", "2"), ("2", "1"), ("2", "3"), ("3", "2")]
 
 
 def test_names_may_hold_the_delimiter(tmp_path: Path) -> None:
