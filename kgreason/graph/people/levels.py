@@ -38,6 +38,8 @@ def read_levels(path: Path, graph: PeopleGraph, default: int | None = None) -> L
     DataError
         If the table names a user that is not in the graph, or one twice, lacks one, or a k is no whole number of at
         least 1.
+    AnonymizationError
+        If the default is less than 1.
     """
     spec = SourceSpec(path, None, {"useHeaders": "false"})
     spec = SourceSpec(path, spec.kind("edges"), spec.options)
@@ -73,6 +75,8 @@ def _level(raw: Raw, row: int, user: str, text: str) -> int:
 
 
 def _complete(raw: Raw, levels: Levels, graph: PeopleGraph, default: int | None) -> Levels:
+    if default is not None and default < 1:
+        raise AnonymizationError(f"the default level is at least 1, not {default}")
     lacking = np.flatnonzero(levels < 0)
     if default is not None:
         levels[lacking] = default

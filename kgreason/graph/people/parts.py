@@ -112,16 +112,16 @@ def parts_of(schema: Schema, progress: Progress) -> Iterator[Part | Users]:
     DataError
         If a file cannot be read, or a statement lacks its user or relation.
     """
-    for triples in schema.triples:
-        for file in triples.files:
-            yield _statements(triples, file, progress)
-            progress.advance()
     for table in schema.tables:
         count = 0
         for file in table.files:
             raw = read_raw(file, progress)
             yield from _cells(table, raw, count)
             count += len(raw)
+            progress.advance()
+    for triples in schema.triples:
+        for file in triples.files:
+            yield _statements(triples, file, progress)
             progress.advance()
 
 

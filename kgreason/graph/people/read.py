@@ -24,8 +24,8 @@ from kgreason.progress import SILENT, Progress
 def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGraph:
     """Read a graph of people.
 
-    Users are those whom statements or lines of tables are about, and those whom relations lead to. They are numbered
-    as they occur first, in the order of the files, before users whom relations only lead to.
+    Users are those whom lines of tables and statements are about, and those whom relations lead to. They are numbered
+    as they occur first: in tables, in front of statements, and as what relations lead to.
 
     Parameters
     ----------
