@@ -5,11 +5,11 @@ from typing import Literal
 Method = Literal["kguard", "klone", "k-iso"]
 Mode = Literal["exact", "published"]
 Model = Literal["kx-isomorphism", "k-iso"]
-PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad"]
-AnyModel = Literal[Model, PeopleModel]
 
 PeopleMethod = Literal["cdga", "ckga", "ctkga", "pckga"]
 PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad"]
+AnyMethod = Literal[Method, PeopleMethod]
+AnyModel = Literal[Model, PeopleModel]
 Loss = Literal["adm", "atdm"]
 Partition = Literal["merge-split", "k-means", "k-medoids", "removal"]
 

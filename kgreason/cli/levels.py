@@ -10,7 +10,7 @@ import typer
 
 from kgreason.cli.base import counted, guarded
 from kgreason.cli.options import OutFile, Seed
-from kgreason.cli.people import Attributes, IsTable, Numeric, PeopleFiles, Relations, SchemaFile, the_graph
+from kgreason.cli.people import Attributes, IsTable, Numeric, PeopleFiles, Relations, SchemaFile, the_schema
 
 if TYPE_CHECKING:
     from kgreason.graph.people.levels import Levels
@@ -53,12 +53,13 @@ def zipf(
     import numpy as np
 
     from kgreason.graph.people.levels import zipf_levels
+    from kgreason.graph.people.read import read_people
     from kgreason.terminal import progress
 
     rng = np.random.default_rng(seed)
     low, high, step = range
     with progress() as shown:
-        graph = the_graph(files, schema, attributes, numeric, relations, table, shown)
+        graph = read_people(the_schema(files, schema, attributes, numeric, relations, table), shown)
     return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng))
 
 
@@ -76,10 +77,11 @@ def te(
 ) -> int:
     """Levels that grow with the number of a user's edges."""
     from kgreason.graph.people.levels import te_levels
+    from kgreason.graph.people.read import read_people
     from kgreason.terminal import progress
 
     with progress() as shown:
-        graph = the_graph(files, schema, attributes, numeric, relations, table, shown)
+        graph = read_people(the_schema(files, schema, attributes, numeric, relations, table), shown)
     return _write(out, graph, te_levels(graph, *range))
 
 

@@ -12,6 +12,7 @@ from kgreason.engine.limits import Limits
 from kgreason.memory import parse_size
 
 RulesFile = Annotated[Path, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
+SomeRules = Annotated[Path | None, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
 DataFiles = Annotated[
     list[str] | None,
     typer.Option(

@@ -11,8 +11,7 @@ import typer
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
-    from kgreason.graph.people.model import PeopleGraph
-    from kgreason.progress import Progress
+    from kgreason.graph.people.sources import Schema
 
 PeopleFiles = Annotated[
     list[str] | None,
@@ -43,43 +42,40 @@ IsTable = Annotated[
 ]
 
 
-def the_graph(
+def the_schema(
     files: Sequence[str] | None,
     schema: Path | None,
     attributes: Sequence[str] | None,
     numeric: Sequence[str] | None,
     relations: Sequence[str] | None,
     table: bool,
-    progress: Progress,
-) -> PeopleGraph:
-    """Read the graph that the options name.
+) -> Schema:
+    """Where the graph is that the options name.
 
     Raises
     ------
     CallError
         If they name none, or a schema and files.
     DataError
-        If it cannot be read.
+        If the schema is at fault.
     """
-    from kgreason.graph.people.read import read_people
-    from kgreason.graph.people.schema import schema_of_options
+    from kgreason.graph.people.schema import read_schema, schema_of_options
 
     if schema is not None:
         if files or attributes or numeric or relations or table:
             raise CallError(
                 "the schema says what is read", hint="leave out the files and their options, or --schema"
             )
-        return read_people(schema, progress)
+        return read_schema(schema)
     if not files:
         raise CallError("no data are named", hint="name files, or a schema with --schema")
-    said = schema_of_options(
+    return schema_of_options(
         files,
         attributes=_split(attributes),
         numeric=_split(numeric),
         relations=_split(relations),
         table=table,
     )
-    return read_people(said, progress)
 
 
 def _split(given: Sequence[str] | None) -> list[str]:

@@ -13,28 +13,29 @@ from kgreason.cli.base import print_json
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
+    from kgreason.graph.people.sources import Schema
     from kgreason.publication import Folders
 
-PANEL = "Graphs of people (cdga, ckga, ctkga, pckga)"
-RULES = "Graphs under rules (kguard, klone, k-iso)"
+PANEL = "Graphs of people: cdga, ckga, ctkga, pckga"
 
 
 def _option(*names: str, help: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=PANEL, **more)
 
 
-SchemaFile = Annotated[
-    Path | None,
-    _option("--schema", metavar="FILE", help="Says where users, attributes and relations stand (docs/people.md)."),
-]
 KValues = Annotated[
     Path | None,
-    _option("--k-values", metavar="FILE", help="Table user,k: each user's own k, for pckga; default: -k for all."),
+    _option(
+        "--k-values", metavar="FILE", help="Table user,k: each user's own k, for pckga; default: -k for all."
+    ),
 ]
 LossOption = Annotated[
-    Loss, _option(help="Compare users by attributes and degrees (adm), or by truth of pairs of values (atdm).")
+    Loss,
+    _option(help="Compare users by attributes and degrees (adm), or by truth of pairs of values (atdm)."),
 ]
-Alpha = Annotated[float, _option(min=0, max=1, help="Share of attributes in the loss; the rest is of degrees.")]
+Alpha = Annotated[
+    float, _option(min=0, max=1, help="Share of attributes in the loss; the rest is of degrees.")
+]
 ClusteringOption = Annotated[
     str | None,
     _option(
@@ -44,11 +45,15 @@ ClusteringOption = Annotated[
 ]
 PartitionOption = Annotated[
     Partition | None,
-    _option(show_default="the method's own", help="How clusters are brought to enough users, and not too many."),
+    _option(
+        show_default="the method's own", help="How clusters are brought to enough users, and not too many."
+    ),
 ]
 Tau = Annotated[
     float,
-    _option(min=0, max=1, help="How far users may be from the others of their cluster; less removes outliers."),
+    _option(
+        min=0, max=1, help="How far users may be from the others of their cluster; less removes outliers."
+    ),
 ]
 Omega = Annotated[
     float, _option(min=0, max=1, help="Of merging: share of the invalid clusters looked at in each step.")
@@ -64,13 +69,16 @@ Window = Annotated[
 ]
 After = Annotated[
     Path | None,
-    _option("--after", metavar="DIR", help="Of ctkga: private folder of the release before; none for the first."),
+    _option(
+        "--after", metavar="DIR", help="Of ctkga: private folder of the release before; none for the first."
+    ),
 ]
 
-OF_PEOPLE = (
-    *("schema", "k_values", "loss", "alpha", "clustering", "partition", "tau", "omega", "epsilon", "dimensions"),
+CHOICES = (
+    *("k_values", "loss", "alpha", "clustering", "partition", "tau", "omega", "epsilon", "dimensions"),
     *("window", "after"),
 )
+OF_PEOPLE = ("files", "schema", "attributes", "numeric", "relations", "table", *CHOICES)
 OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
 
 
@@ -86,38 +94,35 @@ def refuse(context: typer.Context, names: tuple[str, ...], method: str) -> None:
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise CallError(f"{flags.get(name, name)} has no meaning with --method {method}", hint="leave it out")
+            raise CallError(
+                f"{flags.get(name, name)} has no meaning with --method {method}", hint="leave it out"
+            )
 
 
-def anonymize(
-    schema: Path | None, folders: Folders, *, as_json: bool, seed: int | None, **asked: Any
-) -> int:
+def anonymize(schema: Schema, folders: Folders, *, as_json: bool, seed: int | None, **asked: Any) -> int:
     """Anonymize a graph of people, and prove it."""
     from kgreason import api
     from kgreason.publication import interrupted
     from kgreason.terminal import progress
     from kgreason.terminal_people import print_people
 
-    if schema is None:
-        raise CallError(
-            "which users, attributes and relations there are is not said",
-            hint="say --schema FILE (examples/people/people.toml is one), as docs/people.md tells",
-        )
     with progress() as shown:
         result = api.anonymize_people(schema, folders=folders, seed=seed, progress=shown, **asked)
+    release, private = folders.release, folders.private
     try:
         if as_json:
-            print_json(
-                result.summary() | {"release": str(folders.release), "private": str(folders.private)}
-            )
+            print_json(result.summary() | {"release": str(release), "private": str(private)})
         else:
-            print_people(result, folders, seeded=seed is not None)
-        if seed is not None:
-            print(
-                "Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr
-            )
+            print_people(result, release, private, seeded=seed is not None)
+        say_seeded(seed)
         if not result.holds:
-            print(f"{folders.private / 'report.json'} tells what does not hold, and why.", file=sys.stderr)
+            print(f"{private / 'report.json'} tells what does not hold, and why.", file=sys.stderr)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(interrupted(folders)) from None
     return int(not result.holds)
+
+
+def say_seeded(seed: int | None) -> None:
+    """Warn of a release that can be repeated, on standard error."""
+    if seed is not None:
+        print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from kgreason.choices import Method, Mode
+from kgreason.choices import AnyMethod, Method, Mode, PeopleMethod
+from kgreason.cli import people_releasing
 from kgreason.cli.base import guarded, load_rules, print_json, sources
 from kgreason.cli.options import (
     DEFAULT_X,
@@ -17,11 +18,31 @@ from kgreason.cli.options import (
     K,
     KeepCuts,
     MaxSubgraphs,
-    RulesFile,
     Seed,
+    SomeRules,
     Split,
     X,
 )
+from kgreason.cli.people import Attributes, IsTable, Numeric, PeopleFiles, Relations, SchemaFile, the_schema
+from kgreason.cli.people_releasing import (
+    CHOICES,
+    OF_PEOPLE,
+    OF_RULES,
+    After,
+    Alpha,
+    ClusteringOption,
+    Dimensions,
+    Epsilon,
+    KValues,
+    LossOption,
+    Omega,
+    PartitionOption,
+    Tau,
+    Window,
+    refuse,
+    say_seeded,
+)
+from kgreason.errors import CallError
 
 if TYPE_CHECKING:
     from kgreason.publication import Folders
@@ -35,17 +56,24 @@ PUBLISHED_MAY_FAIL = (
 
 @guarded
 def anonymize(
-    rules: RulesFile,
+    context: typer.Context,
+    files: PeopleFiles = None,
+    rules: SomeRules = None,
     data: DataFiles = None,
     method: Annotated[
-        Method,
+        AnyMethod,
         typer.Option(
-            help="klone protects every x by k copies, kguard one x, or some, by far fewer additions. k-iso is the "
-            "baseline: k isomorphic blocks, which protect neither derived edges nor degrees."
+            help="Under rules: klone protects every x by k copies, kguard one x, or some, by far fewer additions; k-iso "
+            "is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees. Of people: cdga "
+            "makes degrees alike, ckga values and degrees, pckga for each user's own k, ctkga in a series of releases."
         ),
     ] = "kguard",
     mode: Annotated[
-        Mode, typer.Option(help="Of kguard: exact protects every subgraph, published is the paper.")
+        Mode,
+        typer.Option(
+            help="Of kguard: exact protects every subgraph, published is the paper. Of people: exact betters the "
+            "clusters of the paper."
+        ),
     ] = "exact",
     k: K = 3,
     x: X = DEFAULT_X,
@@ -61,21 +89,55 @@ def anonymize(
     max_subgraphs: MaxSubgraphs = None,
     split: Split = None,
     keep_cuts: KeepCuts = False,
+    schema: SchemaFile = None,
+    attributes: Attributes = None,
+    numeric: Numeric = None,
+    relations: Relations = None,
+    table: IsTable = False,
+    k_values: KValues = None,
+    loss: LossOption = "adm",
+    alpha: Alpha = 0.5,
+    clustering: ClusteringOption = None,
+    partition: PartitionOption = None,
+    tau: Tau = 1.0,
+    omega: Omega = 0.01,
+    epsilon: Epsilon = None,
+    dimensions: Dimensions = 50,
+    window: Window = 3,
+    after: After = None,
     as_json: AsJson = False,
 ) -> int:
-    """Make an anonymous version of a graph, and prove that it is."""
+    """Make an anonymous version of a graph, and prove that it is.
+
+    Of a graph under rules (--rules) or, by the methods cdga, ckga, pckga and ctkga, of a graph of people (--schema).
+    """
     from kgreason import api
     from kgreason.publication import Folders, interrupted
     from kgreason.terminal import progress
 
     folders = Folders(release, private, force)
     folders.check()
+    if method in get_args(PeopleMethod):
+        refuse(context, OF_RULES, method)
+        return people_releasing.anonymize(
+            the_schema(files, schema, attributes, numeric, relations, table),
+            folders,
+            as_json=as_json,
+            seed=seed,
+            **{name: context.params[name] for name in ("method", "mode", "k", *CHOICES)},
+        )
+    refuse(context, OF_PEOPLE, method)
+    if rules is None:
+        raise CallError(
+            f"{method} protects what rules derive, and none are given",
+            hint="say --rules FILE.vada; a graph of people takes --method pckga",
+        )
     program = load_rules(rules)
     with progress() as shown:
         result = api.anonymize(
             program,
             sources(data),
-            method=method,
+            method=cast(Method, method),
             mode=mode,
             k=k,
             x=x,
@@ -88,7 +150,7 @@ def anonymize(
             progress=shown,
         )
     try:
-        _print_release(result, folders, as_json=as_json, seeded=seed is not None)
+        _print_release(result, folders, as_json=as_json, seed=seed)
         if mode == "published" and method == "kguard" and not result.verdict["images"].holds:
             print(PUBLISHED_MAY_FAIL, file=sys.stderr)
     except KeyboardInterrupt:
@@ -96,15 +158,14 @@ def anonymize(
     return int(not result.holds)
 
 
-def _print_release(result: Anonymization, folders: Folders, *, as_json: bool, seeded: bool) -> None:
+def _print_release(result: Anonymization, folders: Folders, *, as_json: bool, seed: int | None) -> None:
     from kgreason.terminal import print_anonymization
 
     release, private = folders.release, folders.private
     if as_json:
         print_json(result.summary() | {"release": str(release), "private": str(private)})
     else:
-        print_anonymization(result, release, private, seeded=seeded)
-    if seeded:
-        print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)
+        print_anonymization(result, release, private, seeded=seed is not None)
+    say_seeded(seed)
     if not result.holds:
         print(f"{private / 'report.json'} tells which subgraphs are not protected, and why.", file=sys.stderr)

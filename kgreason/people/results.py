@@ -45,7 +45,7 @@ class PeopleAnonymization:
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
-        return f"<PeopleAnonymization: {self.verdict.guarantee} {found}; AIL {self.utility.ail:.4f}>"
+        return f"<PeopleAnonymization: {self.verdict.asked} {found}; AIL {self.utility.ail:.4f}>"
 
     @property
     def holds(self) -> bool:
@@ -77,7 +77,7 @@ class PeopleAnonymization:
             "format": 1,
             "kgreason": version(),
             "method": self.settings.method,
-            "guarantee": self.verdict.guarantee,
+            "guarantee": self.verdict.asked,
             "original": _sizes(original),
             "released": _sizes(graph),
             "verdict": whole | {"items": items},

@@ -158,7 +158,9 @@ class _Adam:
         for k, slope in gradient.items():
             self._mean[k] += (1 - _MEAN) * (slope - self._mean[k])
             self._square[k] += (1 - _SQUARE) * (slope * slope - self._square[k])
-            self.parameters[k] -= np.float32(rate * lasting) * self._mean[k] / (np.sqrt(self._square[k]) + _LITTLE)
+            self.parameters[k] -= (
+                np.float32(rate * lasting) * self._mean[k] / (np.sqrt(self._square[k]) + _LITTLE)
+            )
 
 
 def _width(p: int) -> int:

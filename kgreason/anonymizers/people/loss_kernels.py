@@ -59,7 +59,9 @@ def share_row(
 
 
 @kernel
-def widening(low: float, high: float, other_low: float, other_high: float, weight: float, span: float) -> float:
+def widening(
+    low: float, high: float, other_low: float, other_high: float, weight: float, span: float
+) -> float:
     """Loss of a user when the range of a numeric attribute grows to hold that of another user.
 
     Parameters
@@ -169,9 +171,7 @@ def adm_rows(
 
 
 @kernel
-def shared_cost(
-    u: int, v: int, weight: DoubleRows, attribute: Ints, owner_start: Ints, owned: Ints
-) -> float:
+def shared_cost(u: int, v: int, weight: DoubleRows, attribute: Ints, owner_start: Ints, owned: Ints) -> float:
     """Sum over the values that u and v share of their weights."""
     total = 0.0
     e = owner_start[u]

@@ -13,6 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.anonymizers.people.distance import Clusters, Distance, Levels
+from kgreason.anonymizers.people.generalize import generalize
+from kgreason.anonymizers.people.history import History
+from kgreason.anonymizers.people.publish import PeopleRelease, publish
+from kgreason.anonymizers.people.sequence import next_release
 from kgreason.anonymizers.people.settings import Settings
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import PeopleGraph
@@ -21,30 +25,63 @@ from kgreason.progress import SILENT, Progress
 Points = npt.NDArray[np.float64]
 
 
-def clusters(
+def release_of(
     graph: PeopleGraph,
     levels: Levels,
     settings: Settings,
+    history: History | None,
     rng: np.random.Generator,
     progress: Progress = SILENT,
-) -> Clusters:
-    """Valid clusters of the users of a graph; who is in none (-1) cannot be released.
+    *,
+    seeded: bool = False,
+) -> PeopleRelease:
+    """Anonymize a graph: clusters of like users, who are then made alike.
+
+    Parameters
+    ----------
+    levels
+        The k of each user, shape (n,).
+    history
+        Of ``"ctkga"``: what earlier releases left; `None` before the first.
+    seeded
+        Whether `rng` may draw labels, too: for experiments. Otherwise the operating system does.
 
     Raises
     ------
     AnonymizationError
-        If the method does not fit the graph, or no cluster can be valid.
+        If the method does not fit the graph, or nobody could be released.
     """
     settings = settings.filled()
     _check(graph, levels, settings)
     work = Clustering(graph, levels, settings, rng, progress)
+    secret = rng if seeded else None
+    if settings.method == "ctkga":
+        return _next(work, history, secret)
     found = work.refined(work.valid(work.first()))
     if graph.n and (found < 0).all():
         raise AnonymizationError(
             "no user can be released: no cluster has as many users as they ask for",
             hint="lower k, or raise tau",
         )
-    return found
+    progress.step("Making users alike")
+    return publish(generalize(graph, found, rng), graph, secret)
+
+
+def _next(work: Clustering, history: History | None, secret: np.random.Generator | None) -> PeopleRelease:
+    """One more release of a series."""
+    made = next_release(
+        work.graph,
+        history,
+        int(work.levels.max(initial=2)),
+        work.settings.window,
+        work.rng,
+        distance=work.distance,
+        cluster=work.by_distance,
+        partition=work.parted,
+        generalize=generalize,
+        secret=secret,
+    )
+    return PeopleRelease(made.graph, made.mapping, made.figures, made.history)
 
 
 def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
@@ -54,7 +91,9 @@ def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
             hint="take --method ckga or pckga, or leave the attributes out",
         )
     if not graph.attributes and not graph.relations:
-        raise AnonymizationError("the graph has neither attributes nor relations: there is nothing to make alike")
+        raise AnonymizationError(
+            "the graph has neither attributes nor relations: there is nothing to make alike"
+        )
     if levels.min(initial=1) < 1:
         raise AnonymizationError("each k must be at least 1")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kgreason.anonymizers.people.generalize import Generalized
+from kgreason.anonymizers.people.history import History
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.write import opaque
@@ -25,11 +26,14 @@ class PeopleRelease:
         Original user v is user ``mapping[v]`` of `graph`, or removed if that is -1; int64, shape (n,).
     figures
         What was done, for the private report.
+    history
+        Of one release of a series: what the next one needs to know.
     """
 
     graph: PeopleGraph
     mapping: Vertices
     figures: Mapping[str, object]
+    history: History | None = None
 
 
 def publish(made: Generalized, original: PeopleGraph, rng: np.random.Generator | None) -> PeopleRelease:

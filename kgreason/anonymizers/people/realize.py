@@ -139,7 +139,9 @@ class _Rows:
         ):
             order = np.argsort(end[kept], kind="stable")
             used[:] = np.bincount(end[kept], minlength=n)
-            slots[np.repeat(start[:-1] - _starts(used)[:-1], used) + np.arange(len(order))] = other[kept][order]
+            slots[np.repeat(start[:-1] - _starts(used)[:-1], used) + np.arange(len(order))] = other[kept][
+                order
+            ]
 
     def fill(self) -> None:
         """Add pairs that are no original edges as long as that is easy."""
@@ -162,7 +164,11 @@ class _Rows:
         n = len(self.out)
         scratch = np.empty((6, n), dtype=np.int64)
         return kernels.path(
-            *self._slots, *scratch[:4], np.empty(2 * n, dtype=np.int64), np.empty(2 * n, dtype=np.bool_), *scratch[4:]
+            *self._slots,
+            *scratch[:4],
+            np.empty(2 * n, dtype=np.int64),
+            np.empty(2 * n, dtype=np.bool_),
+            *scratch[4:],
         )
 
     def mix(self, rng: np.random.Generator) -> None:

@@ -94,9 +94,7 @@ class Settings:
     def filled(self) -> Settings:
         """The same with the method's own clustering and partition where none are chosen."""
         clustering, partition, _ = OWN[self.method]
-        return replace(
-            self, clustering=self.clustering or clustering, partition=self.partition or partition
-        )
+        return replace(self, clustering=self.clustering or clustering, partition=self.partition or partition)
 
 
 def unknown_clustering(name: str, others: list[str]) -> AnonymizationError:

@@ -1,0 +1,160 @@
+"""Functions that make releases of graphs of people: anonymize_people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.arguments import check_folders, check_numbers
+from kgreason.choices import Loss, Mode, Partition, PeopleMethod
+from kgreason.errors import AnonymizationError
+from kgreason.progress import SILENT, Progress
+from kgreason.results import Clock
+
+if TYPE_CHECKING:
+    from kgreason.anonymizers.people.settings import Settings
+    from kgreason.graph.people.model import Counts, PeopleGraph
+    from kgreason.graph.people.sources import Schema
+    from kgreason.people.results import PeopleAnonymization
+    from kgreason.publication import Folders
+
+Levels = Mapping[str, int] | Path | str
+
+
+def anonymize_people(
+    data: PeopleGraph | Schema | Path | str,
+    *,
+    method: PeopleMethod = "pckga",
+    k: int = 3,
+    k_values: Levels | None = None,
+    mode: Mode = "exact",
+    loss: Loss = "adm",
+    alpha: float = 0.5,
+    clustering: str | None = None,
+    partition: Partition | None = None,
+    tau: float = 1.0,
+    omega: float = 0.01,
+    epsilon: int | None = None,
+    dimensions: int = 50,
+    window: int = 3,
+    after: Path | str | None = None,
+    seed: int | None = None,
+    folders: Folders | None = None,
+    progress: Progress = SILENT,
+) -> PeopleAnonymization:
+    """Make an anonymous version of a graph of people, prove it, and score it.
+
+    Parameters
+    ----------
+    data
+        A graph, or the schema that says where it is, or its file.
+    method
+        ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"pckga"`` with a k for each
+        user, ``"ctkga"`` for a sequence of releases.
+    k
+        How many users must look like each user, he included; at least 2.
+    k_values
+        Of ``"pckga"``: each user's own k, at least 1, in place of `k`; a mapping, or a table ``user,k``.
+    mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window
+        See `kgreason.anonymizers.people.settings.Settings`.
+    after
+        Of ``"ctkga"``: the private folder of the release before; `None` for the first.
+    seed
+        For experiments only: a release that can be computed again must not be published. Without it the operating
+        system seeds the generator.
+    folders
+        Where to write the release and its secret; what is then verified and scored is what was written, read back.
+
+    Raises
+    ------
+    DataError
+        If the data are at fault.
+    AnonymizationError
+        If the graph or the parameters admit no anonymization, or the folders exist.
+
+    References
+    ----------
+    THESIS, chapters 3 to 5; PCKGA, section 3.
+
+    Examples
+    --------
+    >>> from kgreason.graph.people.model import PeopleGraph
+    >>> graph = PeopleGraph.from_triples(
+    ...     ["Ken", "Mary", "Tom", "Jane"],
+    ...     [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")],
+    ...     [("Ken", "follows", "Tom")],
+    ... )
+    >>> result = anonymize_people(graph, k=2)
+    >>> result.holds, result.removed, result.utility.rru
+    (True, [], 0.0)
+    """
+    from kgreason.anonymizers.people.history_file import read_history
+    from kgreason.anonymizers.people.methods import release_of
+    from kgreason.anonymizers.people.settings import Settings
+    from kgreason.graph.people.model import PeopleGraph
+    from kgreason.graph.people.read import read_people
+    from kgreason.people.results import PeopleAnonymization
+    from kgreason.people.stage import Stage
+    from kgreason.publication import staged
+
+    settings = Settings(
+        *(method, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window)
+    )
+    check_numbers(k=(k, 2), seed=(seed, 0))
+    if folders is not None:
+        check_folders(folders)
+    clock, rng = Clock(), np.random.default_rng(seed)
+    graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
+    levels = _levels(graph, k, k_values, settings)
+    before = _before(after, settings)
+    stage = Stage(graph, settings, levels, before, seed is not None)
+    clock.lap("read")
+    history = None if before is None else read_history(before / "history.json")
+    release = release_of(graph, levels, settings, history, rng, progress, seeded=seed is not None)
+    clock.lap("anonymize")
+    if folders is None:
+        verdict, utility = stage.judged(release)
+        clock.lap("verify")
+        return PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps)
+    with staged(folders) as (public, private):
+        stage.write(release, public, private)
+        clock.lap("write")
+        verdict, utility = stage.judged_as_written(public, private, progress)
+        clock.lap("verify")
+        result = PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps)
+        stage.conclude(result, public, private, folders)
+    return result
+
+
+def _before(after: Path | str | None, settings: Settings) -> Path | None:
+    if after is not None and settings.method != "ctkga":
+        raise AnonymizationError(
+            f"{settings.method} makes single releases, none after another",
+            hint="leave out after, or take ctkga",
+        )
+    return None if after is None else Path(after)
+
+
+def _levels(graph: PeopleGraph, k: int, k_values: Levels | None, settings: Settings) -> Counts:
+    """The k of each user."""
+    from kgreason.graph.people.levels import read_levels
+
+    if k_values is None:
+        return np.full(graph.n, k, dtype=np.int64)
+    if settings.method != "pckga":
+        raise AnonymizationError(
+            f"{settings.method} has one k for all users", hint="leave out the k of each, or take pckga"
+        )
+    if not isinstance(k_values, Mapping):
+        return read_levels(Path(k_values), graph)
+    lacking = [label for label in graph.labels if label not in k_values]
+    if lacking:
+        raise AnonymizationError(
+            f"{len(lacking):,} users have no k, such as {lacking[0]!r}", hint="give a k for every user"
+        )
+    for label in graph.labels:
+        check_numbers(**{f"the k of {label!r}": (k_values[label], 1)})
+    return np.array([k_values[label] for label in graph.labels], dtype=np.int64)

@@ -1,0 +1,53 @@
+"""What README.txt of a release of people says: what was promised, what that means, what the files are."""
+
+from __future__ import annotations
+
+from kgreason.choices import PeopleModel
+from kgreason.people.results import PeopleAnonymization
+
+PROMISES: dict[PeopleModel, str] = {
+    "paired-k-degree": """Whoever knows how many links of each kind go out from a person and come in finds at least {k} users here with
+just these numbers.""",
+    "k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go out and
+come in, finds at least {k} users here who agree in all of them.""",
+    "p-k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go out and
+come in, finds at least as many users here who agree in all of them as this person asked for.""",
+    "kw-tad": """Whoever lays any {w} consecutive releases of this series side by side, and knows of a person in which of them he
+is, with which values and how many links, finds at least {k} users with the same history.""",
+}
+TEXT = """Anonymized graph of people
+
+Guarantee: {guarantee}.
+{checked}
+{promise}
+
+NOT PROTECTED: who is linked with whom (an attacker who knows links among several people may follow them), and what
+all users who look alike have in common.
+
+Files
+  users.csv       the users; labels are random
+  attributes.csv  their values; users who look alike have the values of all of them, so some are not their own
+  relations.csv   links between users; some were added, some left out
+  people.toml     says what the tables hold; kgreason reads the release by it
+"""
+UNVERIFIED = """UNVERIFIED
+
+The guarantee below was checked and does NOT hold, or was not decided. Do not publish this.
+
+"""
+EXPERIMENT = """EXPERIMENT
+
+Made with a fixed seed: it can be computed again. Do not publish this.
+
+"""
+
+
+def readme(result: PeopleAnonymization, *, seeded: bool) -> str:
+    """Write the text of README.txt."""
+    verdict = result.verdict
+    text = TEXT.format(
+        guarantee=verdict.asked,
+        checked="Confirmed by an exact check of these files.\n" if result.holds else "",
+        promise=PROMISES[verdict.model].format(k=verdict.k, w=result.settings.window),
+    )
+    return "".join([UNVERIFIED * (not result.holds), EXPERIMENT * seeded, text])

@@ -1,0 +1,159 @@
+"""From a release in memory to two folders, and to what the checker finds in them (docs/people.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.api.people import verify_people
+from kgreason.assess.people.published import Published, Source
+from kgreason.assess.people.utility import Utility, measure
+from kgreason.assess.people.verdict import PeopleVerdict
+from kgreason.assess.verdict import Item
+from kgreason.errors import DataError
+from kgreason.graph.io.csv_writer import write_csv
+from kgreason.graph.people.write import write_people
+from kgreason.people.pairs import read_published
+from kgreason.people.readme import readme
+from kgreason.publication import write_json
+from kgreason.records import dataclass
+
+if TYPE_CHECKING:
+    from kgreason.anonymizers.people.publish import PeopleRelease
+    from kgreason.anonymizers.people.settings import Settings
+    from kgreason.graph.people.model import Counts, PeopleGraph
+    from kgreason.people.results import PeopleAnonymization
+    from kgreason.progress import Progress
+    from kgreason.publication import Folders
+
+Judged = tuple[PeopleVerdict, Utility]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One run of `kgreason.anonymize_people`.
+
+    Attributes
+    ----------
+    graph
+        The original.
+    settings
+        How it is anonymized.
+    levels
+        The k of each user, int64, shape (n,).
+    after
+        Private folder of the release before, for ``"ctkga"``.
+    seeded
+        Whether the run can be repeated.
+    """
+
+    graph: PeopleGraph
+    settings: Settings
+    levels: Counts
+    after: Path | None
+    seeded: bool
+
+    @property
+    def k(self) -> int | None:
+        """The one k of all users; `None` where each has his own."""
+        return None if self.settings.model == "p-k-ad" else int(self.levels.max(initial=1))
+
+    def judged(self, release: PeopleRelease) -> Judged:
+        """What the checker finds of a release in memory."""
+        return self._judged(Published(release.graph), release.mapping, [])
+
+    def judged_as_written(self, public: Path, private: Path, progress: Progress) -> Judged:
+        """What the checker finds in the folders; of a series, in those of the earlier releases, too."""
+        progress.step("Verifying what was written")
+        written = read_published(public, self.graph, private / "mapping.csv", progress)
+        assert written.source is not None
+        earlier = [] if self.settings.method != "ctkga" else list(self._earlier())
+        return self._judged(replace(written, name="this release"), written.source.mapping, earlier)
+
+    def _judged(
+        self, written: Published, mapping: np.ndarray[tuple[int], np.dtype[np.int64]], earlier: list[Path]
+    ) -> Judged:
+        utility = measure(self.graph, written.graph, mapping)
+        one = replace(written, source=Source(self.graph, mapping))
+        model = self.settings.model
+        if model != "kw-tad":
+            levels = self.levels if model == "p-k-ad" else None
+            return verify_people(one, model=model, k=self.k, levels=levels), utility
+        single = verify_people(one, model="kw-tad", k=self.k)
+        gone = [folder for folder in earlier if not folder.is_dir()]
+        if gone:
+            return replace(single, items=(*single.items, _not_there(gone))), utility
+        before = [read_published(folder) for folder in reversed(earlier)]
+        if not before:
+            return single, utility
+        series = verify_people([*before, written], model="kw-tad", k=self.k)
+        told = {item.name for item in series.items}
+        items = (*series.items, *(item for item in single.items if item.name not in told))
+        return replace(series, items=items), utility
+
+    def _earlier(self) -> Iterator[Path]:
+        """Folders of the other releases of the window, the latest first."""
+        private = self.after
+        for _ in range(self.settings.window - 1):
+            if private is None:
+                return
+            series = _report(private).get("series", {})
+            yield private / series["release"]
+            private = None if series["after"] is None else private / series["after"]
+
+    def write(self, release: PeopleRelease, public: Path, private: Path) -> None:
+        """Write the graph, who is who, and the state of a series."""
+        from kgreason.anonymizers.people.history_file import write_history
+
+        write_people(public, release.graph)
+        order = np.argsort(self.graph.labels.astype(str), kind="stable")
+        place = release.mapping[order]
+        released = np.where(place >= 0, release.graph.labels[place], "") if release.graph.n else place
+        write_csv(private / "mapping.csv", ("original", "released"), (self.graph.labels[order], released))
+        if release.history is not None:
+            write_history(private / "history.json", release.history)
+
+    def conclude(self, result: PeopleAnonymization, public: Path, private: Path, folders: Folders) -> None:
+        """Write what was found: for everybody, and for the owner."""
+        (public / "README.txt").write_text(readme(result, seeded=self.seeded), encoding="utf-8")
+        if not result.holds:
+            (public / "UNVERIFIED").touch()
+        series = {}
+        if self.settings.method == "ctkga":
+            home = folders.private
+            after = None if self.after is None else os.path.relpath(self.after, home)
+            series = {"series": {"release": os.path.relpath(folders.release, home), "after": after}}
+        write_json(private / "report.json", result.as_dict() | series)
+
+
+def _report(private: Path) -> dict[str, dict[str, str | None]]:
+    """Where the report of an earlier release says that it and the one before it are."""
+    path = private / "report.json"
+    hint = "name the private folder that `anonymize --method ctkga` wrote for the release before"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(str(path), f"cannot be read: {error.strerror or error}", hint=hint) from error
+    except ValueError as error:
+        raise DataError(str(path), "this is no report of a release", hint=hint) from error
+    if not isinstance(found, dict) or not {"release", "after"} <= set(found.get("series", ())):
+        raise DataError(str(path), "this is no report of a release of a series", hint=hint)
+    return found
+
+
+def _not_there(folders: list[Path]) -> Item:
+    names = tuple(f"{folder} is not there" for folder in folders)
+    return Item(
+        "earlier releases",
+        False,
+        "the window was not looked at: folders of earlier releases are gone; bring them back and run "
+        "`kgreason verify RELEASE... --model kw-tad`",
+        names,
+        undecided=True,
+    )
