@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
+        anonymize_people,
         attack,
         commutation,
         explain,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         score,
         verify,
         verify_alone,
+        verify_people,
     )
     from kgreason.attacks.results import Attacks
     from kgreason.changes import Changes
@@ -46,9 +48,12 @@ if TYPE_CHECKING:
     )
     from kgreason.graph.interchange import from_networkx, to_arrow, to_networkx, to_pandas
     from kgreason.graph.model import KnowledgeGraph, Relation
+    from kgreason.graph.people.model import PeopleGraph
+    from kgreason.graph.people.read import read_people
     from kgreason.lang.functions import function
     from kgreason.lang.values import Null
     from kgreason.pairs import read_pair
+    from kgreason.people.results import PeopleAnonymization
     from kgreason.publication import Folders
     from kgreason.reasoner import Reasoner
     from kgreason.results import Anonymization, Reasoned, Score
@@ -68,6 +73,8 @@ __all__ = [
     "KnowledgeGraph",
     "Limits",
     "Null",
+    "PeopleAnonymization",
+    "PeopleGraph",
     "ProgramError",
     "Reasoned",
     "Reasoner",
@@ -76,6 +83,7 @@ __all__ = [
     "Risk",
     "Score",
     "anonymize",
+    "anonymize_people",
     "attack",
     "commutation",
     "explain",
@@ -84,6 +92,7 @@ __all__ = [
     "load",
     "read_graph",
     "read_pair",
+    "read_people",
     "reason",
     "risk",
     "score",
@@ -92,11 +101,13 @@ __all__ = [
     "to_pandas",
     "verify",
     "verify_alone",
+    "verify_people",
 ]
 
 _HOMES = {
     "kgreason.api": (
         "anonymize",
+        "anonymize_people",
         "attack",
         "commutation",
         "explain",
@@ -107,6 +118,7 @@ _HOMES = {
         "score",
         "verify",
         "verify_alone",
+        "verify_people",
     ),
     "kgreason.advice.report": ("Risk",),
     "kgreason.attacks.results": ("Attacks",),
@@ -122,10 +134,13 @@ _HOMES = {
     ),
     "kgreason.graph.interchange": ("from_networkx", "to_arrow", "to_networkx", "to_pandas"),
     "kgreason.graph.model": ("KnowledgeGraph", "Relation"),
+    "kgreason.graph.people.model": ("PeopleGraph",),
+    "kgreason.graph.people.read": ("read_people",),
     "kgreason.engine.limits": ("Limits",),
     "kgreason.lang.functions": ("function",),
     "kgreason.lang.values": ("Null",),
     "kgreason.pairs": ("read_pair",),
+    "kgreason.people.results": ("PeopleAnonymization",),
     "kgreason.publication": ("Folders",),
     "kgreason.changes": ("Changes",),
     "kgreason.reasoner": ("Reasoner",),

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from kgreason.assess.verify import Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
+    from kgreason.people.results import PeopleAnonymization
     from kgreason.progress import Progress
     from kgreason.results import Anonymization, Score
 
 SHOWN = 20  # facts of a predicate shown to a person
 WITNESSES = 3  # of a violated item
 PROFILED = 16  # lines about the rounds of a rule
-PEOPLE_FIGURES = {"users": "released", "fakes": "fake users"}  # items that tell a number, too
 LINE_AFTER = 2.0  # seconds; a line about shorter steps would only be noise
 
 Row = tuple[str, str]
@@ -236,7 +236,7 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
             *verdict_rows(result.verdict),
             *score_rows(result.score),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
-            ("to publish", _publishable(result, release, seeded)),
+            ("to publish", publishable(result, release, seeded)),
             ("to keep secret", f"{private}/"),
         ]
     )
@@ -253,7 +253,8 @@ def _for_x(verdict: Verdict, joint: str = " for ") -> str:
     return "" if verdict.model == "k-iso" else f"{joint}{verdict.sizes}"
 
 
-def _publishable(result: Anonymization, release: Path, seeded: bool) -> str:
+def publishable(result: Anonymization | PeopleAnonymization, release: Path, seeded: bool) -> str:
+    """Say which folder may be published."""
     if not result.holds:
         return f"nothing; {release}/ is marked UNVERIFIED"
     return f"nothing; {release}/ was made with a seed" if seeded else f"{release}/"
@@ -278,25 +279,6 @@ def print_verdict(verdict: Verdict) -> None:
                 "verdict",
                 f"{_held(verdict)} for k = {verdict.k}{_for_x(verdict, ', ')}",
             ),
-        ]
-    )
-
-
-def print_people_verdict(verdict: PeopleVerdict) -> None:
-    """Print each item, who shares, and what a model of graphs of people says."""
-    shown = [item for item in verdict.items if item.holds and item.name in PEOPLE_FIGURES]
-    figures = verdict.figures
-    sharing = f"{figures.users:,} in {figures.classes:,} classes, the smallest of {figures.smallest:,}"
-    ratio = "" if figures.ratio is None else f"; {figures.ratio:.2f} of its k at the least"
-    held = {"fails": "DOES NOT HOLD", "undecided": "NOT DECIDED"}.get(verdict.state, "holds")
-    alone = ", as far as a release alone tells" if verdict.needs_original and verdict.holds else ""
-    table(
-        [
-            *item_rows(verdict.items, verdict.needs_original),
-            ("users", sharing + ratio),
-            *((PEOPLE_FIGURES[item.name], item.detail) for item in shown),
-            *(("not protected", note) for note in verdict.notes),
-            ("verdict", f"{held}{alone}: {verdict.asked}"),
         ]
     )
 

@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgreason.terminal import Row, held, publishable, table
+from kgreason.terminal import Row, item_rows, publishable, table
 
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.people.results import PeopleAnonymization
+
+TELLING = {"users": "released", "fakes": "fake users"}  # items that tell a number, too
+
+
+def print_people(result: PeopleAnonymization, release: Path, private: Path, *, seeded: bool) -> None:
+    """Print the one table of an anonymization."""
+    seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
+    graph, published = result.original, result.release.graph
+    table(
+        [
+            ("graph", f"{graph!r}".strip("<>").removeprefix("PeopleGraph with ")),
+            ("method", result.settings.method),
+            *verdict_rows(result.verdict),
+            *utility_rows(result.utility),
+            ("released", f"{published.n:,} users"),
+            ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
+            ("to publish", publishable(result, release, seeded)),
+            ("to keep secret", f"{private}/"),
+        ]
+    )
+
+
+def print_people_verdict(verdict: PeopleVerdict) -> None:
+    """Print each item, who shares, and what a model of graphs of people says."""
+    table(list(verdict_rows(verdict)))
+
+
+def verdict_rows(verdict: PeopleVerdict) -> Iterator[Row]:
+    """Rows on the conditions, who shares, and the verdict."""
+    figures = verdict.figures
+    held = {"fails": "DOES NOT HOLD", "undecided": "NOT DECIDED"}.get(verdict.state, "holds")
+    alone = ", as far as a release alone tells" if verdict.needs_original and verdict.holds else ""
+    sharing = f"{figures.users:,} in {figures.classes:,} classes, the smallest of {figures.smallest:,}"
+    ratio = "" if figures.ratio is None else f"; {figures.ratio:.2f} of its k at the least"
+    yield from item_rows(verdict.items, verdict.needs_original)
+    yield "users", sharing + ratio
+    for item in verdict.items:
+        if item.holds and item.name in TELLING:
+            yield TELLING[item.name], item.detail
+    for note in verdict.notes:
+        yield "not protected", note
+    yield "verdict", f"{held}{alone}: {verdict.asked}"
+
+
+def utility_rows(utility: Utility) -> Iterator[Row]:
+    """Rows on the information that is lost."""
+    yield "AIL (0 is best)", f"{utility.ail:.4f}"
+    yield "RRU (0 is best)", f"{utility.rru:.4f}"

@@ -7,6 +7,8 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 
 from kgreason.api.assessing import score, verify, verify_alone
 from kgreason.api.attacking import attack
+from kgreason.api.people import verify_people
+from kgreason.api.people_releasing import anonymize_people
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
 from kgreason.api.risking import risk
@@ -14,6 +16,7 @@ from kgreason.api.risking import risk
 __all__ = [
     "Rules",
     "anonymize",
+    "anonymize_people",
     "attack",
     "commutation",
     "explain",
@@ -26,4 +29,5 @@ __all__ = [
     "score",
     "verify",
     "verify_alone",
+    "verify_people",
 ]

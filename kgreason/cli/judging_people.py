@@ -29,7 +29,8 @@ def verify(
 ) -> int:
     """Decide whether a release of a graph of people satisfies a model, or a series of them."""
     from kgreason.api.people import verify_people
-    from kgreason.terminal import print_people_verdict, print_witnesses, progress
+    from kgreason.terminal import print_witnesses, progress
+    from kgreason.terminal_people import print_people_verdict
 
     _check(releases, model, schemas, mappings, k_values)
     with progress() as shown:
@@ -79,7 +80,7 @@ def _check(
 def _read(
     releases: Sequence[str], schemas: Sequence[Path], mappings: Sequence[Path], progress: Progress
 ) -> list[Published]:
-    from kgreason.people_pairs import read_published
+    from kgreason.people.pairs import read_published
 
     unknown: list[Path | None] = [None] * len(releases)
     originals = schemas if mappings else unknown

@@ -74,11 +74,10 @@ After = Annotated[
     ),
 ]
 
-CHOICES = (
-    *("k_values", "loss", "alpha", "clustering", "partition", "tau", "omega", "epsilon", "dimensions"),
-    *("window", "after"),
+OF_PEOPLE = (
+    *("files", "schema", "attributes", "numeric", "relations", "table", "k_values", "loss", "alpha"),
+    *("clustering", "partition", "tau", "omega", "epsilon", "dimensions", "window", "after"),
 )
-OF_PEOPLE = ("files", "schema", "attributes", "numeric", "relations", "table", *CHOICES)
 OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
 
 

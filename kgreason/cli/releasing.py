@@ -25,7 +25,6 @@ from kgreason.cli.options import (
 )
 from kgreason.cli.people import Attributes, IsTable, Numeric, PeopleFiles, Relations, SchemaFile, the_schema
 from kgreason.cli.people_releasing import (
-    CHOICES,
     OF_PEOPLE,
     OF_RULES,
     After,
@@ -63,9 +62,9 @@ def anonymize(
     method: Annotated[
         AnyMethod,
         typer.Option(
-            help="Under rules: klone protects every x by k copies, kguard one x, or some, by far fewer additions; k-iso "
-            "is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees. Of people: cdga "
-            "makes degrees alike, ckga values and degrees, pckga for each user's own k, ctkga in a series of releases."
+            help="Under rules: klone protects every x by k copies, kguard one x, or some, by far fewer additions; "
+            "k-iso is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees. Of people: "
+            "cdga makes degrees alike, ckga values, too, pckga with each user's own k, ctkga in a series of releases."
         ),
     ] = "kguard",
     mode: Annotated[
@@ -124,7 +123,20 @@ def anonymize(
             folders,
             as_json=as_json,
             seed=seed,
-            **{name: context.params[name] for name in ("method", "mode", "k", *CHOICES)},
+            method=method,
+            mode=mode,
+            k=k,
+            k_values=k_values,
+            loss=loss,
+            alpha=alpha,
+            clustering=clustering,
+            partition=partition,
+            tau=tau,
+            omega=omega,
+            epsilon=epsilon,
+            dimensions=dimensions,
+            window=window,
+            after=after,
         )
     refuse(context, OF_PEOPLE, method)
     if rules is None:

@@ -6,14 +6,14 @@ from kgreason.choices import PeopleModel
 from kgreason.people.results import PeopleAnonymization
 
 PROMISES: dict[PeopleModel, str] = {
-    "paired-k-degree": """Whoever knows how many links of each kind go out from a person and come in finds at least {k} users here with
-just these numbers.""",
-    "k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go out and
-come in, finds at least {k} users here who agree in all of them.""",
-    "p-k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go out and
-come in, finds at least as many users here who agree in all of them as this person asked for.""",
-    "kw-tad": """Whoever lays any {w} consecutive releases of this series side by side, and knows of a person in which of them he
-is, with which values and how many links, finds at least {k} users with the same history.""",
+    "paired-k-degree": """Whoever knows how many links of each kind go out from a person and come in finds at least
+{k} users here with just these numbers.""",
+    "k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
+out and come in, finds at least {k} users here who agree in all of them.""",
+    "p-k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
+out and come in, finds at least as many users here who agree in all of them as this person asked for.""",
+    "kw-tad": """Whoever lays any {w} consecutive releases of this series side by side, and knows of a person in which
+of them he is, with which values and how many links, finds at least {k} users with the same history.""",
 }
 TEXT = """Anonymized graph of people
 

@@ -65,7 +65,7 @@ class Bilinear:
         return cls(bounds, name, parameters)
 
     def features(self) -> Reals:
-        """g of each value, shape (p, d)."""
+        """G of each value, shape (p, d)."""
         q = self.parameters
         made = np.empty((len(self.name), len(q["b_g"])), dtype=np.float32)
         maps = np.tensordot(q["e_r"], q["w_g"], 1)

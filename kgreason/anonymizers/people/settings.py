@@ -34,7 +34,7 @@ class Settings:
         ``"exact"`` betters the clusters by a search on the true loss; ``"published"`` takes them as the paper makes
         them. Degrees are made equal exactly in both.
     loss
-        What users are compared by: ``"adm"``, attributes and degrees; ``"atdm"``, truth of pairs of values, and degrees.
+        What users are compared by: ``"adm"``, values and degrees; ``"atdm"``, truth of pairs of values, and degrees.
     alpha
         Share of the attributes in the loss, 0 to 1; the rest is that of degrees.
     clustering

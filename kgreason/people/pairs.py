@@ -33,7 +33,10 @@ SHOWN = 5
 
 
 def read_published(
-    release: Path, original: Path | None = None, mapping: Path | None = None, progress: Progress = SILENT
+    release: Path,
+    original: Path | PeopleGraph | None = None,
+    mapping: Path | None = None,
+    progress: Progress = SILENT,
 ) -> Published:
     """Read a release, and if it is known its original with who is who.
 
@@ -42,7 +45,7 @@ def read_published(
     release
         The folder; or the schema of one that another program made, read as any graph of people.
     original
-        Schema of the original.
+        The original, or its schema.
     mapping
         The private folder, or a CSV file with the header ``original,released`` and a row for each original user, in
         which the second field is empty for users who are removed.
@@ -59,7 +62,7 @@ def read_published(
         found = _read(release)
     if original is None or mapping is None:
         return found
-    graph = read_people(original, progress)
+    graph = original if isinstance(original, PeopleGraph) else read_people(original, progress)
     file = mapping / "mapping.csv" if mapping.is_dir() else mapping
     cells = read_pairs(file, ("original", "released"), partial=True)
     names = {label: cell.text for label, cell in cells.items()}
