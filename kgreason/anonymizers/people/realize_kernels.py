@@ -206,6 +206,15 @@ def path(
 
 
 @kernel
+def has(outs: Ints, out_start: Ints, u: int, v: int) -> bool:
+    """Whether v is in the row of u, all slots of which are taken."""
+    for i in range(out_start[u], out_start[u + 1]):
+        if outs[i] == v:
+            return True
+    return False
+
+
+@kernel
 def mix(
     start: Ints, targets: Ints, outs: Ints, out_start: Ints, source: Ints, one: Ints, other: Ints
 ) -> None:  # fmt: skip
@@ -225,10 +234,5 @@ def mix(
             continue
         if original(start, targets, a, d) or original(start, targets, c, b):
             continue
-        free = True
-        for j in range(out_start[a], out_start[a + 1]):
-            free = free and outs[j] != d
-        for j in range(out_start[c], out_start[c + 1]):
-            free = free and outs[j] != b
-        if free:
+        if not has(outs, out_start, a, d) and not has(outs, out_start, c, b):
             outs[p], outs[q] = d, b
