@@ -303,3 +303,266 @@ def test_mutated_series(case: Any, first: Any, second: Any, data: st.DataObject)
     assert verdict["classes"].holds and verdict["each release"].holds if definition else not verdict.holds
     right = all(set(one.values()) == {"holds"} for one in each) and verdict["names"].holds
     assert verdict.holds == (definition and right)
+
+
+# what else is looked at
+
+
+def test_rows_of_files_and_of_graphs_are_simple() -> None:
+    loop, twice = np.array([0, 1]), np.array([1, 1])
+    graph = People(("a", "b")).graph()
+    links = {"r": Links(loop, twice), "s": Links(np.array([0, 0]), twice)}
+    verdict = verify_people(replace(graph, relations=links), model="k-ad", k=1)
+    assert verdict["simple"].detail == "1 rows stand again, 1 links go from a user to himself"
+    assert not verdict.holds
+    read = Published(graph, rows=Rows(repeated=2, examples=("relations.csv:7: a row that stands again",)))
+    verdict = verify_people(read, model="k-ad", k=1)
+    assert verdict["simple"].witnesses == ("relations.csv:7: a row that stands again", "... and 1 more")
+
+
+def test_numbers_are_the_same_in_other_digits() -> None:
+    """Of numeric attributes 18.0 is 18, and no other number that a double cannot tell from it."""
+    big = 2**60
+
+    def lost(had: str, has: str) -> bool:
+        original = PeopleGraph.from_triples(["Ken"], [("Ken", "age", had)], numeric=["age"])
+        released = PeopleGraph.from_triples(["a"], [("a", "age", has)], numeric=["age"])
+        verdict = verify_people(released, model="k-ad", k=1, original=original, mapping={"Ken": "a"})
+        return not verdict["values"].holds
+
+    assert not lost("18", "18.0")
+    assert lost("18", "19")
+    assert lost(str(big), str(big + 1))
+
+
+def test_users_who_are_not_listed() -> None:
+    original, released = People(("Ken", "Tom", "Jane")).graph(), People(("a", "b")).graph()
+    known: Any = {"model": "k-ad", "k": 2, "original": original}
+    verdict = verify_people(released, mapping={"Ken": "a", "Tom": "b", "Jane": None}, **known)
+    assert verdict.holds
+    assert verdict["users"].detail == "2 of 3 users are released, 1 removed"
+    assert not verify_people(released, mapping={"Ken": "a", "Tom": "b"}, **known)["users"].holds
+    numbers = np.array([1, 0, -1])
+    assert verify_people(released, mapping=numbers, **known).holds
+    assert verify_people(released, mapping=numbers, removed=["Jane"], **known).holds
+    assert verify_people(released, mapping=numbers, removed=[], **known)["users"].witnesses == ("Jane",)
+
+
+def test_a_mapping_of_numbers_that_are_nobody() -> None:
+    original, released = People(("Ken", "Tom")).graph(), People(("a", "b")).graph()
+    for mapping in ([0], [0, 2], [0, -3], [1, 1]):
+        verdict = verify_people(released, model="k-ad", k=2, original=original, mapping=np.array(mapping))
+        assert verdict["mapping"].state == "fails"
+        assert verdict["values"].state == "undecided"
+        assert not verdict.holds
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": "k-da"}, "unknown model 'k-da'"),
+        ({"model": "k-ad", "k": 0}, "k must be a whole number of at least 1"),
+        ({"model": "p-k-ad"}, "p-k-ad needs the k of each user"),
+        ({"model": "p-k-ad", "k": 2, "levels": {"a": 1, "b": 1}}, "p-k-ad needs the k of each user"),
+        ({"model": "p-k-ad", "levels": {"a": 1}}, "the user 'b' has no k"),
+        ({"model": "p-k-ad", "levels": {"a": 1, "b": 0}}, "every k must be a whole number of at least 1"),
+        ({"model": "p-k-ad", "levels": np.array([1, 2, 3])}, "there are 3 values of k for 2 users"),
+        ({"model": "k-ad", "levels": {"a": 1, "b": 1}}, "k-ad has one k for all users"),
+        ({"model": "k-ad", "window": 2}, "k-ad is of one release: no window"),
+        ({"model": "kw-tad", "window": 2}, "a window of 2 needs as many releases, not 1"),
+        ({"model": "k-ad", "mapping": {"Ken": "a"}}, "original and mapping belong together"),
+        (
+            {"model": "kw-tad", "original": People(("Ken",)).graph(), "mapping": [{}, {}]},
+            "there are 1 releases, 1 originals and 2 mappings",
+        ),
+        (
+            {"model": "k-ad", "original": People(("Ken",)).graph(), "mapping": {"Ken": "c"}},
+            "mapping: 'Ken' is mapped to 'c', whom the release does not have",
+        ),
+        (
+            {"model": "k-ad", "original": People(("Ken",)).graph(), "mapping": {"Tom": "a"}},
+            "mapping: 'Tom' is no user of the original",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(options: Any, said: str) -> None:
+    with pytest.raises((AnonymizationError, ReleaseError)) as error:
+        verify_people(People(("a", "b")).graph(), **options)
+    assert said in str(error.value)
+
+
+def test_a_series_is_no_release() -> None:
+    with pytest.raises(AnonymizationError, match="k-ad is of one release, not of 2"):
+        verify_people([People(("a",)).graph()] * 2, model="k-ad")
+
+
+# examples of the papers
+
+
+def links(relation: str, text: str) -> set[tuple[str, str, str]]:
+    """Links written as ``0>12``: from user 0 to users 1 and 2."""
+    return {(a, relation, b) for a, ends in (part.split(">") for part in text.split()) for b in ends}
+
+
+def test_thesis_example_2_and_3() -> None:
+    """Degrees of table 3.1; the figure is not in the text, so links are any that have them."""
+    original = People(tuple("01234"), links=frozenset(links("follows", "0>123 1>24 2>4 3>1")))
+    graph = original.graph()
+    assert graph.out_degrees()[:, 0].tolist() == [3, 2, 1, 1, 0]
+    assert graph.in_degrees()[:, 0].tolist() == [0, 2, 2, 1, 2]
+    assert sizes(degrees(graph)).tolist() == [1] * 5  # each user of G1 is re-identified
+    even = frozenset(links("follows", "0>12 1>23 2>34 3>40 4>01"))
+    verdict = verify_people(People(tuple("01234"), links=even).graph(), model="paired-k-degree", k=5)
+    assert verdict.holds
+    assert verdict.figures.ratio == 1.0  # no higher confidence than 1/5
+
+
+FIGURE_4_1 = People(
+    tuple("0123"),
+    frozenset(
+        {("0", "age", "18"), ("2", "age", "19"), ("1", "age", "55"), ("3", "age", "40")}
+        | {(u, "job", "Student") for u in "02"}
+        | {(u, "job", "Professor") for u in "13"}
+    ),
+    frozenset(links("follows", "0>1 2>3") | links("is_tutor", "1>0 3>2")),
+    RELATIONS,
+)
+
+
+def test_thesis_example_7() -> None:
+    graph = FIGURE_4_1.graph()
+    verdict = verify_people(graph, model="paired-k-degree", k=2)
+    assert verdict.holds
+    assert "which paired-k-degree does not protect" in verdict.notes[0]
+    assert verify_people(graph, model="k-ad", k=2).figures.below == 4
+
+
+def test_thesis_example_8() -> None:
+    ages = {(u, "age", age) for u in "02" for age in ("18", "19")}
+    ages |= {(u, "age", age) for u in "13" for age in ("40", "55")}
+    released = replace(FIGURE_4_1, values=FIGURE_4_1.values | ages)
+    values, (out, into) = released.information("0")  # type: ignore[misc]
+    assert values == {("age", "18"), ("age", "19"), ("job", "Student")}
+    assert out == {("follows", 1), ("is_tutor", 0)}
+    assert into == {("follows", 0), ("is_tutor", 1)}
+    assert verify_people(released.graph(), model="k-ad", k=2).holds
+    assert not verify_people(released.graph(), model="k-ad", k=3).holds
+
+
+def group(users: str, *values: str) -> frozenset[tuple[str, str, str]]:
+    pairs = [value.split("=") for value in values]
+    return frozenset((u, name, value) for u in users for name, value in pairs)
+
+
+OLD = ("age=40", "age=55", "job=Engineer")
+FIRST = People(
+    tuple("0123"),
+    group("01", "age=18", "age=19", "job=Student") | group("23", *OLD),
+    frozenset(links("follows", "0>2 1>3")),
+)
+# Of figure 5.2 the text tells who appears when, and of user 3 all values and degrees; the rest is one way to have it.
+SEPARATE = [
+    FIRST,
+    People(
+        tuple("0124"),
+        group("02", "age=19", *OLD) | group("14", "age=18", "job=Student"),
+        frozenset(links("classmate_of", "1>4 4>1")),
+        ("follows", "classmate_of"),
+    ),
+    People(tuple("012345"), group("035", "age=21", *OLD) | group("124", "age=18", "job=Student")),
+]
+# Of figure 5.3 it tells what users 2, 3, 4 and the fake user share.
+TOGETHER = [
+    FIRST,
+    People(
+        ("0", "1", "4", "fake:0"),
+        group("01", "age=18", "age=19", "job=Student", "job=Engineer")
+        | group("4", "job=Student")
+        | {("fake:0", "job", "Student")},
+        frozenset(links("classmate_of", "4>0") | {("fake:0", "classmate_of", "1")}),
+        ("follows", "classmate_of"),
+    ),
+    People(
+        tuple("0123"),
+        group("01", "age=21", "job=Student", "job=Engineer") | group("23", *OLD),
+        frozenset(links("follows", "0>2 1>3")),
+    ),
+]
+
+
+def test_thesis_examples_13_and_18() -> None:
+    """Each release is 2-ad, but the series tell all users apart but those whom the text does not name."""
+    graphs = [g.graph() for g in SEPARATE]
+    for graph in graphs:
+        assert verify_people(graph, model="k-ad", k=2).holds
+    over = history(graphs)
+    alone = dict(zip(over.labels.tolist(), sizes(over.classes).tolist(), strict=True))
+    assert all(alone[user] == 1 for user in "01234")
+    verdict = verify_people(graphs, model="kw-tad", k=2)
+    assert verdict["each release"].holds
+    assert not verdict["classes"].holds
+    assert not verdict.holds
+
+
+def test_thesis_examples_14_16_and_19() -> None:
+    graphs = [g.graph() for g in TOGETHER]
+    over = history(graphs)
+    assert set(over.labels) == {*"01234", "fake:0"}
+    of = dict(zip(over.labels.tolist(), over.classes.tolist(), strict=True))
+    assert (of["0"], of["2"], of["4"]) == (of["1"], of["3"], of["fake:0"])
+    assert len(set(of.values())) == 3
+    verdict = verify_people(graphs, model="kw-tad", k=2)
+    assert verdict.holds
+    assert (verdict.figures.classes, verdict.figures.smallest, verdict.window) == (3, 2, 3)
+    assert not verify_people([graphs[0], SEPARATE[1].graph(), graphs[2]], model="kw-tad", k=2).holds
+
+
+def test_thesis_examples_15_and_17() -> None:
+    for user in "23":
+        values, (out, into) = FIRST.information(user)  # type: ignore[misc]
+        assert values == {("age", "40"), ("age", "55"), ("job", "Engineer")}
+        assert (out, into) == ({("follows", 0)}, {("follows", 1)})
+    over = history([g.graph() for g in TOGETHER])
+    three = over.labels.tolist().index("3")
+    assert over.present[three].tolist() == [True, False, True]
+
+
+def test_thesis_fake_users_are_of_a_series_alone() -> None:
+    people = {"0": "Ken", "1": "Mary", "2": "Tom", "3": "Henry", "4": "Jane"}
+    originals = [People(tuple(people[u] for u in g.users if u in people)).graph() for g in TOGETHER]
+    mappings = [{people[u]: u for u in g.users if u in people} for g in TOGETHER]
+    graphs = [g.graph() for g in TOGETHER]
+    verdict = verify_people(graphs, model="kw-tad", k=2, original=originals, mapping=mappings)
+    assert verdict.holds
+    single = verify_people(graphs[1], model="k-ad", k=2, original=originals[1], mapping=mappings[1])
+    assert single["classes"].holds
+    assert single["fakes"].witnesses == ("fake:0",)
+    assert not single.holds
+
+
+def test_pckga_example_1_and_definition_2() -> None:
+    """Figure 1: clusters of u0, u1 and of u2, u3; Jane, who asks for 4, is removed."""
+    names = {"Ken": "u0", "Mary": "u1", "Henry": "u2", "Tom": "u3", "Jane": ""}
+    levels = {"Ken": 2, "Mary": 2, "Henry": 2, "Tom": 1, "Jane": 4}
+    young, old = ("age=19", "age=21", "job=Student"), ("age=50", "job=Professor")
+
+    def of(*users: str, values: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
+        return frozenset((u, *value.split("=")) for u in users for value in values)  # type: ignore[misc]
+
+    released = People(
+        ("u0", "u1", "u2", "u3"),
+        of("u0", "u1", values=young) | of("u2", "u3", values=old),
+        frozenset({("u0", "follows", "u2"), ("u1", "follows", "u3")}),
+    )
+    values, (out, into) = released.information("u0")  # type: ignore[misc]
+    assert values == {("age", "19"), ("age", "21"), ("job", "Student")}
+    assert (out, into) == ({("follows", 1)}, {("follows", 0)})
+    original = PeopleGraph.from_triples(names, [("Ken", "age", "19"), ("Jane", "age", "60")])
+    known: Any = {"model": "p-k-ad", "original": original, "mapping": names}
+    verdict = verify_people(released.graph(), levels=levels, **known)
+    assert verdict.holds
+    assert verdict["levels"].detail == "each of 4 released users has his k: 1 to 2"
+    more = verify_people(released.graph(), levels={**levels, "Tom": 4}, **known)
+    assert more["classes"].witnesses == ("u3: 2 users in the class, k = 4",)
+    # whoever of the release is Jane, or nobody is: that cannot be told without the mapping
+    assert verify_people(released.graph(), model="p-k-ad", levels=levels).state == "undecided"
