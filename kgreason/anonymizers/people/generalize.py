@@ -1,0 +1,219 @@
+"""Knowledge graph generalization (KGG): users of a cluster become alike in their values and in all their degrees.
+
+Attribute values are united. In each relation, targets of the degrees are set and balanced (targets.py, balance.py) and
+a graph with these degrees is made that keeps as many edges as possible (realize.py). Should no simple graph have these
+degrees, a target that could not be met is lowered and may not rise again (Degree Decrement); as there are only so many
+degrees to lower, and the graph without edges has all degrees zero, this comes to an end.
+
+References
+----------
+THESIS, Algorithm 2 and section 4.3; PCKGA, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kgreason import cores
+from kgreason.anonymizers.people.balance import balance
+from kgreason.anonymizers.people.distance import Clusters
+from kgreason.anonymizers.people.realize import Unrealizable, realize
+from kgreason.anonymizers.people.targets import Targets
+from kgreason.anonymizers.people.unions import united
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Counts, Links, PeopleGraph
+from kgreason.records import dataclass
+
+
+@dataclass(frozen=True)
+class LinkFigures:
+    """What became of one relation.
+
+    Attributes
+    ----------
+    gone
+        Edges that went with users who are in no cluster.
+    kept, removed
+        Other edges that are still there, and that are not.
+    added
+        Edges that are not real.
+    least_removed
+        As many of the other edges no graph with the same degrees could have kept, by the degrees alone.
+    lowered
+        How often a degree had to be lowered because no graph had the degrees.
+    """
+
+    gone: int
+    kept: int
+    removed: int
+    added: int
+    least_removed: int
+    lowered: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What generalization changed.
+
+    Attributes
+    ----------
+    users, removed
+        Users in the release, and those in no cluster.
+    values, values_gone
+        Values added to users, by attribute, and values that went with removed users.
+    links
+        What became of each relation.
+    """
+
+    users: int
+    removed: int
+    values: Mapping[str, int]
+    values_gone: Mapping[str, int]
+    links: Mapping[str, LinkFigures]
+
+    @property
+    def added_values(self) -> int:
+        """Values added to users."""
+        return sum(self.values.values())
+
+    @property
+    def gone(self) -> int:
+        """Edges that went with removed users."""
+        return sum(f.gone for f in self.links.values())
+
+    @property
+    def kept(self) -> int:
+        """Edges kept."""
+        return sum(f.kept for f in self.links.values())
+
+    @property
+    def added(self) -> int:
+        """Edges that are not real."""
+        return sum(f.added for f in self.links.values())
+
+    @property
+    def removed_edges(self) -> int:
+        """Edges removed between users of the release."""
+        return sum(f.removed for f in self.links.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Generalized:
+    """A generalized graph.
+
+    Attributes
+    ----------
+    graph
+        The users who are in a cluster, in ascending order of their numbers.
+    users
+        Number of each of them in the original graph, int64.
+    clusters
+        Cluster of each of them, 0 .. c-1, int64.
+    figures
+        What was changed.
+    """
+
+    graph: PeopleGraph
+    users: Vertices
+    clusters: Clusters
+    figures: Figures
+
+
+def generalize(
+    graph: PeopleGraph, clusters: Clusters, rng: np.random.Generator, removal: float = 1.0
+) -> Generalized:
+    """Make users of a cluster alike: equal values, and equal out- and in-degrees in every relation.
+
+    Parameters
+    ----------
+    clusters
+        Cluster of each user, any number from 0 on, int64, shape (n,); -1: the user and all his edges are removed.
+    rng
+        Decides, among the best, which edges are kept and added.
+    removal
+        What a removed edge counts, where an added one counts 1. If it is large (1e6), degrees become the largest
+        of each cluster, as in the papers, and edges are removed only where they must be.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(
+    ...     "abcd", [("a", "age", "30"), ("b", "age", "31")], [("a", "knows", "b"), ("b", "knows", "c")]
+    ... )
+    >>> made = generalize(graph, np.array([0, 0, 1, 1]), np.random.default_rng(0), removal=1e6)
+    >>> made.graph
+    <PeopleGraph with 4 users; attributes: age 4; relations: knows 4>
+    >>> made.graph.out_degrees().T.tolist(), made.graph.in_degrees().T.tolist()
+    ([[1, 1, 1, 1]], [[1, 1, 1, 1]])
+    >>> made.figures.added_values, made.figures.kept, made.figures.added
+    (2, 2, 2)
+    """
+    users = np.flatnonzero(clusters >= 0)
+    kept = graph.of(users)
+    dense = np.unique(clusters[users], return_inverse=True)[1].astype(np.int64)
+    attributes = {name: united(a, dense) for name, a in kept.attributes.items()}
+    streams = rng.spawn(len(kept.relations))
+    made = cores.each(
+        lambda task: _generalized(task[0], dense, task[1], removal),
+        zip(kept.relations.values(), streams, strict=True),
+    )
+    relations = {name: links for name, (links, _) in zip(kept.relations, made, strict=True)}
+    figures = Figures(
+        len(users),
+        graph.n - len(users),
+        {name: len(attributes[name]) - len(a) for name, a in kept.attributes.items()},
+        {name: len(graph.attributes[name]) - len(a) for name, a in kept.attributes.items()},
+        {
+            name: _figures(graph.relations[name], before, *made[i], kept.n)
+            for i, (name, before) in enumerate(kept.relations.items())
+        },
+    )
+    return Generalized(PeopleGraph(kept.labels, attributes, relations), users, dense, figures)
+
+
+def _generalized(
+    links: Links, clusters: Clusters, rng: np.random.Generator, removal: float
+) -> tuple[Links, int]:
+    """A relation with equal degrees in each cluster, and how often a degree had to be lowered for that."""
+    n = len(clusters)
+    if not len(links):
+        return links, 0
+    out, into = np.bincount(links.source, minlength=n), np.bincount(links.target, minlength=n)
+    count = int(clusters.max()) + 1
+    caps = np.full(2 * count, n - 1)
+    lowered = 0
+    while True:
+        targets = Targets(out, into, clusters, removal, caps)
+        balance(targets)
+        found = realize(links, targets.value[:count][clusters], targets.value[count:][clusters], rng)
+        if isinstance(found, Links):
+            return found, lowered
+        _lower(targets, clusters, found)
+        lowered += 1
+
+
+def _lower(targets: Targets, clusters: Clusters, missing: Unrealizable) -> None:
+    """Lower the most that the target may be which lacks most edges, by about as many as each of its users lacks."""
+    lack = [np.bincount(clusters, weights=side) for side in (missing.out, missing.into)]
+    lacking = np.concatenate(lack).astype(np.int64)
+    worst = int(lacking.argmax())
+    targets.caps[worst] = targets.value[worst] - max(1, lacking[worst] // targets.size[worst])
+
+
+def _figures(original: Links, before: Links, after: Links, lowered: int, n: int) -> LinkFigures:
+    kept = int(np.isin(after.source * n + after.target, before.source * n + before.target).sum())
+    sides = [(b.source, a.source) for a, b in [(after, before)]] + [(before.target, after.target)]
+    least = max(_surplus(np.bincount(b, minlength=n), np.bincount(a, minlength=n)) for b, a in sides)
+    return LinkFigures(
+        gone=len(original) - len(before),
+        kept=kept,
+        removed=len(before) - kept,
+        added=len(after) - kept,
+        least_removed=least,
+        lowered=lowered,
+    )
+
+
+def _surplus(before: Counts, after: Counts) -> int:
+    return int(np.maximum(before - after, 0).sum())
