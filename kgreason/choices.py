@@ -5,6 +5,8 @@ from typing import Literal
 Method = Literal["kguard", "klone", "k-iso"]
 Mode = Literal["exact", "published"]
 Model = Literal["kx-isomorphism", "k-iso"]
+PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad"]
+AnyModel = Literal[Model, PeopleModel]
 
 MAX_SUBGRAPHS = 1_000_000_000  # by default more are refused: each takes time
 MAX_STORED = 10_000_000  # the same where they are stored

@@ -49,6 +49,17 @@ class Item:
             return "holds"
         return "given up" if self.given_up else "undecided" if self.undecided else "fails"
 
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {
+            "name": self.name,
+            "holds": self.holds,
+            "state": self.state,
+            "given_up": self.given_up,
+            "detail": self.detail,
+            "witnesses": list(self.witnesses),
+        }
+
     def __str__(self) -> str:
         state = self.state
         head = f"{state if self.holds else state.upper()}  {self.name}: {self.detail}"
@@ -292,17 +303,7 @@ class Verdict:
             "needs_original": list(self.needs_original),
             "delta": delta and delta.as_dict(),
             **self._of_k_iso(),
-            "items": [
-                {
-                    "name": i.name,
-                    "holds": i.holds,
-                    "state": i.state,
-                    "given_up": i.given_up,
-                    "detail": i.detail,
-                    "witnesses": list(i.witnesses),
-                }
-                for i in self.items
-            ],
+            "items": [item.as_dict() for item in self.items],
         }
 
     def _of_k_iso(self) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""Checks of graphs of people; they share no code with the anonymizers but the graph model."""
+"""Judging releases of graphs of people."""

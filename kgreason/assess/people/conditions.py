@@ -1,0 +1,170 @@
+"""What a release must be besides: a set of triples, and as truthful to its original as the models promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.people.published import REMOVED, UNLISTED, Published, Rows, Source
+from kgreason.assess.verdict import Item
+from kgreason.assess.witness import SHOWN, listing
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Attribute, PeopleGraph
+
+
+def simple(release: Published) -> Item:
+    """Whether no triple stands twice and no user has a link to himself, in the graph and the rows it was read from."""
+    rows = release.rows or Rows()
+    again, own = _repeated(release.graph), _loops(release.graph)
+    repeated, loops = rows.repeated + len(again), rows.loops + len(own)
+    if repeated or loops:
+        detail = f"{repeated:,} rows stand again, {loops:,} links go from a user to himself"
+        words = [*rows.examples, *again, *own][:SHOWN]
+        return Item("simple", False, detail, listing(words, repeated + loops))
+    return Item("simple", True, "no triple stands twice, no user has a link to himself")
+
+
+def mapping(release: Published, source: Source) -> Item:
+    """Whether the mapping gives each original user a released user of his own, or none."""
+    map_, graph = source.mapping, release.graph
+    if len(map_) != source.graph.n:
+        return Item("mapping", False, f"{len(map_):,} entries for {source.graph.n:,} original users")
+    outside = np.flatnonzero((map_ < UNLISTED) | (map_ >= graph.n))
+    if len(outside):
+        words = (f"{source.graph.labels[u]}" for u in outside[:SHOWN])
+        detail = f"{len(outside):,} users are mapped to nobody of the release"
+        return Item("mapping", False, detail, listing(words, len(outside)))
+    kept = np.flatnonzero(map_ >= 0)
+    shared = np.flatnonzero(np.bincount(map_[kept], minlength=graph.n) > 1)
+    if len(shared):
+        words = (
+            f"{', '.join(map(str, source.graph.labels[map_ == u]))} all are {graph.labels[u]}"
+            for u in shared[:SHOWN]
+        )
+        detail = f"{len(shared):,} released users stand for several originals"
+        return Item("mapping", False, detail, listing(words, len(shared)))
+    return Item("mapping", True, f"each of {len(kept):,} users has a released user of his own")
+
+
+def users(source: Source) -> Item:
+    """Whether each original user is released, or said to be removed."""
+    lost = np.flatnonzero(source.mapping == UNLISTED)
+    if len(lost):
+        detail = f"{len(lost):,} original users are neither released nor said to be removed"
+        return Item("users", False, detail, _named(source.graph, lost))
+    removed = int(np.count_nonzero(source.mapping == REMOVED))
+    kept = len(source.mapping) - removed
+    return Item("users", True, f"{kept:,} of {len(source.mapping):,} users are released, {removed:,} removed")
+
+
+def values(release: Published, source: Source) -> Item:
+    """Whether each released user has all values that he had: the union of a class leaves none out."""
+    lost, total, words = 0, 0, list[str]()
+    for name, had in source.graph.attributes.items():
+        kept = source.mapping[had.user] >= 0
+        user, value = had.user[kept], had.value[kept]
+        missing = np.flatnonzero(~_has(release.graph, name, source.mapping[user], had.domain[value]))
+        total += len(user)
+        lost += len(missing)
+        for i in missing[:SHOWN]:
+            who = f"{source.graph.labels[user[i]]} ({release.graph.labels[source.mapping[user[i]]]})"
+            words.append(f"{who} had {name} = {had.domain[value[i]]}")
+    if lost:
+        some = listing(words[:SHOWN], lost)
+        return Item("values", False, f"{lost:,} of {total:,} values of released users are lost", some)
+    return Item("values", True, f"released users have all {total:,} values that they had")
+
+
+def labels(release: Published, source: Source) -> Item:
+    """Whether no original name is a name in the release."""
+    kept = sorted(set(map(str, source.graph.labels)) & set(map(str, release.graph.labels)))
+    if kept:
+        return Item("labels", False, f"{len(kept):,} original names are in the release", listing(kept))
+    return Item("labels", True, "no original name is in the release")
+
+
+def fakes(release: Published, source: Source, allowed: bool) -> Item:
+    """Whether each released user stands for an original one, where no fake users are allowed; else how many are fake.
+
+    The definitions count whoever is in the release. But CDGA, CKGA and PCKGA add nobody: with them, a user that nobody
+    is mapped to says that the mapping is cut off or of another release.
+    """
+    real = np.zeros(release.graph.n, dtype=bool)
+    real[source.mapping[source.mapping >= 0]] = True
+    fake = np.flatnonzero(~real)
+    if len(fake) and not allowed:
+        detail = f"{len(fake):,} released users stand for nobody, and this model adds none"
+        return Item("fakes", False, detail, _named(release.graph, fake))
+    return Item("fakes", True, f"{len(fake):,} of {release.graph.n:,} released users stand for nobody")
+
+
+def names(releases: Sequence[Published]) -> Item:
+    """Whether users keep their released name over all releases, and no name is of two: else a series is of nobody."""
+    names: dict[str, str] = {}
+    people: dict[str, str] = {}
+    words = []
+    for release in releases:
+        for person, name in _known(release):
+            if (before := names.setdefault(person, name)) != name:
+                words.append(f"{person} is {before} and {name}")
+            if (other := people.setdefault(name, person)) != person:
+                words.append(f"{name} is {other} and {person}")
+    if words:
+        return Item("names", False, f"{len(words):,} names change between releases", listing(words))
+    return Item("names", True, f"{len(names):,} users keep their released names")
+
+
+def _known(release: Published) -> Iterator[tuple[str, str]]:
+    """Each released original user with his released name."""
+    if (source := release.source) is not None:
+        kept = np.flatnonzero(source.mapping >= 0)
+        yield from zip(
+            source.graph.labels[kept].tolist(),
+            release.graph.labels[source.mapping[kept]].tolist(),
+            strict=True,
+        )
+
+
+def _has(
+    graph: PeopleGraph, name: str, user: Vertices, texts: npt.NDArray[np.object_]
+) -> npt.NDArray[np.bool_]:
+    """Whether users have the values named, one each."""
+    attribute = graph.attributes.get(name)
+    if attribute is None or not len(attribute.domain):
+        return np.zeros(len(user), dtype=bool)
+    number = {text: i for i, text in enumerate(attribute.domain.tolist())}
+    value = np.array([number.get(text, -1) for text in texts.tolist()], dtype=np.int64)
+    found = np.isin(_keys(attribute, user, value), _keys(attribute, attribute.user, attribute.value))
+    return found & (value >= 0)
+
+
+def _keys(attribute: Attribute, user: Vertices, value: Vertices) -> Vertices:
+    return user * len(attribute.domain) + value
+
+
+def _repeated(graph: PeopleGraph) -> list[str]:
+    """Triples that a graph holds more than once, and names that two users have; each repetition in words."""
+    columns = [(name, a.user, a.value) for name, a in graph.attributes.items()]
+    columns += [(name, links.source, links.target) for name, links in graph.relations.items()]
+    words = []
+    for name, left, right in columns:
+        size = int(right.max(initial=0)) + 1
+        keys = np.sort(left * size + right)
+        again = keys[1:][keys[1:] == keys[:-1]]
+        words += [f"{name}: a triple of {graph.labels[u]} stands again" for u in again // size]
+    doubles = len(graph.labels) - len(set(graph.labels.tolist()))
+    return words + doubles * ["a name stands again"]
+
+
+def _loops(graph: PeopleGraph) -> list[str]:
+    return [
+        f"{name}: {graph.labels[u]} has a link to himself"
+        for name, links in graph.relations.items()
+        for u in links.source[links.source == links.target]
+    ]
+
+
+def _named(graph: PeopleGraph, users: Vertices) -> tuple[str, ...]:
+    return listing(map(str, graph.labels[users[:SHOWN]]), len(users))

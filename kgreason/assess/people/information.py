@@ -1,0 +1,173 @@
+"""What an adversary can extract of each user, as numbers that are equal just if the information is.
+
+Nothing is hashed. Pairs of numbers are numbered in order, so that equal numbers are equal pairs, and a sequence is
+folded two by two until one number is left of it.
+
+References
+----------
+THESIS, definitions 1, 6, 18 and 19: I(u), and the series of it over several releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.people.model import Counts, PeopleGraph
+from kgreason.records import dataclass
+
+Classes = npt.NDArray[np.int64]
+"""Class of each user, shape (n,): equal just if what can be extracted of them is."""
+
+
+def information(graph: PeopleGraph) -> Classes:
+    """Classes of users with the same I(u): their values, and for each relation their out-degree and in-degree.
+
+    Values are the same if they are the same text of the same attribute, also where an attribute is numeric.
+
+    Returns
+    -------
+    Classes
+        int64, shape (n,), each at least 0.
+
+    References
+    ----------
+    THESIS, definition 6; PCKGA, definition 1.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(
+    ...     ["a", "b", "c"], [("a", "job", "x"), ("b", "job", "x")], [("a", "r", "c"), ("b", "r", "c")]
+    ... )
+    >>> information(graph).tolist()
+    [1, 1, 0]
+    """
+    return paired(values(graph), degrees(graph))
+
+
+def values(graph: PeopleGraph) -> Classes:
+    """Classes of users with the same set of values of all attributes, int64, shape (n,)."""
+    owner, value = _entries(graph)
+    found = np.zeros(graph.n, dtype=np.int64)
+    named = 1  # 0 is who has no value
+    while len(owner):
+        first = np.append(True, owner[1:] != owner[:-1])
+        alone = first & np.append(first[1:], True)
+        if alone.any():
+            # Sets that are folded in the same round have different numbers if they differ; other rounds are sets of
+            # other sizes.
+            found[owner[alone]] = named + value[alone]
+            named += int(value[alone].max()) + 1
+        owner, value = _folded(owner[~alone], value[~alone], first[~alone])
+    return found
+
+
+def degrees(graph: PeopleGraph) -> Classes:
+    """Classes of users with the same out-degree and in-degree in each relation, int64, shape (n,).
+
+    References
+    ----------
+    THESIS, definition 1, and example 7 for more than one relation.
+    """
+    columns = np.concatenate([graph.out_degrees(), graph.in_degrees()], axis=1).T
+    return reduce(paired, columns, np.zeros(graph.n, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Who appears in some releases, and with what.
+
+    Attributes
+    ----------
+    labels
+        Names of the users who appear in one of the releases, in the order of their first appearance; shape (n,).
+    classes
+        Class of each: equal just if the series of the information is, int64, shape (n,).
+    present
+        Who is in which release, bool, shape (n, releases).
+    """
+
+    labels: npt.NDArray[np.object_]
+    classes: Classes
+    present: npt.NDArray[np.bool_]
+
+
+def history(graphs: Sequence[PeopleGraph]) -> History:
+    """Classes of users with the same series of I(u) over some releases, in the order given.
+
+    Users are followed by their names. Who is not in a release has nothing there, (∅, ∅, ∅). That differs from any user
+    who is in it, for of him it is known that his degrees are 0. Where a release has no relation at all, I(u) of a user
+    without values would be the same; but adversaries know who is in a release, so the two are told apart there, too.
+
+    References
+    ----------
+    THESIS, definitions 18 and 19, example 17; section 5.1 on what adversaries know.
+
+    Examples
+    --------
+    >>> first = PeopleGraph.from_triples(["a", "b"], [])
+    >>> found = history([first, PeopleGraph.from_triples(["b", "c"], [])])
+    >>> found.labels.tolist(), found.classes.tolist()
+    (['a', 'b', 'c'], [1, 2, 0])
+    """
+    names = list(dict.fromkeys(label for graph in graphs for label in graph.labels.tolist()))
+    number = {label: i for i, label in enumerate(names)}
+    classes = np.zeros(len(names), dtype=np.int64)
+    present = np.zeros((len(names), len(graphs)), dtype=bool)
+    for column, graph in enumerate(graphs):
+        here = np.array([number[label] for label in graph.labels.tolist()], dtype=np.int64)
+        seen = np.zeros(len(names), dtype=np.int64)
+        seen[here] = information(graph) + 1
+        present[here, column] = True
+        classes = paired(classes, seen)
+    return History(np.array(names, dtype=object), classes, present)
+
+
+def sizes(classes: Classes) -> Counts:
+    """Size of the class of each user, int64, shape (n,).
+
+    Examples
+    --------
+    >>> sizes(np.array([4, 0, 4])).tolist()
+    [2, 1, 2]
+    """
+    return np.bincount(classes)[classes].astype(np.int64)
+
+
+def paired(left: Classes, right: Classes) -> Classes:
+    """Number pairs of numbers that are not negative: 0 and up, equal just if the pairs are.
+
+    Examples
+    --------
+    >>> paired(np.array([7, 0, 7]), np.array([2, 2, 2])).tolist()
+    [1, 0, 1]
+    """
+    if not len(left):
+        return np.zeros(0, dtype=np.int64)
+    # Both are numbers of users or of rows, far below the root of 2**63.
+    numbers: Classes = np.unique(left * (int(right.max()) + 1) + right, return_inverse=True)[1]
+    return numbers
+
+
+def _entries(graph: PeopleGraph) -> tuple[Classes, Classes]:
+    """Users and the values that they have, of all attributes together; ordered, no pair twice."""
+    total = sum(len(a.domain) for a in graph.attributes.values())
+    parts, before = [np.zeros(0, dtype=np.int64)], 0
+    for a in graph.attributes.values():
+        parts.append(a.user * total + (before + a.value))
+        before += len(a.domain)
+    key = np.unique(np.concatenate(parts))
+    return key // max(total, 1), key % max(total, 1)
+
+
+def _folded(owner: Classes, value: Classes, first: npt.NDArray[np.bool_]) -> tuple[Classes, Classes]:
+    """Replace the values of each user, of whom there are two or more, by numbers of the pairs of neighbours."""
+    starts = np.flatnonzero(first)
+    rank = np.arange(len(owner)) - np.repeat(starts, np.diff(np.append(starts, len(owner))))
+    left = np.flatnonzero(rank % 2 == 0)
+    right = np.append(value, 0)[left + 1] + 1
+    right[np.append(rank, 0)[left + 1] == 0] = 0  # the next entry is another user's: no neighbour
+    return owner[left], paired(value[left], right)

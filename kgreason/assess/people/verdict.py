@@ -1,0 +1,116 @@
+"""What the checker of graphs of people finds: each condition, and for each violated one who it fails for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgreason.assess.verdict import Item, State
+from kgreason.choices import PeopleModel
+from kgreason.records import dataclass
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How many users share what can be extracted of them.
+
+    Attributes
+    ----------
+    users
+        Users that the definition speaks of: those of the release, or of all releases of the window.
+    classes
+        Sets of users who share it.
+    smallest
+        Size of the smallest of them, 0 if there are no users.
+    below
+        Users in a class smaller than their k; `None` if it is not known whose k is which.
+    ratio
+        The least size of a user's class, divided by his k, 1.0 if there are no users; `None` as for `below`.
+    """
+
+    users: int
+    classes: int
+    smallest: int
+    below: int | None
+    ratio: float | None
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Plain data for JSON."""
+        return {
+            "users": self.users,
+            "classes": self.classes,
+            "smallest": self.smallest,
+            "below": self.below,
+            "ratio": self.ratio,
+        }
+
+
+@dataclass(frozen=True)
+class PeopleVerdict:
+    """Whether a release of a graph of people, or a series of releases, satisfies a model.
+
+    Attributes
+    ----------
+    model
+        What was checked.
+    k
+        How many users must share, the user himself included; `None` where each user has his own k.
+    window
+        How many releases were looked at, the last ones.
+    items
+        All conditions that were examined: of the definition first, then of what becomes of the original.
+    figures
+        How many users share.
+    needs_original
+        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    notes
+        What the model does not protect in this release.
+    """
+
+    model: PeopleModel
+    k: int | None
+    window: int
+    items: tuple[Item, ...]
+    figures: Figures
+    needs_original: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every item holds; for a release alone, the definition but not what `needs_original`."""
+        return all(item.holds for item in self.items)
+
+    @property
+    def state(self) -> State:
+        """What was found of all items together."""
+        if any(item.state == "fails" for item in self.items):
+            return "fails"
+        return "holds" if self.holds else "undecided"
+
+    @property
+    def asked(self) -> str:
+        """The guarantee in words."""
+        over = f" over {self.window} releases" if self.model == "kw-tad" else ""
+        return f"{self.model} with {'each user’s own k' if self.k is None else f'k = {self.k}'}{over}"
+
+    def __getitem__(self, name: str) -> Item:
+        """Look an item up by name."""
+        return next(item for item in self.items if item.name == name)
+
+    def __str__(self) -> str:
+        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
+        return "\n".join([*map(str, self.items), *alone, *(f"NOTE  {note}" for note in self.notes)])
+
+    def as_dict(self) -> Mapping[str, object]:
+        """Plain data for JSON."""
+        return {
+            "format": 1,
+            "model": self.model,
+            "k": self.k,
+            "window": self.window,
+            "holds": self.holds,
+            "state": self.state,
+            "needs_original": list(self.needs_original),
+            "notes": list(self.notes),
+            "figures": self.figures.as_dict(),
+            "items": [item.as_dict() for item in self.items],
+        }

@@ -1,0 +1,202 @@
+"""Decide whether a release of a graph of people satisfies a model, or a series of releases does.
+
+The checker shares no code with the anonymizers, but the graph.
+
+References
+----------
+THESIS, definitions 2 (Paired k-degree), 9 (k-ad), 22 (kw-tad) and 23 (p-k-ad); PCKGA, definition 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kgreason.assess.people import conditions
+from kgreason.assess.people.information import degrees, history, information
+from kgreason.assess.people.published import Published, Source
+from kgreason.assess.people.sharing import shared, shared_by_anyone
+from kgreason.assess.people.verdict import PeopleVerdict
+from kgreason.assess.verdict import Item
+from kgreason.assess.witness import SHOWN, listing
+from kgreason.choices import PeopleModel
+from kgreason.graph.people.model import Counts, PeopleGraph
+from kgreason.records import dataclass
+
+DEGREES = "degrees"
+INFORMATION = "values and degrees"
+SERIES = "the series of values and degrees"
+
+NEEDED = (
+    "mapping: whether each user has a released user of his own",
+    "users: whether each user is released or said to be removed",
+    "values: whether released users have the values that they had",
+    "labels: whether original names are in the release",
+    "fakes: how many released users stand for nobody",
+)
+NEEDED_OVER = "names: whether users keep their released names"
+
+
+@dataclass(frozen=True, eq=False)
+class Demands:
+    """The k of each user.
+
+    Attributes
+    ----------
+    levels
+        int64, at least 1, shape (n,).
+    original
+        Whether they are of the users of the original; else of those of the release.
+    """
+
+    levels: Counts
+    original: bool = True
+
+
+def verify_people(
+    releases: Sequence[Published],
+    model: PeopleModel,
+    k: int | None = None,
+    demands: Demands | None = None,
+    window: int | None = None,
+) -> PeopleVerdict:
+    """Decide whether a release satisfies a model, or for kw-tad the last `window` of some releases.
+
+    Parameters
+    ----------
+    releases
+        One, or for kw-tad all that are to be looked at, the latest last. Their originals count if all are known.
+    k
+        Users who must share, of all models but p-k-ad.
+    demands
+        The k of each user, for p-k-ad.
+    window
+        How many releases adversaries have, for kw-tad; `None`: all.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(["a", "b"], [("a", "job", "x"), ("b", "job", "y")])
+    >>> verify_people([Published(graph)], "paired-k-degree", 2).holds
+    True
+    >>> print(verify_people([Published(graph)], "k-ad", 2)["classes"].detail)
+    2 of 2 users share values and degrees with too few; at worst 1 user where k = 2
+    """
+    last = releases[len(releases) - (window or len(releases)) :]
+    if any(release.source is None for release in last):
+        last = [replace(release, source=None) for release in last]
+    if model == "p-k-ad":
+        assert demands is not None
+        verdict = _personalized(last[0], demands)
+    else:
+        assert k is not None
+        verdict = _series(last, k) if model == "kw-tad" else _alike(last[0], model, k)
+    columns = zip(*(_besides(release, model) for release in last), strict=True)
+    items = [*verdict.items, *(_each(column, last) for column in columns)]
+    if last[0].source is None:
+        needed = (*verdict.needs_original, *NEEDED, *((NEEDED_OVER,) if model == "kw-tad" else ()))
+        return replace(verdict, items=tuple(items), needs_original=needed)
+    if model == "kw-tad":
+        items.append(conditions.names(last))
+    return replace(verdict, items=tuple(items))
+
+
+def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
+    """Whether each user shares with k - 1 others: degrees (Paired k-degree) or values and degrees (k-ad)."""
+    graph = release.graph
+    alone = model == "paired-k-degree"
+    found, what = (degrees(graph), DEGREES) if alone else (information(graph), INFORMATION)
+    item, figures = shared(found, graph.labels, np.full(graph.n, k), what)
+    notes = (_values_told(graph),) if alone and graph.attributes else ()
+    return PeopleVerdict(model, k, 1, (item,), figures, notes=notes)
+
+
+def _personalized(release: Published, demands: Demands) -> PeopleVerdict:
+    """Whether each user shares with as many others as his own k says.
+
+    If it is not known who of the release has which k, it is decided where that makes no difference.
+    """
+    found, source, levels = information(release.graph), release.source, demands.levels
+    if demands.original:
+        if source is None or not conditions.mapping(release, source).holds:
+            item, figures = shared_by_anyone(found, levels, INFORMATION)
+            needed = () if source else ("levels: whether each released user has the k of his original",)
+            return PeopleVerdict("p-k-ad", None, 1, (item,), figures, needed)
+        levels = _carried(levels, source, release.graph.n)
+    item, figures = shared(found, release.graph.labels, np.maximum(levels, 1), INFORMATION)
+    return PeopleVerdict("p-k-ad", None, 1, (item, _levels(levels, release.graph)), figures)
+
+
+def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
+    """Whether users share the series over the releases, and what each release tells.
+
+    Definition 22 asks for the latter, too. It follows for a series that is shared; it is decided nevertheless.
+    """
+    over = history([release.graph for release in releases])
+    item, figures = shared(over.classes, over.labels, np.full(len(over.labels), k), SERIES)
+    each = _each([_k_ad(release.graph, k) for release in releases], releases)
+    return PeopleVerdict("kw-tad", k, len(releases), (item, each), figures)
+
+
+def _k_ad(graph: PeopleGraph, k: int) -> Item:
+    return shared(information(graph), graph.labels, np.full(graph.n, k), INFORMATION, "each release")[0]
+
+
+def _besides(release: Published, model: PeopleModel) -> list[Item]:
+    """What is asked of a release besides the definition; the same items of any release of which as much is known."""
+    items = [conditions.simple(release)]
+    if (source := release.source) is None:
+        return items
+    items += [conditions.mapping(release, source), conditions.labels(release, source)]
+    if not items[1].holds:
+        lost = [
+            Item(name, False, "not examined: the mapping is broken", undecided=True)
+            for name in ("users", "values", "fakes")
+        ]
+        return [*items, *lost]
+    items.append(conditions.users(source))
+    if model == "paired-k-degree" and not release.graph.attributes:
+        items.append(Item("values", True, "the release tells no values: the model is of degrees"))
+    else:
+        items.append(conditions.values(release, source))
+    return [*items, conditions.fakes(release, source, allowed=model == "kw-tad")]
+
+
+def _each(items: Sequence[Item], releases: Sequence[Published]) -> Item:
+    """One item of those of several releases: it holds if all do."""
+    if len(items) == 1:
+        return items[0]
+    bad = [(item, release.name) for item, release in zip(items, releases, strict=True) if not item.holds]
+    if not bad:
+        where = f"in each of {len(items)} releases; in {releases[-1].name}: "
+        return replace(items[-1], detail=where + items[-1].detail)
+    detail = "; ".join(f"in {name}: {item.detail}" for item, name in bad)
+    words = tuple(f"{name}: {word}" for item, name in bad for word in item.witnesses)
+    undecided = all(item.undecided for item, _ in bad)
+    return Item(items[0].name, False, detail, words, undecided=undecided)
+
+
+def _carried(levels: Counts, source: Source, n: int) -> Counts:
+    """The k of each released user, 0 of those who stand for nobody."""
+    carried = np.zeros(n, dtype=np.int64)
+    kept = source.mapping >= 0
+    carried[source.mapping[kept]] = levels[kept]
+    return carried
+
+
+def _levels(levels: Counts, graph: PeopleGraph) -> Item:
+    without = np.flatnonzero(levels < 1)
+    if len(without):
+        words = listing(map(str, graph.labels[without[:SHOWN]]), len(without))
+        return Item("levels", False, f"{len(without):,} released users have no k", words)
+    between = f"{levels.min()} to {levels.max()}" if len(levels) else "none"
+    return Item("levels", True, f"each of {graph.n:,} released users has his k: {between}")
+
+
+def _values_told(graph: PeopleGraph) -> str:
+    many = len(graph.attributes)
+    return (
+        f"the release tells values of {many:,} attribute{'s' * (many > 1)}, which paired-k-degree does not protect, "
+        "but k-ad does"
+    )
