@@ -1,0 +1,230 @@
+"""CTKGA: the next release of a graph of people that changes, so that whoever compares w releases gains nothing.
+
+References
+----------
+THESIS, chapter 5: Definition 22 (kw-Time-Varying Attribute Degree), Algorithms 5 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from kgreason.anonymizers.people.distance import Clusters, Distance, Distances
+from kgreason.anonymizers.people.history import History
+from kgreason.anonymizers.people.turnover import LeftOut, Turnover, turnover
+from kgreason.anonymizers.publish import fresh_labels
+from kgreason.cores import each
+from kgreason.errors import AnonymizationError
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import PeopleGraph, Texts
+from kgreason.records import dataclass
+
+Clustering = Callable[[Distance, int, np.random.Generator], Clusters]
+"""Clusters of the users of a distance, for a k, of any sizes."""
+Partition = Callable[[Distance, Clusters, int, np.random.Generator], Clusters]
+"""Clusters of at least k users, everyone in one, made from clusters of any sizes."""
+
+
+class Alike(Protocol):
+    """What a generalization makes: see `kgreason.anonymizers.people.generalize`."""
+
+    @property
+    def graph(self) -> PeopleGraph:
+        """The users who are in a cluster, in ascending order of their number."""
+
+    @property
+    def users(self) -> Vertices:
+        """Their numbers, int64."""
+
+    @property
+    def figures(self) -> Mapping[str, int]:
+        """Counts of what was added and removed."""
+
+
+Generalization = Callable[[PeopleGraph, Clusters, np.random.Generator], Alike]
+
+
+@dataclass(frozen=True, eq=False)
+class NextRelease:
+    """One more release of a series.
+
+    Attributes
+    ----------
+    graph
+        To be published; labels are pseudonyms, whose order is that of the users.
+    mapping
+        Released user of each original user, int64, shape (n,); -1: not released.
+    history
+        To be kept, privately, if and only if the graph is published: the next release needs it.
+    figures
+        Numbers of users released, withheld, renewed, of fakes and of those of them that are new; and those of the
+        generalization.
+    """
+
+    graph: PeopleGraph
+    mapping: Vertices
+    history: History
+    figures: Mapping[str, int]
+
+
+def next_release(
+    graph: PeopleGraph,
+    history: History | None,
+    k: int,
+    window: int,
+    rng: np.random.Generator,
+    *,
+    distance: Distance,
+    cluster: Clustering,
+    partition: Partition,
+    generalize: Generalization,
+    left_out: LeftOut = "withhold",
+    secret: np.random.Generator | None = None,
+) -> NextRelease:
+    """Anonymize a graph so that it can be published after the earlier releases of the same series.
+
+    Users keep their pseudonym while the window reaches their last appearance; after that they count as new and get
+    another one. With a window of 1 nobody keeps his: releases promise nothing together, so nothing links them.
+
+    Why in any `window` releases in a row each user seen shares his series of values and degrees with k - 1 others, by
+    induction on the releases: Let it hold for those before. A user who was in one of the last window - 1 has the same
+    series in these as k - 1 others, since he has in the window that ends with them, whose further release only tells
+    more users apart. `turnover` shows none or at least k of such a group, and leaves out none or at least k. Those
+    left out share one more absence. Those shown are split into clusters of at least k, within which all look alike in
+    the new release. Users who were in none of the last window - 1 releases share their absence, and are shown in
+    clusters of at least k as well. Attribute types and relations may change from one release to the next: they are
+    the same for all users of one release, hence tell none of them from others. `History.after` counts again.
+
+    What differs from Algorithm 5: a fake stays with the users for whom it was made, or goes in place of one of them,
+    where there each fake counts as a user who has left, for whose sake others must leave; any group of new users is
+    filled up with fakes, also in the first release; users whom the window no longer reaches get new pseudonyms; that
+    a clustering has no cluster of k users is for the partition to mend.
+
+    Parameters
+    ----------
+    graph
+        The original graph now: n users, known by their labels in all graphs of the series.
+    history
+        What the last release of the series returned; `None`: there is none.
+    k, window
+        The promise; it may be weaker than before, not stronger.
+    rng
+        For all choices but those of pseudonyms.
+    distance
+        Of the n users.
+    cluster, partition
+        Clusters of users with the same series: of any sizes, and from those such of at least k users.
+    generalize
+        Makes users of a cluster alike in values and degrees. It gets the graph with fakes appended, users without
+        values and links, and `Clusters` in which -1 is who will not be released.
+    left_out
+        What becomes of users who are there but may not be seen under their pseudonym, see `turnover`. ``"renew"``
+        keeps them all, and counts them as other users from then on, as Definition 22 does, which knows pseudonyms only.
+    secret
+        Draws pseudonyms, for experiments; `None`: the operating system does.
+
+    Raises
+    ------
+    AnonymizationError
+        For a k or window that cannot be promised, and if a function given leaves fewer than k users alike.
+    """
+    history = History.start(k, window) if history is None else history.agreed(k, window)
+    plan = turnover(history, graph.labels, rng, left_out)
+    clusters = _clustered(plan, k, distance, cluster, partition, rng)
+    names, originals = _named(graph.labels, plan.row, history, secret)
+    alike = generalize(replace(graph, labels=names), clusters, rng)
+    order = np.argsort(alike.graph.labels.astype(str))  # of random labels: fakes must not come last
+    released, users = _bare(alike.graph.of(order)), alike.users[order]
+    mapping = np.full(len(names), -1, dtype=np.int64)
+    mapping[users] = np.arange(len(users))
+    fakes = len(names) - graph.n
+    figures = {
+        "users": len(users) - fakes,
+        "withheld": plan.withheld,
+        "renewed": plan.renewed,
+        "fakes": fakes,
+        "new fakes": plan.new_fakes,
+        **alike.figures,
+    }
+    return NextRelease(released, mapping[: graph.n], history.after(released, originals[users]), figures)
+
+
+@dataclass(frozen=True, eq=False)
+class Among:
+    """A distance of some users only, numbered anew."""
+
+    distance: Distance
+    users: Vertices
+
+    @property
+    def n(self) -> int:
+        """Number of these users."""
+        return len(self.users)
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        """See `Distance.between`."""
+        return self.distance.between(self.users[rows], self.users if columns is None else self.users[columns])
+
+
+def _clustered(
+    plan: Turnover,
+    k: int,
+    distance: Distance,
+    cluster: Clustering,
+    partition: Partition,
+    rng: np.random.Generator,
+) -> Clusters:
+    """Clusters of the users of the graph and of the fakes; -1: not released."""
+
+    def split(i: int) -> Clusters:
+        (users, fakes), stream = plan.groups[i], streams[i]
+        made = np.zeros(len(users), dtype=np.int64)
+        if len(users) >= 2 * k:
+            part = Among(distance, users)
+            made = partition(part, cluster(part, k, stream), k, stream)
+        count = int(made.max()) + 1
+        # whose cluster a fake joins has nothing to do with him: he has nothing to lose
+        whole = np.concatenate([made, stream.integers(count, size=len(fakes))])
+        sizes = np.bincount(whole[whole >= 0])
+        if whole.min() < 0 or sizes[sizes > 0].min() < k:
+            raise AnonymizationError(
+                f"the clusters of {len(users):,} users do not all have at least {k} of them, or leave some out",
+                hint="use a partition that assigns everyone, such as the k-medoids partition",
+            )
+        return whole
+
+    streams = rng.spawn(len(plan.groups))
+    clusters = np.full(len(plan.row), -1, dtype=np.int64)
+    first = 0
+    for (users, fakes), made in zip(plan.groups, each(split, range(len(plan.groups))), strict=True):
+        clusters[np.concatenate([users, fakes])] = first + made
+        first += int(made.max()) + 1
+    return clusters
+
+
+def _named(
+    labels: Texts, row: Vertices, history: History, secret: np.random.Generator | None
+) -> tuple[Texts, Texts]:
+    """Pseudonym and original name of each user and fake; who has no pseudonym gets one, also if it will not be seen.
+
+    One that left the window may in theory be drawn again: no window then holds both of its users.
+    """
+    names = fresh_labels(len(row), secret, {*history.names, *labels})
+    known = row >= 0
+    names[known] = history.names[row[known]]
+    originals = np.full(len(row), None, dtype=object)
+    originals[: len(labels)] = labels
+    return names, originals
+
+
+def _bare(graph: PeopleGraph) -> PeopleGraph:
+    """The graph without values in its domains that nobody has: they would tell who is missing."""
+    attributes = {}
+    for name, a in graph.attributes.items():
+        used = np.unique(a.value)
+        attributes[name] = replace(a, domain=a.domain[used], value=np.searchsorted(used, a.value))
+    return replace(graph, attributes=attributes)
