@@ -12,6 +12,7 @@ THESIS, section 4.3.2, equation 4.1.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ Truth = npt.NDArray[np.bool_]
 Parameters = dict[str, Reals]
 PAIRS = 1 << 21  # pairs at a time
 _STEPS = 800
-_RATE = 0.03
+_RATE = 0.01
 _MEAN, _SQUARE, _LITTLE = 0.9, 0.99, 1e-8
 
 
@@ -65,7 +66,7 @@ class Bilinear:
         return cls(bounds, name, parameters)
 
     def features(self) -> Reals:
-        """G of each value, shape (p, d)."""
+        """Vectors g of all values, shape (p, d)."""
         q = self.parameters
         made = np.empty((len(self.name), len(q["b_g"])), dtype=np.float32)
         maps = np.tensordot(q["e_r"], q["w_g"], 1)
@@ -76,7 +77,9 @@ class Bilinear:
     def logits(self, features: Reals, rows: Vertices | slice) -> Reals:
         """Argument of the sigmoid for some values beside all values."""
         left: Reals = features[rows] @ self.parameters["w_f"]
-        return left @ features.T + self.parameters["b_f"][0]
+        found: Reals = left @ features.T
+        found += self.parameters["b_f"]
+        return found
 
     def blocks(self) -> Iterator[slice]:
         """All values, so many at a time as memory allows."""
@@ -112,10 +115,9 @@ class Bilinear:
         some = features[rows]
         forth = error @ features
         back = error.T @ some
-        by_features = back @ q["w_f"]
+        by_features: Reals = back @ q["w_f"]
         by_features[rows] += forth @ q["w_f"].T
-        by_features *= 1 - features * features
-        found = self._backwards(by_features)
+        found = self._backwards(by_features * (1 - features * features))
         found["w_f"] = some.T @ forth
         found["b_f"] = error.sum(keepdims=True)[0]
         return found
@@ -140,7 +142,7 @@ class Bilinear:
 
     def _each(self) -> Iterator[tuple[int, slice]]:
         bounds = self.bounds.tolist()
-        return enumerate(slice(*ends) for ends in zip(bounds[:-1], bounds[1:], strict=True))
+        return enumerate(slice(*ends) for ends in pairwise(bounds))
 
 
 class _Adam:

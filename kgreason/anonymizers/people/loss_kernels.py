@@ -117,7 +117,6 @@ def adm_rows(
     stop: int,
     rows: Ints,
     columns: Ints,
-    everybody: bool,
     unit: float,
     by_attributes: float,
     by_degrees: float,
@@ -144,8 +143,8 @@ def adm_rows(
 
     Parameters
     ----------
-    rows, columns, everybody
-        Users of the block; `columns` counts only if not everybody is a column.
+    rows, columns
+        Users of the block.
     unit
         Units that make a loss of 1 in one attribute.
     by_attributes, by_degrees
@@ -161,13 +160,9 @@ def adm_rows(
         share_row(u, weight, attribute, owner_start, owned, value_start, holder, total)
         range_row(u, unit, low, high, range_weight, span, total)
         degree_row(u, degrees, degree, apart)
-        if everybody:
-            for v in range(len(total)):
-                out[i, v] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
-        else:
-            for j in range(len(columns)):
-                v = columns[j]
-                out[i, j] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
+        for j in range(len(columns)):
+            v = columns[j]
+            out[i, j] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
 
 
 @kernel
