@@ -1,9 +1,9 @@
 """Clusters of users with near degrees, for graphs without attributes (Paired k-degree, K-In&Out-Degree).
 
-Users with equal degrees, where they are enough, are clusters that cost nothing. Others start with those nearest to them.
-Then users move to, and change places with users of, clusters nearby (simulated annealing). What is minimized is what
-generalization will pay: the cost of the best targets of each cluster (targets.py), and a half edge for each unit by
-which the sums of out- and in-degrees differ. With largest degrees as targets that is twice the number of added edges.
+Users with equal degrees, where they are enough, are clusters that cost nothing. Others start with those nearest to
+them. Then users move to, and change places with users of, clusters nearby (simulated annealing). What is minimized is
+what generalization will pay: the cost of the best targets of each cluster (targets.py), and a half edge for each unit
+by which the sums of out- and in-degrees differ. With largest degrees as targets, that is two for each added edge.
 
 References
 ----------
@@ -92,12 +92,14 @@ class _Near:
     def __init__(self, degrees: Counts) -> None:
         from scipy.spatial import cKDTree
 
-        points, cell, self.count = np.unique(degrees, axis=0, return_inverse=True, return_counts=True)
+        points, cell = np.unique(degrees, axis=0, return_inverse=True)
         self.cell = cell.reshape(-1).astype(np.int64)
+        self.count = np.bincount(self.cell)
         self.start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.count)])
         self.users = np.argsort(self.cell, kind="stable")
         nearest = np.arange(1, min(_NEAR, len(points)) + 1)
-        self.near = cKDTree(points).query(points, k=nearest, p=1, workers=-1)[1].astype(np.int64)
+        found = cKDTree(points).query(points, k=nearest, p=1, workers=-1)[1]
+        self.near: Vertices = np.ascontiguousarray(found, dtype=np.int64)
 
 
 def _started(near: _Near, degrees: Counts, levels: Levels) -> Clusters:
@@ -119,18 +121,29 @@ def _started(near: _Near, degrees: Counts, levels: Levels) -> Clusters:
     while len(rest) and len(rest) >= levels[rest[0]]:
         wanted = int(levels[rest[0]])
         window = rest[: max(_WINDOW, 10 * wanted)]
-        apart = np.abs(degrees[window] - degrees[rest[0]]).sum(axis=1)
-        group = np.argsort(apart, kind="stable")[:wanted]
+        group = np.argsort(_apart(degrees[window], degrees[rest[0]]), kind="stable")[:wanted]
         clusters[rest[group]] = count
         count += 1
         rest = np.delete(rest, group)
-    apart = np.abs(degrees - degrees[rest[:1]]).sum(axis=1)
-    while len(rest) and len(rest) < levels[rest[0]]:  # whole clusters join, so that no other loses users
-        outside = np.flatnonzero((clusters >= 0) & (clusters < count))
-        joining = clusters[outside[apart[outside].argmin()]]
-        rest = np.concatenate([rest, np.flatnonzero(clusters == joining)])
-        clusters[rest] = count
+    if len(rest):
+        _absorb(clusters, rest, degrees, int(levels[rest[0]]))
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+
+
+def _apart(degrees: Counts, others: Counts) -> Counts:
+    apart: Counts = np.abs(degrees - others).sum(axis=1)
+    return apart
+
+
+def _absorb(clusters: Clusters, rest: Vertices, degrees: Counts, wanted: int) -> None:
+    """Make one cluster of those that are left and the clusters next to them, whole, as no other may lose users."""
+    outside = np.flatnonzero(clusters >= 0)
+    new = int(clusters.max()) + 1
+    clusters[rest] = new
+    for u in outside[np.argsort(_apart(degrees[outside], degrees[rest[0]]), kind="stable")]:
+        if np.count_nonzero(clusters == new) >= wanted:
+            break
+        clusters[clusters == clusters[u]] = new
 
 
 class _Annealing:
@@ -150,9 +163,7 @@ class _Annealing:
         self.target = np.zeros((count, width), dtype=np.int64)
         self._top = np.zeros(room, dtype=np.int64)
         for c in range(count):
-            self.cost[c] = kernels.price(
-                degrees, self.members, self.size, c, over, self.target[c], self._top
-            )
+            self.cost[c] = kernels.price(degrees, self.members, self.size, c, over, self.target[c], self._top)
         differ = self.target[:, : width // 2] - self.target[:, width // 2 :]
         self.uneven: Counts = (self.size[:, None] * differ).sum(axis=0)
 

@@ -1,4 +1,4 @@
-"""The loop of degree_clusters.py: clusters that exchange users, at random, as long as that makes degrees dearer but little.
+"""The loop of degree_clusters.py: clusters exchange users at random, as long as that makes degrees dearer but little.
 
 Row c of `members` holds the users of cluster c, ``members[c, :size[c]]``; user u stands at `slot[u]` of the row of
 `cluster[u]`.
@@ -25,7 +25,7 @@ def price(degrees: Rows, members: Rows, size: Ints, c: int, excess: float, targe
         Scratch, shape (most users of a cluster,).
     """
     s = size[c]
-    above = max(int(math.ceil(s / (1.0 + excess))) - 1, 0)
+    above = max(math.ceil(s / (1.0 + excess)) - 1, 0)
     cost = 0.0
     for column in range(degrees.shape[1]):
         total, held = 0, 0
@@ -89,7 +89,7 @@ def change(
     half = len(uneven)
     for r in range(half):
         uneven[r] += size[c] * (targets[r] - targets[half + r]) - was * (target[c, r] - target[c, half + r])
-    added = costs - cost[c]
+    added = float(costs - cost[c])
     if made:
         cost[c] = costs
         for column in range(2 * half):
@@ -158,7 +158,9 @@ def anneal(
         put(members, size, cluster, slot, u, b)
         if kind == 2:
             put(members, size, cluster, slot, v, a)
-        fits = size[a] >= need(levels, members, a, 0, size[a]) and size[b] >= need(levels, members, b, 0, size[b])
+        fits = size[a] >= need(levels, members, a, 0, size[a]) and size[b] >= need(
+            levels, members, b, 0, size[b]
+        )
         taken = False
         if fits:
             before = unevenness(uneven)

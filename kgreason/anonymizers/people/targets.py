@@ -71,7 +71,7 @@ class Targets:
         self._excess = excess(removal)
         degrees = np.concatenate([out, into])
         degrees = degrees[np.lexsort((degrees, np.concatenate([clusters, clusters + len(sizes)])))]
-        self._begin = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.size)]).tolist()
+        self._begin: list[int] = [0, *np.cumsum(self.size).tolist()]
         self._degrees: list[int] = degrees.tolist()
         above = np.maximum(np.ceil(self.size / (1 + self._excess)).astype(np.int64) - 1, 0)
         self.value: Counts = np.minimum(degrees[np.cumsum(self.size) - 1 - above], caps)
@@ -87,12 +87,12 @@ class Targets:
         if by > 0:
             if value >= self.caps[i]:
                 return None
-            fit = bisect_right(self._degrees, value, begin, end) - begin
-            return fit - self._excess * (end - begin - fit)
+            fit = bisect_right(self._degrees, value, begin, end)
+            return (fit - begin) - self._excess * (end - fit)
         if value <= 0:
             return None
-        less = bisect_left(self._degrees, value, begin, end) - begin
-        return self._excess * (end - begin - less) - less
+        less = bisect_left(self._degrees, value, begin, end)
+        return self._excess * (end - less) - (less - begin)
 
     def steps(self, of: npt.NDArray[np.int64], direction: int) -> Iterator[Step]:
         """Changes by one unit that raise the imbalance (or lower it, if `direction` is -1), cheapest per user first.
