@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
 
 from kgreason.api.people import verify_people
 from kgreason.assess.people.information import degrees, history, information, sizes
 from kgreason.assess.people.published import Published, Rows
-from kgreason.assess.people.verdict import PeopleVerdict
-from kgreason.errors import AnonymizationError, KgreasonError, ReleaseError
+from kgreason.cli import app
+from kgreason.errors import AnonymizationError, ReleaseError
 from kgreason.graph.people.model import Attribute, Links, PeopleGraph
+from kgreason.graph.people.write import write_people
 from tests.people_definition import (
     People,
     k_ad,
@@ -124,9 +127,9 @@ def test_models_of_one_release(g: People, k: int, data: st.DataObject) -> None:
     )
     levels = {u: data.draw(st.integers(1, 4)) for u in g.users}
     assert verify_people(graph, model="p-k-ad", levels=levels).holds == p_k_ad(g, levels)
-    assert verify_people(graph, model="p-k-ad", levels=np.array([*levels.values()], np.int64)).holds == p_k_ad(
-        g, levels
-    )
+    assert verify_people(
+        graph, model="p-k-ad", levels=np.array([*levels.values()], np.int64)
+    ).holds == p_k_ad(g, levels)
 
 
 @several
@@ -143,7 +146,9 @@ def test_levels_of_nobody_knows_whom(g: People, levels: list[int]) -> None:
 @several
 @given(st.lists(people().map(consistent), min_size=1, max_size=4), st.integers(1, 3), st.data())
 def test_models_of_a_series(series: list[People], k: int, data: st.DataObject) -> None:
-    if data.draw(st.booleans()):  # so that some hold: the releases tell the same of users who share in the first
+    if data.draw(
+        st.booleans()
+    ):  # so that some hold: the releases tell the same of users who share in the first
         series = [replace(series[0], values=frozenset(), links=frozenset())] * len(series)
     window = data.draw(st.integers(1, len(series)))
     verdict = verify_people([g.graph() for g in series], model="kw-tad", k=k, window=window)
@@ -181,11 +186,15 @@ def good(draw: st.DrawFn) -> tuple[People, People, dict[str, str]]:
     )
 
 
-def one_value_less(o: People, r: People, m: dict[str, str], pick: Any) -> tuple[People, People, dict[str, str]]:
+def one_value_less(
+    o: People, r: People, m: dict[str, str], pick: Any
+) -> tuple[People, People, dict[str, str]]:
     return o, replace(r, values=r.values - {pick(sorted(r.values))}), m
 
 
-def one_link_more(o: People, r: People, m: dict[str, str], pick: Any) -> tuple[People, People, dict[str, str]]:
+def one_link_more(
+    o: People, r: People, m: dict[str, str], pick: Any
+) -> tuple[People, People, dict[str, str]]:
     new = [(u, "follows", v) for u in r.users for v in r.users if u != v and (u, "follows", v) not in r.links]
     return o, replace(r, links=r.links | ({pick(new)} if new else set())), m
 
@@ -195,7 +204,9 @@ def two_swapped(o: People, r: People, m: dict[str, str], pick: Any) -> tuple[Peo
     return o, r, {**m, a: m[b], b: m[a]}
 
 
-def both_the_same(o: People, r: People, m: dict[str, str], pick: Any) -> tuple[People, People, dict[str, str]]:
+def both_the_same(
+    o: People, r: People, m: dict[str, str], pick: Any
+) -> tuple[People, People, dict[str, str]]:
     return o, r, {**m, pick(sorted(m)): m[pick(sorted(m))]}
 
 
@@ -209,7 +220,9 @@ def named_as_before(
     return o, People(tuple(new.values()), values, links), {p: new.get(name, "") for p, name in m.items()}
 
 
-def one_user_less(o: People, r: People, m: dict[str, str], pick: Any) -> tuple[People, People, dict[str, str]]:
+def one_user_less(
+    o: People, r: People, m: dict[str, str], pick: Any
+) -> tuple[People, People, dict[str, str]]:
     gone = pick(r.users)
     links = frozenset(t for t in r.links if gone not in t)
     kept = tuple(u for u in r.users if u != gone)
@@ -566,3 +579,253 @@ def test_pckga_example_1_and_definition_2() -> None:
     assert more["classes"].witnesses == ("u3: 2 users in the class, k = 4",)
     # whoever of the release is Jane, or nobody is: that cannot be told without the mapping
     assert verify_people(released.graph(), model="p-k-ad", levels=levels).state == "undecided"
+
+
+# the command line
+
+
+SCHEMA = """\
+[[tables]]
+files = ["users.csv"]
+id = "user"
+[[triples]]
+files = ["facts.csv"]
+header = true
+[kinds]
+numeric = ["age"]
+categorical = ["job"]
+relations = ["follows"]
+"""
+
+
+def table(path: Path, *rows: str) -> Path:
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An original, its release that is 2-ad, who is who (private) and the k of each (k.csv)."""
+    monkeypatch.chdir(tmp_path)
+    table(tmp_path / "users.csv", "user", "Ken", "Mary", "Tom", "Jane", "Henry")
+    facts = ["Ken,age,18", "Mary,age,19", "Tom,job,Professor", "Jane,job,Professor", "Henry,age,99"]
+    table(tmp_path / "facts.csv", "user,relation,target", *facts, "Ken,follows,Tom")
+    (tmp_path / "original.toml").write_text(SCHEMA, encoding="utf-8")
+    released = PeopleGraph.from_triples(
+        "abcd",
+        [(u, "age", age) for u in "ab" for age in ("18", "19")] + [(u, "job", "Professor") for u in "cd"],
+        [("a", "follows", "c"), ("b", "follows", "d")],
+        numeric=["age"],
+    )
+    write_people(tmp_path / "release", released)
+    rows = ("Ken,a", "Mary,b", "Tom,c", "Jane,d", "Henry,")
+    table(tmp_path / "private" / "mapping.csv", "original,released", *rows)
+    table(tmp_path / "k.csv", "user,k", "Ken,2", "Mary,1", "Tom,2", "Jane,2", "Henry,9")
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["verify", *arguments])
+
+
+KNOWN = ("--schema", "original.toml", "--mapping", "private")
+
+
+def test_a_release_that_holds(written: Path) -> None:
+    result = run("release", *KNOWN, "--model", "k-ad", "-k", "2")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (
+        "checked and kept  classes, simple, mapping, labels, users, values, fakes\n"
+        "users             4 in 2 classes, the smallest of 2; 1.00 of its k at the least\n"
+        "released          4 of 5 users are released, 1 removed\n"
+        "fake users        0 of 4 released users stand for nobody\n"
+        "verdict           holds: k-ad with k = 2\n"
+    )
+    assert run("release", *KNOWN, "--model", "p-k-ad", "--k-values", "k.csv").exit_code == 0
+
+
+def test_a_release_alone(written: Path) -> None:
+    result = run("release", "--model", "paired-k-degree", "-k", "2")
+    assert result.exit_code == 0
+    assert (
+        "undecidable alone  mapping, users, values, labels, fakes: only the original could tell"
+        in result.stdout
+    )
+    assert "not protected      the release tells values of 2 attributes" in result.stdout
+    assert "holds, as far as a release alone tells: paired-k-degree with k = 2" in result.stdout
+
+
+def test_k_is_3_unless_said(written: Path) -> None:
+    result = run("release", *KNOWN, "--model", "k-ad")
+    assert result.exit_code == 1
+    assert "violated          classes: 4 of 4 users share values and degrees with too few" in result.stdout
+    assert "verdict           DOES NOT HOLD: k-ad with k = 3" in result.stdout
+    assert "\nWitnesses against classes:\n  a: 2 users in the class, k = 3\n" in result.stdout
+    found = json.loads(run("release", *KNOWN, "--model", "k-ad", "--json").stdout)
+    assert (found["format"], found["holds"], found["state"], found["k"]) == (1, False, "fails", 3)
+    assert found["figures"] == {"users": 4, "classes": 2, "smallest": 2, "below": 4, "ratio": 2 / 3}
+    assert found["items"][0]["name"] == "classes"
+
+
+def test_levels_without_who_is_who(written: Path) -> None:
+    result = run("release", "--schema", "original.toml", "--model", "p-k-ad", "--k-values", "k.csv")
+    assert result.exit_code == 1
+    assert "NOT DECIDED: p-k-ad with each user’s own k" in result.stdout
+    table(written / "low.csv", "Ken,2", "Mary,1", "Tom,2", "Jane,2", "Henry,2")
+    assert (
+        run("release", "--schema", "original.toml", "--model", "p-k-ad", "--k-values", "low.csv").exit_code
+        == 0
+    )
+    table(written / "released.csv", "a,2", "b,1", "c,2", "d,2")
+    assert run("release", "--model", "p-k-ad", "--k-values", "released.csv").exit_code == 0
+    table(written / "released.csv", "a,2", "b,3", "c,2", "d,2")
+    assert run("release", "--model", "p-k-ad", "--k-values", "released.csv").exit_code == 1
+
+
+def test_a_series(written: Path) -> None:
+    shutil.copytree(written / "release", written / "second")
+    again = (
+        "--schema",
+        "original.toml",
+        "--schema",
+        "original.toml",
+        "--mapping",
+        "private",
+        "--mapping",
+        "private",
+    )
+    result = run("release", "second", *again, "--model", "kw-tad", "-k", "2")
+    assert result.exit_code == 0, result.output
+    assert "holds: kw-tad with k = 2 over 2 releases" in result.stdout
+    for name, lost in (
+        ("users.csv", "d\n"),
+        ("attributes.csv", "d,job,Professor\n"),
+        ("relations.csv", "b,follows,d\n"),
+    ):
+        path = written / "second" / name
+        path.write_text(path.read_text(encoding="utf-8").replace(lost, ""), encoding="utf-8")
+    result = run("release", "second", "--model", "kw-tad", "-k", "2")
+    assert result.exit_code == 1
+    assert "each release: in second: 3 of 3 users share values and degrees with too few" in result.stdout
+    assert run("release", "second", "--model", "kw-tad", "-k", "2", "--window", "1").exit_code == 1
+    assert run("second", "release", "--model", "kw-tad", "-k", "2", "--window", "1").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "item"),
+    [
+        ("release/attributes.csv", "a,age,18\n", "", "classes"),
+        ("release/attributes.csv", "a,age,18\n", "a,age,18\na,age,18\n", "simple"),
+        ("release/relations.csv", "a,follows,c\n", "a,follows,c\na,follows,a\n", "simple"),
+        ("release/relations.csv", "a,follows,c\n", "a,follows,c\nc,follows,a\n", "classes"),
+        ("release/users.csv", "d\n", "d\ne\n", "fakes"),
+        ("private/mapping.csv", "Ken,a", "Ken,c", "mapping"),
+        ("private/mapping.csv", "Ken,a\nMary,b\nTom,c", "Ken,c\nMary,b\nTom,a", "values"),
+        ("private/mapping.csv", "Henry,\n", "", "users"),
+        ("private/mapping.csv", "Ken,a\n", "Ken,\n", "fakes"),
+        ("users.csv", "Jane", "Jane\na", "labels"),
+    ],
+)
+def test_files_that_say_something_else(written: Path, name: str, before: str, after: str, item: str) -> None:
+    path = written / name
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    found = json.loads(run("release", *KNOWN, "--model", "k-ad", "-k", "2", "--json").stdout)
+    assert item in {each["name"] for each in found["items"] if each["state"] == "fails"}
+    assert not found["holds"]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "said"),
+    [
+        (
+            "release/attributes.csv",
+            "a,age,18",
+            "x,age,18",
+            "attributes.csv:2: the user 'x' is not in users.csv",
+        ),
+        (
+            "release/relations.csv",
+            "a,follows,c",
+            "a,follows,x",
+            "relations.csv:2: the user 'x' is not in users.csv",
+        ),
+        ("release/relations.csv", "a,follows,c", "a,follows,", "relations.csv:2: there is no target"),
+        (
+            "release/relations.csv",
+            "b,follows,d\n",
+            "b,follows,d",
+            "relations.csv:3: the last line has no end",
+        ),
+        ("release/users.csv", "b\n", "a\n", "users.csv:3: the user 'a' stands twice"),
+        ("release/users.csv", "user\n", "name\n", "users.csv:1: the names of columns must be user, not name"),
+        (
+            "private/mapping.csv",
+            "Ken,a",
+            "Ken,x",
+            "mapping.csv:2: 'Ken' is mapped to 'x', whom the release does not have",
+        ),
+        ("private/mapping.csv", "Tom,c", "Tim,c", "mapping.csv:4: 'Tim' is no user of the original"),
+        ("private/mapping.csv", "Mary,b", "Ken,b", "mapping.csv:3: the original vertex 'Ken' stands twice"),
+    ],
+)
+def test_files_that_are_at_fault(written: Path, name: str, before: str, after: str, said: str) -> None:
+    path = written / name
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+    result = run("release", *KNOWN, "--model", "k-ad", "-k", "2")
+    assert result.exit_code == 2
+    assert said in result.stderr, result.stderr
+    assert "help: " in result.stderr
+
+
+def test_the_schema_of_a_release_hides_nothing(written: Path) -> None:
+    """Rows count as they stand, whatever people.toml would leave out."""
+    schema = written / "release" / "people.toml"
+    schema.write_text(
+        schema.read_text(encoding="utf-8").replace('["job"]', '[]\nignore = ["job"]'), encoding="utf-8"
+    )
+    rows = written / "release" / "attributes.csv"
+    rows.write_text(rows.read_text(encoding="utf-8").replace("c,job,Professor\n", ""), encoding="utf-8")
+    assert "ignore" in schema.read_text(encoding="utf-8")
+    assert run("release", "--model", "k-ad", "-k", "2").exit_code == 1
+    table(written / "release" / "more.csv", "user,salary", "a,1")
+    result = run("release", "--model", "k-ad", "-k", "2")
+    assert result.exit_code == 2
+    assert "more.csv: this table is none of a release of people" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("release", "the model kx-isomorphism is of a graph with rules, and none are named"),
+        ("release --model k-iso", "the model k-iso is of a graph with rules"),
+        ("release --rules r.vada --window 2", "--window means nothing for the model kx-isomorphism"),
+        ("release --model k-ad --rules r.vada", "--rules means nothing for the model k-ad"),
+        ("release --model k-ad -x 2", "-x means nothing for the model k-ad"),
+        ("release --model k-ad --window 2", "k-ad is of one release: no window"),
+        ("release release --model k-ad", "k-ad is of one release, and 2 are named"),
+        ("release --model p-k-ad", "p-k-ad asks for the k of each user"),
+        (
+            "release --model p-k-ad -k 2 --k-values k.csv --schema original.toml",
+            "p-k-ad needs the k of each user",
+        ),
+        ("release --model p-k-ad --k-values k.csv", "k.csv:2: there is no user 'Ken' in the graph"),
+        ("release --model k-ad --schema original.toml", "the original is named, but who is who is not said"),
+        ("release --model k-ad --mapping private", "who is who is said, but not of which original"),
+        (
+            "release release --model kw-tad --schema original.toml --mapping private",
+            "--schema stands 1 times",
+        ),
+        ("relaese --model k-ad", "relaese: there is no such release folder"),
+        ("private --model k-ad", "users.csv: there is no such file"),
+    ],
+)
+def test_usage(written: Path, words: str, said: str) -> None:
+    result = run(*words.split())
+    assert result.exit_code == 2
+    assert said in result.stderr, result.stderr
+    assert "help: " in result.stderr

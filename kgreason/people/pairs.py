@@ -43,7 +43,7 @@ def read_published(
     Parameters
     ----------
     release
-        The folder; or the schema of one that another program made, read as any graph of people.
+        The folder.
     original
         The original, or its schema.
     mapping
@@ -56,10 +56,7 @@ def read_published(
         If a file is at fault, or the mapping does not fit the graphs.
     """
     progress.step(f"Reading {release}")
-    if release.suffix == ".toml":
-        found = Published(read_people(release, progress), name=str(release))
-    else:
-        found = _read(release)
+    found = _read(release)
     if original is None or mapping is None:
         return found
     graph = original if isinstance(original, PeopleGraph) else read_people(original, progress)
@@ -108,7 +105,7 @@ def _read(folder: Path) -> Published:
 
 def _check_files(folder: Path) -> None:
     if not folder.is_dir():
-        hint = "name the folder, or the schema (.toml) of a release that another program made"
+        hint = f"name a folder with {USERS}, {VALUES}, {LINKS} and {SCHEMA}"
         raise DataError(str(folder), "there is no such release folder", hint=hint)
     for name in (USERS, VALUES, LINKS, SCHEMA):
         if not (folder / name).is_file():
