@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from kgreason.anonymizers.people.distance import Clusters, Distance, Distances
+from kgreason.anonymizers.people.generalize import Figures
+from kgreason.anonymizers.people.generalize import generalize as generalized
 from kgreason.anonymizers.people.history import History
 from kgreason.anonymizers.people.turnover import LeftOut, Turnover, turnover
 from kgreason.anonymizers.publish import fresh_labels
@@ -41,8 +43,8 @@ class Alike(Protocol):
         """Their numbers, int64."""
 
     @property
-    def figures(self) -> Mapping[str, int]:
-        """Counts of what was added and removed."""
+    def figures(self) -> Figures:
+        """What was changed."""
 
 
 Generalization = Callable[[PeopleGraph, Clusters, np.random.Generator], Alike]
@@ -61,14 +63,17 @@ class NextRelease:
     history
         To be kept, privately, if and only if the graph is published: the next release needs it.
     figures
-        Numbers of users released, withheld, renewed, of fakes and of those of them that are new; and those of the
-        generalization.
+        Numbers of users released, withheld, renewed, of fakes and of those of them that are new. Fakes are released
+        users who are not in the original graph now.
+    changes
+        What the generalization changed; fakes count as users there.
     """
 
     graph: PeopleGraph
     mapping: Vertices
     history: History
     figures: Mapping[str, int]
+    changes: Figures
 
 
 def next_release(
@@ -81,7 +86,7 @@ def next_release(
     distance: Distance,
     cluster: Clustering,
     partition: Partition,
-    generalize: Generalization,
+    generalize: Generalization = generalized,
     left_out: LeftOut = "withhold",
     secret: np.random.Generator | None = None,
 ) -> NextRelease:
@@ -122,8 +127,7 @@ def next_release(
         Makes users of a cluster alike in values and degrees. It gets the graph with fakes appended, users without
         values and links, and `Clusters` in which -1 is who will not be released.
     left_out
-        What becomes of users who are there but may not be seen under their pseudonym, see `turnover`. ``"renew"``
-        keeps them all, and counts them as other users from then on, as Definition 22 does, which knows pseudonyms only.
+        What becomes of users who stay while too few of those like them leave, see `turnover`.
     secret
         Draws pseudonyms, for experiments; `None`: the operating system does.
 
@@ -148,9 +152,9 @@ def next_release(
         "renewed": plan.renewed,
         "fakes": fakes,
         "new fakes": plan.new_fakes,
-        **alike.figures,
     }
-    return NextRelease(released, mapping[: graph.n], history.after(released, originals[users]), figures)
+    after = history.after(released, originals[users])
+    return NextRelease(released, mapping[: graph.n], after, figures, alike.figures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +221,7 @@ def _named(
     known = row >= 0
     names[known] = history.names[row[known]]
     originals = np.full(len(row), None, dtype=object)
+    originals[known] = history.originals[row[known]]
     originals[: len(labels)] = labels
     return names, originals
 

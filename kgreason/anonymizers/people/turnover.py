@@ -16,8 +16,8 @@ from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Texts
 from kgreason.records import dataclass
 
-LeftOut = Literal["withhold", "renew"]
-"""What becomes of users who are there but may not be seen under their pseudonym (see `turnover`)."""
+LeftOut = Literal["withhold", "replace", "renew"]
+"""What becomes of users who stay while too few of those like them leave (see `turnover`)."""
 
 _NEW = -1
 
@@ -57,14 +57,21 @@ def turnover(history: History, originals: Texts, rng: np.random.Generator, left_
     rng
         Chooses who goes, where some must: a choice by their data would say something about those who left.
     left_out
-        ``"withhold"``: users who may not be seen stay away until they may, or until the window has passed since they
-        were last seen. ``"renew"``: they join the new users, and get a new pseudonym; nobody is ever removed.
+        What becomes of users who stay while fewer than k of those like them leave, or while fewer than k stay.
+
+        - ``"withhold"``: some or all of them are not released, until they may be, or until the window has passed since
+          they were last seen. So does the thesis.
+        - ``"replace"``: they stay; fakes take the pseudonyms of those who left, as many as must be.
+        - ``"renew"``: they join the new users and get a new pseudonym. All are released with few fakes, but what is
+          known of a user before and after cannot be put together by anyone.
     """
     n, k = len(originals), history.k
     row = history.rows(originals)
     user = np.full(len(history.names), -1, dtype=np.int64)
     user[row[row >= 0]] = np.flatnonzero(row >= 0)
     fake = np.array([name is None for name in history.originals], dtype=np.bool_)
+    if left_out == "replace":
+        fake |= user < 0
     group = history.groups()
     order = np.argsort(group, kind="stable")
     groups: list[tuple[Vertices, Vertices]] = []
