@@ -103,9 +103,9 @@ class Stage:
         for _ in range(self.settings.window - 1):
             if private is None:
                 return
-            series = _report(private).get("series", {})
-            yield private / series["release"]
-            private = None if series["after"] is None else private / series["after"]
+            release, before = _series(private)
+            yield private / release
+            private = None if before is None else private / before
 
     def write(self, release: PeopleRelease, public: Path, private: Path) -> None:
         """Write the graph, who is who, and the state of a series."""
@@ -132,19 +132,17 @@ class Stage:
         write_json(private / "report.json", result.as_dict() | series)
 
 
-def _report(private: Path) -> dict[str, dict[str, str | None]]:
-    """Where the report of an earlier release says that it and the one before it are."""
+def _series(private: Path) -> tuple[str, str | None]:
+    """Where an earlier release is, and the private folder of the one before it, seen from its private folder."""
     path = private / "report.json"
     hint = "name the private folder that `anonymize --method ctkga` wrote for the release before"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        series = json.loads(path.read_text(encoding="utf-8"))["series"]
+        return str(series["release"]), series["after"]
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror or error}", hint=hint) from error
-    except ValueError as error:
-        raise DataError(str(path), "this is no report of a release", hint=hint) from error
-    if not isinstance(found, dict) or not {"release", "after"} <= set(found.get("series", ())):
-        raise DataError(str(path), "this is no report of a release of a series", hint=hint)
-    return found
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(str(path), "this is no report of a release of a series", hint=hint) from error
 
 
 def _not_there(folders: list[Path]) -> Item:

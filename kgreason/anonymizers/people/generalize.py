@@ -12,7 +12,9 @@ THESIS, Algorithm 2 and section 4.3; PCKGA, section 3.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +74,10 @@ class Figures:
     values: Mapping[str, int]
     values_gone: Mapping[str, int]
     links: Mapping[str, LinkFigures]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return dataclasses.asdict(self)
 
     @property
     def added_values(self) -> int:

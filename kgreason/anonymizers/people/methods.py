@@ -78,10 +78,9 @@ def _next(work: Clustering, history: History | None, secret: np.random.Generator
         distance=work.distance,
         cluster=work.by_distance,
         partition=work.parted,
-        generalize=generalize,
         secret=secret,
     )
-    return PeopleRelease(made.graph, made.mapping, made.figures, made.history)
+    return PeopleRelease(made.graph, made.mapping, {**made.figures, **made.changes.as_dict()}, made.history)
 
 
 def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:

@@ -18,7 +18,7 @@ from kgreason.anonymizers.people.generalize import Figures
 from kgreason.anonymizers.people.generalize import generalize as generalized
 from kgreason.anonymizers.people.history import History
 from kgreason.anonymizers.people.turnover import LeftOut, Turnover, turnover
-from kgreason.anonymizers.publish import fresh_labels
+from kgreason.graph.labels import fresh_labels
 from kgreason.cores import each
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices
