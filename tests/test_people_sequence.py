@@ -23,6 +23,7 @@ from kgreason.anonymizers.people.history_file import read_history, write_history
 from kgreason.anonymizers.people.loss import AttributeDegreeLoss
 from kgreason.anonymizers.people.sequence import NextRelease, next_release
 from kgreason.anonymizers.people.turnover import LeftOut, shown
+from kgreason.api.people import verify_people
 from kgreason.errors import AnonymizationError, DataError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Links, PeopleGraph, attribute, distinct_links
@@ -398,6 +399,25 @@ def test_a_promise_may_become_weaker(
     for seed, graph in enumerate(graphs[1:]):
         made.append(released(graph, made[-1].history, weak, short, seed))
     assert least([r.graph for r in made], short) >= weak
+
+
+@pytest.mark.parametrize("left_out", ["withhold", "replace", "renew"])
+def test_the_checker_agrees(left_out: LeftOut) -> None:
+    """It also asks that users keep their names in the window, which renewed ones do not."""
+    steps = ["abcdefghij", "abcdefghk", "bcdefghkl", "abcdefghijl", "efghijlm"]
+    graphs = [drawn(users, seed) for seed, users in enumerate(steps)]
+    made = series(graphs, 2, 3, left_out)
+    for t in range(2, len(made)):
+        verdict = verify_people(
+            [r.graph for r in made[: t + 1]],
+            model="kw-tad",
+            k=2,
+            window=3,
+            original=graphs[: t + 1],
+            mapping=[r.mapping for r in made[: t + 1]],
+        )
+        assert {i.name for i in verdict.items if not i.holds} <= ({"names"} if left_out == "renew" else set())
+        assert len(verdict.items) > 5
 
 
 def test_a_long_sequence() -> None:
