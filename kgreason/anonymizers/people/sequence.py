@@ -48,6 +48,7 @@ class Alike(Protocol):
 
 
 Generalization = Callable[[PeopleGraph, Clusters, np.random.Generator], Alike]
+"""Makes users of a cluster alike; values that nobody has any more must not be in a domain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +107,8 @@ def next_release(
 
     What differs from Algorithm 5: a fake stays with the users for whom it was made, or goes in place of one of them,
     where there each fake counts as a user who has left, for whose sake others must leave; any group of new users is
-    filled up with fakes, also in the first release; users whom the window no longer reaches get new pseudonyms; that
-    a clustering has no cluster of k users is for the partition to mend.
+    filled up with fakes, also in the first release; users whom the window no longer reaches get new pseudonyms; where
+    a clustering finds no cluster of k users, which nobody could join, all users of the group are one.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def next_release(
     names, originals = _named(graph.labels, plan.row, history, secret)
     alike = generalize(replace(graph, labels=names), clusters, rng)
     order = np.argsort(alike.graph.labels.astype(str))  # of random labels: fakes must not come last
-    released, users = _bare(alike.graph.of(order)), alike.users[order]
+    released, users = alike.graph.of(order), alike.users[order]
     mapping = np.full(len(names), -1, dtype=np.int64)
     mapping[users] = np.arange(len(users))
     fakes = len(names) - graph.n
@@ -189,7 +190,10 @@ def _clustered(
         made = np.zeros(len(users), dtype=np.int64)
         if len(users) >= 2 * k:
             part = Among(distance, users)
-            made = partition(part, cluster(part, k, stream), k, stream)
+            found = cluster(part, k, stream)
+            if np.bincount(found + 1)[1:].max(initial=0) < k:
+                found = made  # no cluster that others could join: all are one
+            made = partition(part, found, k, stream)
         count = int(made.max()) + 1
         # whose cluster a fake joins has nothing to do with him: he has nothing to lose
         whole = np.concatenate([made, stream.integers(count, size=len(fakes))])
@@ -224,12 +228,3 @@ def _named(
     originals[known] = history.originals[row[known]]
     originals[: len(labels)] = labels
     return names, originals
-
-
-def _bare(graph: PeopleGraph) -> PeopleGraph:
-    """The graph without values in its domains that nobody has: they would tell who is missing."""
-    attributes = {}
-    for name, a in graph.attributes.items():
-        used = np.unique(a.value)
-        attributes[name] = replace(a, domain=a.domain[used], value=np.searchsorted(used, a.value))
-    return replace(graph, attributes=attributes)
