@@ -17,7 +17,7 @@ import numpy as np
 from kgreason import cores
 from kgreason.anonymizers.people import degree_kernels as kernels
 from kgreason.anonymizers.people.distance import Clusters, Levels
-from kgreason.anonymizers.people.targets import excess
+from kgreason.anonymizers.people.targets import KEEP, excess
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts
 
@@ -34,7 +34,7 @@ def degree_clusters(
     into: Counts,
     levels: Levels,
     rng: np.random.Generator,
-    removal: float = 1.0,
+    removal: float = KEEP,
     attempts: int | None = None,
     runs: int = 1,
 ) -> Clusters:

@@ -22,7 +22,7 @@ from kgreason import cores
 from kgreason.anonymizers.people.balance import balance
 from kgreason.anonymizers.people.distance import Clusters
 from kgreason.anonymizers.people.realize import Unrealizable, realize
-from kgreason.anonymizers.people.targets import Targets
+from kgreason.anonymizers.people.targets import KEEP, Targets
 from kgreason.anonymizers.people.unions import united
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts, Links, PeopleGraph
@@ -128,7 +128,7 @@ class Generalized:
 
 
 def generalize(
-    graph: PeopleGraph, clusters: Clusters, rng: np.random.Generator, removal: float = 1.0
+    graph: PeopleGraph, clusters: Clusters, rng: np.random.Generator, removal: float = KEEP
 ) -> Generalized:
     """Make users of a cluster alike: equal values, and equal out- and in-degrees in every relation.
 
@@ -139,19 +139,19 @@ def generalize(
     rng
         Decides, among the best, which edges are kept and added.
     removal
-        What a removed edge counts, where an added one counts 1. If it is large (1e6), degrees become the largest
-        of each cluster, as in the papers, and edges are removed only where they must be.
+        What a removed edge counts, where an added one counts 1. With `KEEP`, degrees become the largest of each
+        cluster, as in the papers, and edges are removed only where they must be; with 1, fewest edges change.
 
     Examples
     --------
     >>> graph = PeopleGraph.from_triples(
     ...     "abcd", [("a", "age", "30"), ("b", "age", "31")], [("a", "knows", "b"), ("b", "knows", "c")]
     ... )
-    >>> made = generalize(graph, np.array([0, 0, 1, 1]), np.random.default_rng(0), removal=1e6)
+    >>> made = generalize(graph, np.array([0, 0, 1, 1]), np.random.default_rng(0))
     >>> made.graph
     <PeopleGraph with 4 users; attributes: age 4; relations: knows 4>
     >>> made.graph.out_degrees().T.tolist(), made.graph.in_degrees().T.tolist()
-    ([[1, 1, 1, 1]], [[1, 1, 1, 1]])
+    ([[2, 2, 0, 0]], [[1, 1, 1, 1]])
     >>> made.figures.added_values, made.figures.kept, made.figures.added
     (2, 2, 2)
     """

@@ -10,8 +10,9 @@ in its place. With a removed edge counting `removal` times as much as an added o
 
 which is convex and piecewise linear, and least at a quantile: with removal = 1 two thirds of the users have at most t.
 (Of citations in DBLP and e-mails of an institution, for k from 4 to 50, this changes fewer edges than 2 removal or
-1 + 2 removal do.) If removal is large, targets are the largest degrees, as in the papers, and no edge is removed but
-where it must be.
+1 + 2 removal do.) If removal is large (`KEEP`), targets are the largest degrees, as in the papers, and edges are
+removed only where these degrees cannot be had otherwise. That is the usual choice: where few users of a cluster have
+edges at all, as in the sparse relations of knowledge graphs, the cheapest target is none, and real edges are lost.
 
 References
 ----------
@@ -29,6 +30,9 @@ import numpy.typing as npt
 
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts
+
+KEEP = 1e6
+"""What a removed edge counts where targets are the largest degrees."""
 
 Step = tuple[float, int]
 """What one more unit costs, and of which variable: target i, out-degrees first, then in-degrees."""
