@@ -8,6 +8,7 @@ THESIS chapters 3 (CDGA), 4 (CKGA), 5 (CTKGA); PCKGA section 4.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,9 @@ from kgreason.anonymizers.people.distance import Clusters, Distance, Levels
 from kgreason.anonymizers.people.generalize import generalize
 from kgreason.anonymizers.people.history import History
 from kgreason.anonymizers.people.publish import PeopleRelease, publish
-from kgreason.anonymizers.people.sequence import next_release
+from kgreason.anonymizers.people.sequence import Among, next_release
 from kgreason.anonymizers.people.settings import Settings
+from kgreason.cores import cores
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.progress import SILENT, Progress
@@ -72,7 +74,7 @@ def _next(work: Clustering, history: History | None, secret: np.random.Generator
     made = next_release(
         work.graph,
         history,
-        int(work.levels.max(initial=2)),
+        work.most,
         work.settings.window,
         work.rng,
         distance=work.distance,
@@ -123,6 +125,11 @@ class Clustering:
         indicator = learn(self.graph, self.settings.dimensions, self.rng)
         return TruthDegreeLoss(self.graph, indicator, self.settings.alpha)
 
+    @property
+    def most(self) -> int:
+        """The largest k."""
+        return int(self.levels.max(initial=1))
+
     @cached_property
     def points(self) -> Points:
         """A point for each user; their distances are about those of the users."""
@@ -134,44 +141,52 @@ class Clustering:
     def first(self) -> Clusters:
         """Clusters of like users, whatever their numbers."""
         from kgreason.anonymizers.people import clusterers
+        from kgreason.anonymizers.people.degree_clusters import degree_clusters
         from kgreason.anonymizers.people.merging import merge
         from kgreason.anonymizers.people.vac import vac
 
-        most, settings = int(self.levels.max(initial=1)), self.settings
+        most, settings, rng = self.most, self.settings, self.rng
+        degrees = self.graph.out_degrees(), self.graph.in_degrees()
         self.progress.step(f"Clustering ({settings.clustering})")
-        count = max(self.graph.n // most, 1)
         match settings.clustering:
             case "vac":
-                return vac(self.distance, self.levels)
+                return vac(self.distance, self.levels, literal=settings.mode == "published")
+            case "degrees":
+                return degree_clusters(*degrees, self.levels, rng, runs=cores())
             case "merging":
-                degrees = self.graph.out_degrees(), self.graph.in_degrees()
-                largest = settings.epsilon or 2 * most
-                limits = settings.tau, settings.omega, largest
-                return merge(*degrees, most, *limits, 0.5, self.rng)
+                limits = settings.tau, settings.omega, settings.epsilon or 2 * most
+                return merge(*degrees, most, *limits, 0.5, rng)
             case "k-means":
-                return clusterers.k_means(self.points, count, self.rng)
-            case "k-medoids":
-                return clusterers.k_medoids(self.distance, count, self.rng)
-            case "hdbscan":
-                return clusterers.hdbscan(self.distance, most)
+                return clusterers.k_means(self.points, max(self.graph.n // most, 1), rng)
             case "hdb-star":
                 return clusterers.hdb_star(self.distance, self.levels)
-            case name:
-                return clusterers.scikit(str(name), self.distance, lambda: self.points, count, most)
+            case _:
+                return self.by_distance(self.distance, most, rng)
+
+    def by_distance(self, distance: Distance, k: int, rng: np.random.Generator) -> Clusters:
+        """Clusters of like users by their distances alone, of about k of them."""
+        from kgreason.anonymizers.people import clusterers
+
+        name = str(self.settings.clustering)
+        if name == "k-medoids":
+            return clusterers.k_medoids(distance, max(distance.n // k, 1), rng)
+        if name == "hdbscan":
+            return clusterers.hdbscan(distance, k)
+        return clusterers.scikit(name, distance, rng=rng)
 
     def valid(self, found: Clusters) -> Clusters:
         """Clusters of enough users, and not of far too many."""
         from kgreason.anonymizers.people import partition
         from kgreason.anonymizers.people.merge_split import merge_split
 
-        most, settings = int(self.levels.max(initial=1)), self.settings
+        settings = self.settings
         match settings.partition:
             case "merge-split":
                 return merge_split(self.distance, found, self.levels, settings.tau, self.rng)
             case "k-means":
-                return partition.k_means_partition(self.points, found, most, settings.tau, self.rng)
+                return partition.k_means_partition(self.points, found, self.most, settings.tau)
             case "k-medoids":
-                return partition.k_medoids_partition(self.distance, found, most, self.rng)
+                return partition.k_medoids_partition(self.distance, found, self.most, self.rng)
             case _:
                 return partition.invalid_removal(found, self.levels)
 
@@ -179,7 +194,19 @@ class Clustering:
         """Clusters with less loss, in exact mode."""
         from kgreason.anonymizers.people.refine import refine
 
-        if self.settings.mode == "published":
+        if self.settings.mode == "published" or self.settings.clustering == "degrees":
             return found
         self.progress.step("Bettering clusters")
-        return refine(self.graph, found, self.levels, self.settings.alpha)
+        return refine(self.graph, found, self.levels, self.distance, self.settings.alpha)
+
+    def parted(self, part: Distance, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
+        """Valid clusters of users with the same history, with less loss in exact mode."""
+        from kgreason.anonymizers.people.partition import k_medoids_partition
+        from kgreason.anonymizers.people.refine import refine
+
+        valid = k_medoids_partition(part, found, k, rng)
+        if self.settings.mode == "published":
+            return valid
+        users = cast(Among, part).users
+        levels = np.full(len(users), k, dtype=np.int64)
+        return refine(self.graph.of(users), valid, levels, part, self.settings.alpha)

@@ -7,10 +7,9 @@ from typing import get_args
 
 from kgreason.choices import Loss, Mode, Partition, PeopleMethod, PeopleModel
 from kgreason.errors import AnonymizationError
-from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
-CLUSTERINGS = ("vac", "merging", "k-means", "k-medoids", "hdbscan", "hdb-star")
+CLUSTERINGS = ("vac", "degrees", "merging", "k-means", "k-medoids", "hdbscan", "hdb-star")
 """Clusterings by name; besides them, the name of any clusterer of scikit-learn."""
 OWN: dict[str, tuple[str, Partition, PeopleModel]] = {
     "cdga": ("merging", "removal", "paired-k-degree"),
@@ -31,8 +30,8 @@ class Settings:
         ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"ctkga"`` for a sequence of
         releases, ``"pckga"`` with a k for each user.
     mode
-        ``"exact"`` betters the clusters by a search on the true loss; ``"published"`` takes them as the paper makes
-        them. Degrees are made equal exactly in both.
+        ``"exact"`` betters the clusters by a search on the true loss (of ``"cdga"``: makes them by one); ``"published"``
+        takes them as the papers make them. Degrees are made equal exactly in both.
     loss
         What users are compared by: ``"adm"``, values and degrees; ``"atdm"``, truth of pairs of values, and degrees.
     alpha
@@ -94,13 +93,8 @@ class Settings:
     def filled(self) -> Settings:
         """The same with the method's own clustering and partition where none are chosen."""
         clustering, partition, _ = OWN[self.method]
-        return replace(self, clustering=self.clustering or clustering, partition=self.partition or partition)
-
-
-def unknown_clustering(name: str, others: list[str]) -> AnonymizationError:
-    """What to say of a name that no clustering has."""
-    near = suggest(name, [*CLUSTERINGS, *others])
-    return AnonymizationError(
-        f"unknown clustering {name!r}{f'; did you mean {near!r}?' if near else ''}",
-        hint=f"choose {', '.join(CLUSTERINGS)}, or a clusterer of scikit-learn such as AgglomerativeClustering",
-    )
+        if self.method == "cdga" and self.mode == "exact":
+            clustering = "degrees"
+        return replace(
+            self, clustering=self.clustering or clustering, partition=self.partition or partition
+        )
