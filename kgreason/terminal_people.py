@@ -13,20 +13,18 @@ if TYPE_CHECKING:
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.people.results import PeopleAnonymization
 
-TELLING = {"users": "released", "fakes": "fake users"}  # items that tell a number, too
+TELLING = {"fakes": "fake users"}  # items that tell a number, too
 
 
 def print_people(result: PeopleAnonymization, release: Path, private: Path, *, seeded: bool) -> None:
     """Print the one table of an anonymization."""
     seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
-    graph, published = result.original, result.release.graph
     table(
         [
-            ("graph", f"{graph!r}".strip("<>").removeprefix("PeopleGraph with ")),
+            ("graph", f"{result.original!r}".strip("<>").removeprefix("PeopleGraph with ")),
             ("method", result.settings.method),
             *verdict_rows(result.verdict),
             *utility_rows(result.utility),
-            ("released", f"{published.n:,} users"),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
             ("to publish", publishable(result, release, seeded)),
             ("to keep secret", f"{private}/"),
@@ -44,10 +42,10 @@ def verdict_rows(verdict: PeopleVerdict) -> Iterator[Row]:
     figures = verdict.figures
     held = {"fails": "DOES NOT HOLD", "undecided": "NOT DECIDED"}.get(verdict.state, "holds")
     alone = ", as far as a release alone tells" if verdict.needs_original and verdict.holds else ""
-    sharing = f"{figures.users:,} in {figures.classes:,} classes, the smallest of {figures.smallest:,}"
+    sharing = f"{figures.users:,} users in {figures.classes:,} classes, the smallest of {figures.smallest:,}"
     ratio = "" if figures.ratio is None else f"; {figures.ratio:.2f} of its k at the least"
     yield from item_rows(verdict.items, verdict.needs_original)
-    yield "users", sharing + ratio
+    yield "alike", sharing + ratio
     for item in verdict.items:
         if item.holds and item.name in TELLING:
             yield TELLING[item.name], item.detail
@@ -58,5 +56,15 @@ def verdict_rows(verdict: PeopleVerdict) -> Iterator[Row]:
 
 def utility_rows(utility: Utility) -> Iterator[Row]:
     """Rows on the information that is lost."""
-    yield "AIL (0 is best)", f"{utility.ail:.4f}"
-    yield "RRU (0 is best)", f"{utility.rru:.4f}"
+    parts = {
+        "values": utility.ail_attributes,
+        "degrees": utility.ail_degrees,
+        "removed users": utility.ail_removed,
+    }
+    told = ", ".join(f"{loss:.4f} by {what}" for what, loss in parts.items() if loss)
+    yield "AIL (0 is best)", f"{utility.ail:.4f}" + f" ({told})" * bool(told)
+    yield "RRU (0 is best)", f"{utility.rru:.4f} ({utility.removed:,} of {utility.users:,} users removed)"
+    if utility.values_added:
+        yield "values", f"{utility.values_added:,} added"
+    for name, changes in utility.changes.items():
+        yield f"links of {name}", f"{changes.added:,} added, {changes.removed:,} left out"

@@ -178,6 +178,7 @@ class Clustering:
         """Clusters of enough users, and not of far too many."""
         from kgreason.anonymizers.people import partition
         from kgreason.anonymizers.people.merge_split import merge_split
+        from kgreason.anonymizers.people.validity import invalid_removal
 
         settings = self.settings
         match settings.partition:
@@ -188,7 +189,7 @@ class Clustering:
             case "k-medoids":
                 return partition.k_medoids_partition(self.distance, found, self.most, self.rng)
             case _:
-                return partition.invalid_removal(found, self.levels)
+                return invalid_removal(found, self.levels)
 
     def refined(self, found: Clusters) -> Clusters:
         """Clusters with less loss, in exact mode."""
