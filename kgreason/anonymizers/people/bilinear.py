@@ -115,9 +115,10 @@ class Bilinear:
         some = features[rows]
         forth = error @ features
         back = error.T @ some
-        by_features: Reals = back @ q["w_f"]
+        by_features = back @ q["w_f"]
         by_features[rows] += forth @ q["w_f"].T
-        found = self._backwards(by_features * (1 - features * features))
+        slope: Reals = by_features * (1 - features * features)
+        found = self._backwards(slope)
         found["w_f"] = some.T @ forth
         found["b_f"] = error.sum(keepdims=True)[0]
         return found

@@ -84,8 +84,8 @@ class Indicator:
 
 def learn(
     graph: PeopleGraph,
-    dimensions: int = 50,
-    rng: np.random.Generator | None = None,
+    dimensions: int,
+    rng: np.random.Generator,
     *,
     through_others: bool = False,
 ) -> Indicator:
@@ -96,9 +96,9 @@ def learn(
     graph
         The original.
     dimensions
-        Length d1 of the vectors of attributes and values, at least 1.
+        Length d1 of the vectors of attributes and values, at least 1; 50 is usual.
     rng
-        Draws where learning starts and what it looks at; `None`: from the operating system.
+        Draws where learning starts and what it looks at.
     through_others
         Whether two values of one attribute are truthful together also through a common third value.
 
@@ -119,7 +119,6 @@ def learn(
             f"{len(values):,} attribute values have too many associations to learn from",
             hint=f"the limit is {_MOST:,}; the loss ADM needs no indicator",
         )
-    rng = np.random.default_rng() if rng is None else rng
     truth = associations(values, through_others=through_others)
     attributes = graph.attributes.values()
     bounds = np.cumsum([0, *(len(a.domain) for a in attributes)])

@@ -28,7 +28,8 @@ def count_row(
     total
         Becomes the cost for each v.
     """
-    total[:] = lone
+    for v in range(len(total)):  # assigning a slice would allocate for its errors
+        total[v] = lone[v]
     for a in range(len(absent)):
         held = count[a, u]
         if held > 0:
@@ -103,7 +104,8 @@ def degree_row(u: int, degrees: Doubles, degree: DoubleRows, total: Doubles) -> 
     degree
         Shape (2 · relations, n).
     """
-    total[:] = degrees
+    for v in range(len(total)):
+        total[v] = degrees[v]
     for r in range(len(degree)):
         own = degree[r, u]
         if own > 0:
@@ -251,7 +253,8 @@ def atdm_rows(
     """
     for i in range(first, stop):
         u = rows[i]
-        marks[:] = 0
+        for t in range(len(marks)):
+            marks[t] = 0
         for e in range(owner_start[u], owner_start[u + 1]):
             of = owned[e]
             for t in range(len(marks)):

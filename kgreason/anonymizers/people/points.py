@@ -29,7 +29,7 @@ _LANDMARK_STEPS, _STEPS = 150, 60
 _NEAR = 1e-14  # squared distance, where the mean is 1, below which rounding leaves nothing of it
 
 
-def points(distance: Distance, dimensions: int = 50, rng: np.random.Generator | None = None) -> Points:
+def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Points:
     """Points whose Euclidean distances approximate a distance of users.
 
     Parameters
@@ -37,9 +37,9 @@ def points(distance: Distance, dimensions: int = 50, rng: np.random.Generator | 
     distance
         Distance of n users.
     dimensions
-        Number d of coordinates, at least 1.
+        Number d of coordinates, at least 1; 50 is usual.
     rng
-        Draws the landmarks, and where there is no better start; `None`: from the operating system.
+        Draws the landmarks, and where there is no better start.
 
     Returns
     -------
@@ -61,7 +61,6 @@ def points(distance: Distance, dimensions: int = 50, rng: np.random.Generator | 
     """
     if dimensions < 1:
         raise AnonymizationError(f"points need at least 1 dimension, not {dimensions}", hint="50 is usual")
-    rng = np.random.default_rng() if rng is None else rng
     landmarks = rng.permutation(distance.n)[:_LANDMARKS]
     wanted = distance.between(landmarks, landmarks).astype(np.float64)
     scale = math.sqrt(float(np.mean(wanted**2))) if wanted.size else 0.0
