@@ -1,0 +1,345 @@
+"""Clusters of people: VAC, Merge-Split, partitions, CDGA's merging, and clusterings of libraries."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgreason.anonymizers.people import clusterers
+from kgreason.anonymizers.people.adopt import adopted
+from kgreason.anonymizers.people.anonymization import AnonymizationDistance
+from kgreason.anonymizers.people.distance import MatrixDistance
+from kgreason.anonymizers.people.merge_split import merge_split
+from kgreason.anonymizers.people.merging import merge
+from kgreason.anonymizers.people.neighbours import neighbours
+from kgreason.anonymizers.people.partition import k_means_partition, k_medoids_partition
+from kgreason.anonymizers.people.vac import vac
+from kgreason.anonymizers.people.validity import invalid_removal, members, numbered
+from kgreason.errors import AnonymizationError, TooLargeError
+
+RNG = np.random.default_rng
+
+# PCKGA, Fig. 1a; distances that no example gives are chosen as large as d^a_max allows
+D = np.array(
+    [
+        [0, 0.108, 0.2, 0.2, 0.2333],
+        [0.108, 0, 0.2, 0.2, 0.208],
+        [0.2, 0.2, 0, 0.108, 0.108],
+        [0.2, 0.2, 0.108, 0, 0],
+        [0.2333, 0.208, 0.108, 0, 0],
+    ]
+)
+K = np.array([2, 2, 2, 1, 4])
+
+
+def test_core_and_anonymization_distances_of_pckga():
+    found = AnonymizationDistance(MatrixDistance(D), K)
+    assert [found.near.user[a:b].tolist() for a, b in pairwise(found.near.start)] == [
+        [1],
+        [0],
+        [3],
+        [],
+        [3, 2, 1],
+    ]
+    assert found.core == pytest.approx([0.108, 0.108, 0.108, 0, 0.208])  # example 3
+    far = found.between(np.arange(5))
+    assert far[0, 1] == pytest.approx(0.216)  # example 4
+    assert far[3, 4] == pytest.approx(0.833, abs=0.002)
+    assert found.costs == pytest.approx([0.216, 0.216, 0.216, 0, 0.833], abs=0.002)  # example 5
+    assert np.argsort(found.costs, kind="stable").tolist() == [3, 0, 1, 2, 4]
+
+
+def test_vac_of_pckga():
+    found = vac(MatrixDistance(D), K, literal=True)
+    assert groups(found) == {(3,), (0, 1), (2, 4)}  # example 6; {2, 4} is invalid
+    assert groups(invalid_removal(found, K)) == {(3,), (0, 1)}
+
+
+def test_vac_leaves_nobody_where_the_published_one_does():
+    found = vac(MatrixDistance(D), K)
+    assert min(found) == 0
+    assert_valid(found, K)
+
+
+def test_merge_split_of_pckga():
+    found = vac(MatrixDistance(D), K, literal=True)
+    assert groups(merge_split(MatrixDistance(D), found, K, 0.5, RNG(1))) == {(0, 1), (2, 3)}  # example 7
+
+
+def test_merging_of_thesis():
+    # Example 5 gives no degrees; these give its order: 2 with 4, 1 with 3, and 0 too far from both
+    outs, ins = np.array([9, 2, 0, 4, 1]), np.array([9, 2, 6, 2, 6])
+    assert groups(merge(outs, ins, 2, 0.4, 1.0, 4, 0.5, RNG(1))) == {(1, 3), (2, 4)}
+    assert groups(merge(outs, ins, 2, 0.4, 0.5, 4, 0.5, RNG(1))) <= {
+        (1, 3),
+        (2, 4),
+        (1, 4),
+        (2, 3),
+        (1, 2),
+        (3, 4),
+    }
+
+
+@st.composite
+def cases(draw, highest=6):
+    """Distances with ties, levels, and clusters of any kind."""
+    n = draw(st.integers(1, 24))
+    rng = RNG(draw(st.integers(0, 2**32)))
+    places = rng.integers(0, draw(st.sampled_from([2, 6, 1000])), (n, 2)).astype(float)
+    matrix = np.abs(places[:, None] - places).sum(axis=2)
+    levels = rng.integers(1, draw(st.integers(1, highest)) + 1, n)
+    clusters = rng.integers(-1, draw(st.integers(1, n)), n)
+    return MatrixDistance(matrix), levels, clusters
+
+
+@given(cases())
+def test_neighbours_are_those_of_a_sort(case):
+    distance, levels, _ = case
+    found = neighbours(distance, levels)
+    for u in range(distance.n):
+        order = [v for v in np.argsort(distance.matrix[u], kind="stable") if v != u][: levels[u]]
+        part = slice(found.start[u], found.start[u + 1])
+        assert found.user[part].tolist() == order
+        assert found.distance[part].tolist() == distance.matrix[u, order].tolist()
+
+
+@given(cases(), st.booleans())
+def test_vac_is_that_of_the_plain_twin(case, literal):
+    distance, levels, _ = case
+    assert vac(distance, levels, literal).tolist() == plain_vac(distance.matrix, levels, literal)
+
+
+@given(cases(highest=12))
+def test_vac_serves_everybody_whose_level_can_be_reached(case):
+    distance, levels, _ = case
+    found = vac(distance, levels)
+    assert_valid(found, levels)
+    possible = levels <= distance.n
+    if np.count_nonzero(possible) >= levels[possible].max(initial=0):
+        assert np.array_equal(found >= 0, possible)
+
+
+@given(cases(), st.sampled_from([0.0, 0.3, 1.0]))
+def test_merge_split_makes_valid_clusters_that_cannot_be_split(case, tau):
+    distance, levels, clusters = case
+    found = merge_split(distance, clusters, levels, tau, RNG(1))
+    assert_valid(found, levels)
+    assert all(len(users) < 2 * levels[users].max() for users in members(found))
+    assert np.all(found[invalid_removal(clusters, levels) >= 0] >= 0)
+
+
+@given(cases())
+def test_adoption_leaves_nobody_whom_a_cluster_could_take(case):
+    distance, levels, clusters = case
+    found = adopted(distance, clusters, levels, 1.0)
+    assert_valid(found, levels)
+    for users in members(found):
+        rest = np.flatnonzero(found < 0)
+        assert np.all(len(users) + 1 < np.maximum(levels[rest], levels[users].max()))
+
+
+@given(cases(), st.sampled_from([0.0, 0.3, 1.0]))
+def test_adoption_is_that_of_the_plain_twin(case, tau):
+    distance, levels, clusters = case
+    assert adopted(distance, clusters, levels, tau).tolist() == plain_adopted(
+        distance.matrix, clusters, levels, tau
+    )
+
+
+@given(cases(), st.integers(1, 6))
+def test_partitions_have_clusters_of_k_to_2k_minus_1(case, k):
+    distance, _, clusters = case
+    points = distance.matrix[:, :2].astype(float)
+    by_means = k_means_partition(points, clusters, k, 1.0)
+    by_medoids = k_medoids_partition(distance, clusters, k, RNG(1))
+    some = np.bincount(clusters[clusters >= 0], minlength=1).max() >= k
+    for found in (by_means, by_medoids):
+        assert all(k <= len(users) < 2 * k for users in members(found))
+        assert np.all(found >= 0) if some else np.all(found == -1)
+
+
+def test_balanced_halves_are_the_near_ones():
+    at = np.array([0, 10, 1, 11, 2, 12, 20, 21])
+    found = k_means_partition(at[:, None].astype(float), np.zeros(8, np.int64), 2)
+    assert groups(found) in (
+        {(0, 2), (1, 3), (4, 5), (6, 7)},
+        {(0, 2, 4), (1, 3, 5), (6, 7)},
+        {(0, 2), (1, 4), (3, 5), (6, 7)},
+    )
+
+
+def test_levels_that_nobody_reaches_remove_everybody():
+    distance, levels, one = MatrixDistance(np.zeros((3, 3))), np.full(3, 4), np.zeros(3, np.int64)
+    assert vac(distance, levels).tolist() == [-1, -1, -1]
+    assert merge_split(distance, one, levels, 1.0, RNG(1)).tolist() == [-1, -1, -1]
+    assert k_medoids_partition(distance, one, 4, RNG(1)).tolist() == [-1, -1, -1]
+    none = MatrixDistance(np.zeros((0, 0)))
+    empty = np.zeros(0, np.int64)
+    assert len(vac(none, empty)) == len(merge_split(none, empty, empty, 0.5, RNG(1))) == 0
+
+
+def test_tau_outside_of_its_range():
+    with pytest.raises(AnonymizationError, match="tau must be between 0 and 1, not 1.5"):
+        merge_split(MatrixDistance(D), np.zeros(5, np.int64), K, 1.5, RNG(1))
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=14), st.data())
+def test_merging_is_complete_linkage(degrees, data):
+    outs, ins = np.array(degrees).T
+    k, tau = data.draw(st.integers(1, 4)), data.draw(st.sampled_from([0.05, 0.2, 1.0]))
+    epsilon = k + data.draw(st.integers(0, 4))
+    alpha = data.draw(st.sampled_from([0.0, 0.5, 1.0]))
+    found = merge(outs, ins, k, tau, 1.0, epsilon, alpha, RNG(1))
+    unit = 1 / (2 * len(outs))
+    apart = unit * (alpha * abs(outs[:, None] - outs) + (1 - alpha) * abs(ins[:, None] - ins))
+    for users in members(found):
+        assert k <= len(users) <= epsilon
+        assert apart[np.ix_(users, users)].max() <= tau + 1e-9
+    assert (
+        merge(outs[:, None], ins[:, None], k, tau, 1.0, epsilon, alpha, RNG(2)).tolist() == found.tolist()
+    )  # chance plays no part if all are drawn
+
+
+@given(st.integers(1, 3), st.integers(0, 99))
+def test_merging_by_several_relations_joins_nearest_first(relations, seed):
+    outs, ins = RNG(seed).integers(0, 9, (2, 8, relations))
+    found = merge(outs, ins, 2, 1.0, 1.0, 8, 0.5, RNG(1))
+    apart = (abs(outs[:, None] - outs) + abs(ins[:, None] - ins)).sum(axis=2) + 1000 * np.eye(8, dtype=int)
+    assert min(found) == 0
+    nearest = np.argwhere(apart == apart.min())
+    assert any(found[u] == found[v] for u, v in nearest)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"omega": 0}, "omega must be above 0 and at most 1, not 0"),
+        ({"epsilon": 1}, "epsilon must be at least k = 2, not 1"),
+        ({"k": 0}, "k must be at least 1"),
+        ({"outs": np.ones((3, 5))}, "at most 4 relations, not 5"),
+    ],
+)
+def test_parameters_of_merging(change, words):
+    given_ = {"outs": np.ones(3), "k": 2, "tau": 1, "omega": 1, "epsilon": 4, "alpha": 0.5} | change
+    degrees = given_.pop("outs").astype(np.int64)
+    with pytest.raises(AnonymizationError, match=words):
+        merge(degrees, degrees, **given_, rng=RNG(1))
+
+
+AT = np.array([0.0, 1, 2, 50, 51, 52, 90, 91, 92])
+THREE = {(0, 1, 2), (3, 4, 5), (6, 7, 8)}
+
+
+def line():
+    return MatrixDistance(abs(AT[:, None] - AT))
+
+
+def test_clusterings_of_libraries():
+    points = AT[:, None]
+    assert groups(clusterers.k_medoids(line(), 3, RNG(1))) == THREE
+    assert groups(clusterers.hdbscan(line(), 3)) == THREE
+    assert groups(clusterers.hdb_star(line(), np.full(9, 3))) == THREE
+    # KMeans of one random start may end elsewhere; three centres in three groups are its best
+    assert len(groups(clusterers.k_means(points, 3, RNG(1)))) == 3
+    named = {"n_clusters": 3, "linkage": "complete"}
+    for data in (points, line()):
+        assert groups(clusterers.scikit("AgglomerativeClustering", data, named)) == THREE
+    assert (
+        groups(clusterers.scikit("sklearn.cluster.DBSCAN", line(), {"eps": 3.0, "min_samples": 2})) == THREE
+    )
+
+
+def test_hdb_star_keeps_levels_apart():
+    levels = np.array([2, 2, 2, 3, 3, 3, 2, 2, 2])
+    found = clusterers.hdb_star(line(), levels)
+    assert all(len(set(levels[users])) == 1 for users in members(found))
+
+
+def test_clusterings_that_are_not_possible():
+    with pytest.raises(AnonymizationError, match="scikit-learn has no clustering Nonsense"):
+        clusterers.scikit("Nonsense", AT[:, None])
+    with pytest.raises(AnonymizationError, match="scikit-learn has no clustering os.path"):
+        clusterers.scikit("os.path", AT[:, None])
+    with pytest.raises(AnonymizationError, match="KMeans has no parameter clusters"):
+        clusterers.scikit("KMeans", AT[:, None], {"clusters": 3})
+    with pytest.raises(AnonymizationError, match="KMeans takes points, not distances"):
+        clusterers.scikit("KMeans", line())
+    with pytest.raises(AnonymizationError, match="10 clusters of 9 users"):
+        clusterers.k_medoids(line(), 10, RNG(1))
+
+
+def test_matrices_are_bounded(monkeypatch):
+    monkeypatch.setattr(clusterers, "MATRIX_USERS", 8)
+    with pytest.raises(TooLargeError, match="use VAC"):
+        clusterers.k_medoids(line(), 3, RNG(1))
+
+
+def groups(clusters):
+    return {tuple(users.tolist()) for users in members(clusters) if len(users)}
+
+
+def assert_valid(clusters, levels):
+    assert clusters.dtype == np.int64
+    assert all(len(users) >= levels[users].max() for users in members(clusters))
+
+
+def plain_vac(d, levels, literal):
+    n = len(d)
+    ks = levels.tolist()
+    near = [[int(v) for v in np.argsort(d[u], kind="stable") if v != u][: ks[u] - 1] for u in range(n)]
+    core = [max((d[u, v] for v in near[u]), default=np.float32(0)) for u in range(n)]
+
+    def far(u, v):
+        return np.float32(max(core[u], core[v], d[u, v]) * np.float32(max(ks[u], ks[v])))
+
+    cost = [
+        max((float(max(core[u], core[v], d[u, v])) * max(ks[u], ks[v]) for v in near[u]), default=0.0)
+        for u in range(n)
+    ]
+    free = {u for u in range(n) if literal or ks[u] <= n}
+    found, count = [-1] * n, 0
+    for u in sorted(range(n), key=lambda u: cost[u] if literal else -cost[u]):
+        if u not in free:
+            continue
+        if ks[u] > len(free):
+            break
+        cluster = [u]
+        free.remove(u)
+        while free and (
+            len(cluster) < max(ks[v] for v in cluster)
+            or (not literal and len(free) < max(ks[v] for v in free))
+        ):
+            ratio = {v: np.float32(max(ks[u], ks[v]) / min(ks[u], ks[v])) for v in free}
+            best = min(free, key=lambda v: (far(u, v) if literal else d[u, v] * ratio[v], v))
+            cluster.append(best)
+            free.remove(best)
+        for v in cluster:
+            found[v] = count
+        count += 1
+    return found
+
+
+def plain_adopted(d, clusters, levels, tau):
+    found = invalid_removal(clusters, levels)
+    pairs = d[~np.eye(len(d), dtype=bool)].astype(float)
+    limit = tau * (pairs.max() - pairs.min()) + pairs.min() if len(pairs) and tau < 1 else np.inf
+    joined = True
+    while joined:
+        joined = False
+        for u in np.flatnonzero(found < 0):
+            options = []
+            for c in range(found.max(initial=-1) + 1):
+                users = np.flatnonzero(found == c)
+                farthest = float(d[u, users].max())
+                if farthest <= limit and len(users) + 1 >= max(levels[u], levels[users].max()):
+                    options.append((farthest, c))
+            if options:
+                found[u] = min(options)[1]
+                joined = True
+    return found.tolist()
+
+
+def test_numbers_follow_first_users():
+    assert numbered(np.array([7, -1, 3, 7, 5])).tolist() == [0, -1, 1, 0, 2]
