@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kgreason.assess.people.given import source_of
-from kgreason.assess.people.information import paired
+from kgreason.assess.people.information import distinct, paired
 from kgreason.assess.people.published import Published, Rows
 from kgreason.errors import DataError
 from kgreason.graph.io.delimited import read_csv
@@ -138,10 +138,8 @@ def _labels(path: Path) -> Any:
     """Names of users, an Arrow array."""
     raw = _table(path, ("user",))
     labels = texts(raw.columns[0])
-    place, distinct = _coded(labels)
-    if len(distinct) < len(labels):
-        first = np.unique(place, return_index=True)[1]
-        row = int(np.setdiff1d(np.arange(len(place)), first)[0])
+    if len(again := _later(_coded(labels)[0])):
+        row = int(again[0])
         raise raw.error(row, f"the user {labels[row].as_py()!r} stands twice", hint=UNCHANGED)
     return labels
 
@@ -160,17 +158,23 @@ def _places(raw: Raw, column: int, labels: Any) -> Vertices:
 
 
 def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric: bool) -> Attribute:
-    used, value = np.unique(value, return_inverse=True)
-    key = np.unique(user * max(len(used), 1) + value)
+    used = distinct(value)
+    key = distinct(user * len(used) + np.searchsorted(used, value))
     domain = np.array([said[i] for i in used.tolist()], dtype=object)
     return Attribute("numeric" if numeric else "categorical", domain, key // len(used), key % len(used))
 
 
 def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
     """Rows that stand for the second time or more, in words."""
-    first = np.unique(reduce(paired, columns), return_index=True)[1]
-    for row in np.setdiff1d(np.arange(len(raw)), first):
+    for row in _later(reduce(paired, columns)):
         yield f"{Path(raw.file).name}:{raw.line(int(row))}: a row that stands again"
+
+
+def _later(numbers: Vertices) -> Vertices:
+    """Places where numbers stand that stand before, too."""
+    later = np.ones(len(numbers), dtype=np.bool_)
+    later[np.unique(numbers, return_index=True)[1]] = False
+    return np.flatnonzero(later)
 
 
 def _coded(column: Any) -> tuple[Vertices, list[str]]:

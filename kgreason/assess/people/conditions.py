@@ -139,8 +139,12 @@ def _has(
     number = {what: i for i, what in enumerate(said)}
     same = np.array([number[what] for what in said], dtype=np.int64)
     place = np.array([number.get(_said(attribute, text), -1) for text in had.domain.tolist()], dtype=np.int64)
-    there = _keys(attribute, attribute.user, same[attribute.value])
-    return np.isin(_keys(attribute, user, place[value]), there) & (place[value] >= 0)
+    there = np.append(
+        np.sort(_keys(attribute, attribute.user, same[attribute.value])), np.iinfo(np.int64).max
+    )
+    asked = _keys(attribute, user, place[value])
+    found: npt.NDArray[np.bool_] = there[np.searchsorted(there, asked)] == asked
+    return found & (place[value] >= 0)
 
 
 def _said(attribute: Attribute, text: str) -> str | Decimal:
