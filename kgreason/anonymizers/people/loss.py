@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -52,19 +53,16 @@ class _Loss(ABC):
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
         """See `kgreason.anonymizers.people.distance.Distance.between`."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
-        everybody = columns is None
         columns = np.arange(self._n) if columns is None else np.ascontiguousarray(columns, dtype=np.int64)
         out = np.empty((len(rows), len(columns)), dtype=np.float32)
         parts = max(1, min(len(rows), out.size // _LIGHT, 4 * cores()))
         ends = [len(rows) * i // parts for i in range(parts + 1)]
-        shares = list(zip(ends[:-1], ends[1:], strict=True))
-        each(lambda share: self._fill(*share, rows, columns, everybody, out), shares)
+        shares = list(pairwise(ends))
+        each(lambda share: self._fill(*share, rows, columns, out), shares)
         return out
 
     @abstractmethod
-    def _fill(
-        self, first: int, stop: int, rows: Vertices, columns: Vertices, everybody: bool, out: Distances
-    ) -> None:
+    def _fill(self, first: int, stop: int, rows: Vertices, columns: Vertices, out: Distances) -> None:
         """Fill the rows first .. stop-1 of a block, one thread of many."""
 
 
@@ -128,9 +126,7 @@ class AttributeDegreeLoss(_Loss):
         )
         self._by_attributes = alpha / (2 * len(attributes) * self._unit) if attributes else 0.0
 
-    def _fill(
-        self, first: int, stop: int, rows: Vertices, columns: Vertices, everybody: bool, out: Distances
-    ) -> None:
+    def _fill(self, first: int, stop: int, rows: Vertices, columns: Vertices, out: Distances) -> None:
         v = self._values
         if _WHOLE * len(columns) < self._n:
             adm_pairs(
@@ -140,7 +136,7 @@ class AttributeDegreeLoss(_Loss):
             )  # fmt: skip
             return
         adm_rows(
-            first, stop, rows, columns, everybody, self._unit, self._by_attributes, self._by_degrees, self._lone,
+            first, stop, rows, columns, self._unit, self._by_attributes, self._by_degrees, self._lone,
             self._count, self._weight, self._absent, v.attribute, v.owner_start, v.owned, v.value_start, v.holder,
             self._low, self._high, self._range_weight, self._span, self._degrees, self._degree,
             np.empty(self._n), np.empty(self._n), out,
@@ -187,9 +183,7 @@ class TruthDegreeLoss(_Loss):
         self._false = np.ascontiguousarray(false)
         self._by_truth = alpha
 
-    def _fill(
-        self, first: int, stop: int, rows: Vertices, columns: Vertices, everybody: bool, out: Distances
-    ) -> None:
+    def _fill(self, first: int, stop: int, rows: Vertices, columns: Vertices, out: Distances) -> None:
         atdm_rows(
             first, stop, rows, columns, self._by_truth, self._by_degrees, self._false, self._values.owner_start,
             self._values.owned, self._degrees, self._degree, np.empty(len(self._values), dtype=np.int64),

@@ -59,7 +59,9 @@ def share_row(
 
 
 @kernel
-def widening(low: float, high: float, other_low: float, other_high: float, weight: float, span: float) -> float:
+def widening(
+    low: float, high: float, other_low: float, other_high: float, weight: float, span: float
+) -> float:
     """Loss of a user when the range of a numeric attribute grows to hold that of another user.
 
     Parameters
@@ -115,7 +117,6 @@ def adm_rows(
     stop: int,
     rows: Ints,
     columns: Ints,
-    everybody: bool,
     unit: float,
     by_attributes: float,
     by_degrees: float,
@@ -142,8 +143,8 @@ def adm_rows(
 
     Parameters
     ----------
-    rows, columns, everybody
-        Users of the block; `columns` counts only if not everybody is a column.
+    rows, columns
+        Users of the block.
     unit
         Units that make a loss of 1 in one attribute.
     by_attributes, by_degrees
@@ -159,19 +160,13 @@ def adm_rows(
         share_row(u, weight, attribute, owner_start, owned, value_start, holder, total)
         range_row(u, unit, low, high, range_weight, span, total)
         degree_row(u, degrees, degree, apart)
-        if everybody:
-            for v in range(len(total)):
-                out[i, v] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
-        else:
-            for j in range(len(columns)):
-                v = columns[j]
-                out[i, j] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
+        for j in range(len(columns)):
+            v = columns[j]
+            out[i, j] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
 
 
 @kernel
-def shared_cost(
-    u: int, v: int, weight: DoubleRows, attribute: Ints, owner_start: Ints, owned: Ints
-) -> float:
+def shared_cost(u: int, v: int, weight: DoubleRows, attribute: Ints, owner_start: Ints, owned: Ints) -> float:
     """Sum over the values that u and v share of their weights."""
     total = 0.0
     e = owner_start[u]
