@@ -4,8 +4,8 @@ An edge (u, v) is a pair of u as a source and v as a target, so the graphs with 
 from sources to targets that fill all capacities, where every pair but the loops may carry one unit. Kept edges are
 maximized as the cheapest flow: a unit over an original edge costs -1, over another pair 0.
 
-1. A flow of most units within the original edges alone (`scipy.sparse.csgraph.maximum_flow`) is cheapest among the flows
-   of its value, as no unit costs less than -1.
+1. A flow of most units within the original edges alone (`scipy.sparse.csgraph.maximum_flow`) is cheapest among the
+   flows of its value, as no unit costs less than -1.
 2. Each further unit takes a cheapest augmenting path, which keeps the flow cheapest for its value (successive shortest
    paths). No path costs less than 0, otherwise step 1 had not been maximal; so single pairs that are no original edges
    are cheapest paths, and are taken greedily.
@@ -70,7 +70,7 @@ def realize(links: Links, out: Counts, into: Counts, rng: np.random.Generator) -
     rows.keep(_most(edges, rows.out, rows.into))
     rows.fill()
     while rows.lacking:
-        if rows.augment() == kernels.FAR:
+        if not rows.augment():
             missing = np.zeros((2, n), dtype=np.int64)
             missing[:, shuffled] = rows.out - rows.out_used, rows.into - rows.in_used
             return Unrealizable(*missing)
@@ -139,7 +139,9 @@ class _Rows:
         ):
             order = np.argsort(end[kept], kind="stable")
             used[:] = np.bincount(end[kept], minlength=n)
-            slots[np.repeat(start[:-1] - _starts(used)[:-1], used) + np.arange(len(order))] = other[kept][order]
+            slots[np.repeat(start[:-1] - _starts(used)[:-1], used) + np.arange(len(order))] = other[kept][
+                order
+            ]
 
     def fill(self) -> None:
         """Add pairs that are no original edges as long as that is easy."""
@@ -152,18 +154,27 @@ class _Rows:
         head = np.searchsorted(-lack_in[order], -np.arange(int(lack_in.max(initial=0)) + 1), side="left")
         first = np.argsort(-lack_out, kind="stable")
         kernels.fill(
-            *self._slots,
+            self.start, self.edges.target,
+            self.outs, self.out_start, self.out_used, self.ins, self.in_start, self.in_used,
             first[: np.count_nonzero(lack_out)], order, place, head.astype(np.int64),
             np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64),
         )  # fmt: skip
 
-    def augment(self) -> int:
-        """Bring in one more edge; returns how many original ones that costs, or FAR if it cannot be."""
+    def augment(self) -> bool:
+        """Bring in one more edge, at the cost of as few original ones as possible; whether that can be."""
         n = len(self.out)
-        scratch = np.empty((6, n), dtype=np.int64)
-        return kernels.path(
-            *self._slots, *scratch[:4], np.empty(2 * n, dtype=np.int64), np.empty(2 * n, dtype=np.bool_), *scratch[4:]
-        )
+        out_far, in_far, out_from, in_from, left, taken = np.empty((6, n), dtype=np.int64)
+        queue, waiting = np.empty(2 * n, dtype=np.int64), np.empty(2 * n, dtype=np.bool_)
+        kernels.search(
+            self.start, self.edges.target,
+            self.outs, self.out_start, self.out_used, self.ins, self.in_start, self.in_used,
+            out_far, in_far, out_from, in_from, queue, waiting, np.empty(2, dtype=np.int64), left, taken,
+        )  # fmt: skip
+        cost = kernels.complete(
+            self.outs, self.out_start, self.out_used, self.ins, self.in_start, self.in_used,
+            in_far, out_from, in_from,
+        )  # fmt: skip
+        return cost < kernels.FAR
 
     def mix(self, rng: np.random.Generator) -> None:
         """Exchange targets of added edges at random, so that nothing is left of the order in which they came."""
@@ -173,14 +184,6 @@ class _Rows:
         if len(added) > 1:
             one, other = rng.choice(added, (2, _ROUNDS * len(added)))
             kernels.mix(self.start, self.edges.target, self.outs, self.out_start, source, one, other)
-
-    @property
-    def _slots(self) -> tuple[Vertices, ...]:
-        return (
-            self.start, self.edges.target,
-            self.outs, self.out_start, self.out_used,
-            self.ins, self.in_start, self.in_used,
-        )  # fmt: skip
 
 
 def _starts(counts: Counts) -> Vertices:

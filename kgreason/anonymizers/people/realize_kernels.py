@@ -22,7 +22,7 @@ def original(start: Ints, targets: Ints, u: int, v: int) -> bool:
             low = middle + 1
         else:
             high = middle
-    return low < start[u + 1] and targets[low] == v
+    return bool(low < start[u + 1] and targets[low] == v)
 
 
 @kernel
@@ -88,121 +88,155 @@ def fill(
 
 
 @kernel
-def path(
+def wait(queue: Ints, waiting: Flags, ring: Ints, w: int) -> None:
+    """Let a user wait for his turn, unless he does; `ring` is where the queue begins and how long it is."""
+    if not waiting[w]:
+        waiting[w] = True
+        queue[(ring[0] + ring[1]) % len(queue)] = w
+        ring[1] += 1
+
+
+@kernel
+def back(
+    start: Ints, targets: Ints, ins: Ints, in_start: Ints, in_used: Ints,
+    out_far: Ints, out_from: Ints, queue: Ints, waiting: Flags, ring: Ints, v: int, far: int,
+) -> None:  # fmt: skip
+    """Go on from v over edges that might be dropped, to their sources."""
+    for i in range(in_start[v], in_start[v] + in_used[v]):
+        u = ins[i]
+        farther = far + (1 if original(start, targets, u, v) else 0)
+        if farther < out_far[u]:
+            out_far[u], out_from[u] = farther, v
+            wait(queue, waiting, ring, u)
+
+
+@kernel
+def forth(
+    start: Ints, targets: Ints, outs: Ints, out_start: Ints, out_used: Ints,
+    in_far: Ints, in_from: Ints, queue: Ints, waiting: Flags, ring: Ints, left: Ints, lefts: int, taken: Ints,
+    u: int, far: int,
+) -> int:  # fmt: skip
+    """Go on from u over pairs that might be added, to their targets; returns how many are left that are farther."""
+    n = len(in_far)
+    taken[u] = u
+    for i in range(out_start[u], out_start[u] + out_used[u]):
+        taken[outs[i]] = u
+    for i in range(start[u], start[u + 1]):
+        v = targets[i]
+        if taken[v] != u and far - 1 < in_far[v]:
+            in_far[v], in_from[v] = far - 1, u
+            wait(queue, waiting, ring, n + v)
+    kept = 0
+    for i in range(lefts):
+        v = left[i]
+        if in_far[v] > far and taken[v] == u:
+            left[kept] = v
+            kept += 1
+        elif in_far[v] > far:
+            in_far[v], in_from[v] = far, u
+            wait(queue, waiting, ring, n + v)
+    return kept
+
+
+@kernel
+def search(
     start: Ints, targets: Ints,
     outs: Ints, out_start: Ints, out_used: Ints,
     ins: Ints, in_start: Ints, in_used: Ints,
     out_far: Ints, in_far: Ints, out_from: Ints, in_from: Ints,
-    queue: Ints, waiting: Flags, left: Ints, taken: Ints,
-) -> int:  # fmt: skip
-    """Find an alternating path that costs fewest original edges and complete one more edge along it.
+    queue: Ints, waiting: Flags, ring: Ints, left: Ints, taken: Ints,
+) -> None:  # fmt: skip
+    """Find what cheapest alternating paths from users who lack an out-edge cost, and whence they come.
 
-    The path leads from a user who lacks an out-edge over pairs that are added and edges that are dropped in turn to
-    a user who lacks an in-edge. To drop an original edge costs 1, to take one back gains 1, all else is free. Costs
-    are settled by correcting labels, cheapest first; as a user is at once joined to nearly all others, `left` holds
-    those that are farther than the level at hand, so that each level takes time linear in users and edges.
+    Such a path consists of pairs that are added and edges that are dropped, in turn. To drop an original edge costs 1,
+    to take one back gains 1, all else is free. Labels are corrected until none can be, cheapest first. Each user is
+    joined to nearly all others; so `left` holds those that are farther than the level at hand, and a level takes time
+    linear in users and edges.
 
     Parameters
     ----------
     out_far, in_far, out_from, in_from
-        Cost of the way to each user as source and as target, and whence; scratch, shape (n,).
-    queue, waiting
-        Ring of users that wait, sources as u and targets as n + v, and who does; scratch, shape (2n,).
+        Cost of the way to each user as source and as target, and the user before; made here, shape (n,).
+    queue, waiting, ring
+        Ring of users that wait, sources as u and targets as n + v, who does, where it begins and how many there are;
+        scratch, shape (2n,), (2n,), (2,).
     left, taken
         Scratch, shape (n,).
-
-    Returns
-    -------
-    cost
-        Original edges lost, or FAR if there is no such path: then no choice of edges has these degrees.
     """
     n = len(out_far)
-    in_far[:], out_far[:], taken[:], waiting[:] = FAR, FAR, -1, False
-    size = 0
+    in_far[:], out_far[:], taken[:], waiting[:], ring[:] = FAR, FAR, -1, False, 0
     for u in range(n):
         if out_used[u] < out_start[u + 1] - out_start[u]:
             out_far[u], out_from[u] = 0, -1
-            queue[size] = u
-            waiting[u] = True
-            size += 1
-    begin, level, lefts = 0, FAR, 0
-    while size:
-        low = FAR
-        for i in range(size):
-            w = queue[(begin + i) % (2 * n)]
-            low = min(low, out_far[w] if w < n else in_far[w - n])
-        if low != level:
-            level, lefts = low, 0
+            wait(queue, waiting, ring, u)
+    level, lefts = FAR, 0
+    while ring[1]:
+        least = FAR
+        for i in range(ring[1]):
+            w = queue[(ring[0] + i) % (2 * n)]
+            least = min(least, out_far[w] if w < n else in_far[w - n])
+        if least != level:
+            level, lefts = least, 0
             for v in range(n):
                 if in_far[v] > level:
                     left[lefts] = v
                     lefts += 1
-        for _ in range(size):
-            w = queue[begin]
-            begin = (begin + 1) % (2 * n)
-            size -= 1
-            if (out_far[w] if w < n else in_far[w - n]) != level:
-                queue[(begin + size) % (2 * n)] = w
-                size += 1
-                continue
+        for _ in range(ring[1]):
+            w = queue[ring[0]]
+            ring[0] = (ring[0] + 1) % (2 * n)
+            ring[1] -= 1
             waiting[w] = False
-            if w >= n:
-                v = w - n
-                for i in range(in_start[v], in_start[v] + in_used[v]):
-                    u = ins[i]
-                    far = level + (1 if original(start, targets, u, v) else 0)
-                    if far < out_far[u]:
-                        out_far[u], out_from[u] = far, v
-                        if not waiting[u]:
-                            waiting[u] = True
-                            queue[(begin + size) % (2 * n)] = u
-                            size += 1
-                continue
-            u = w
-            taken[u] = u
-            for i in range(out_start[u], out_start[u] + out_used[u]):
-                taken[outs[i]] = u
-            for i in range(start[u], start[u + 1]):
-                v = targets[i]
-                if taken[v] != u and level - 1 < in_far[v]:
-                    in_far[v], in_from[v] = level - 1, u
-                    if not waiting[n + v]:
-                        waiting[n + v] = True
-                        queue[(begin + size) % (2 * n)] = n + v
-                        size += 1
-            kept = 0
-            for i in range(lefts):
-                v = left[i]
-                if in_far[v] <= level:
-                    continue
-                if taken[v] == u:
-                    left[kept] = v
-                    kept += 1
-                    continue
-                in_far[v], in_from[v] = level, u
-                if not waiting[n + v]:
-                    waiting[n + v] = True
-                    queue[(begin + size) % (2 * n)] = n + v
-                    size += 1
-            lefts = kept
-    best = -1
-    for v in range(n):
-        lacks = in_used[v] < in_start[v + 1] - in_start[v]
-        if lacks and in_far[v] < FAR and (best < 0 or in_far[v] < in_far[best]):
-            best = v
-    if best < 0:
-        return FAR
-    cost, v = in_far[best], best
+            if (out_far[w] if w < n else in_far[w - n]) != level:
+                wait(queue, waiting, ring, w)
+            elif w < n:
+                lefts = forth(
+                    start, targets, outs, out_start, out_used, in_far, in_from, queue, waiting, ring,
+                    left, lefts, taken, w, level,
+                )  # fmt: skip
+            else:
+                back(
+                    start, targets, ins, in_start, in_used, out_far, out_from, queue, waiting, ring,
+                    w - n, level,
+                )  # fmt: skip
+
+
+@kernel
+def complete(
+    outs: Ints, out_start: Ints, out_used: Ints,
+    ins: Ints, in_start: Ints, in_used: Ints,
+    in_far: Ints, out_from: Ints, in_from: Ints,
+) -> int:  # fmt: skip
+    """Complete one more edge along the cheapest path to a user who lacks an in-edge.
+
+    Returns
+    -------
+    cost
+        Original edges lost, or FAR if there is no path: then no choice of edges has the degrees.
+    """
+    best, cost = -1, FAR
+    for v in range(len(in_far)):
+        if in_used[v] < in_start[v + 1] - in_start[v] and in_far[v] < cost:
+            best, cost = v, in_far[v]
+    v = best
     while v >= 0:
         u = in_from[v]
         before = out_from[u]
-        if before >= 0:  # first out of the rows, which have no slot to spare
+        if before >= 0:  # first out of the rows, which may have no slot to spare
             drop(outs, out_start, out_used, u, before)
             drop(ins, in_start, in_used, before, u)
         select(outs, out_start, out_used, u, v)
         select(ins, in_start, in_used, v, u)
         v = before
     return cost
+
+
+@kernel
+def has(outs: Ints, out_start: Ints, u: int, v: int) -> bool:
+    """Whether v is in the row of u, all slots of which are taken."""
+    place, end = out_start[u], out_start[u + 1]
+    while place < end and outs[place] != v:
+        place += 1
+    return bool(place < end)
 
 
 @kernel
@@ -221,14 +255,9 @@ def mix(
     for i in range(len(one)):
         p, q = one[i], other[i]
         a, b, c, d = source[p], outs[p], source[q], outs[q]
-        if a == c or b == d or a == d or c == b:
+        if a == c or b == d or a == d or c == b:  # noqa: SIM109
             continue
         if original(start, targets, a, d) or original(start, targets, c, b):
             continue
-        free = True
-        for j in range(out_start[a], out_start[a + 1]):
-            free = free and outs[j] != d
-        for j in range(out_start[c], out_start[c + 1]):
-            free = free and outs[j] != b
-        if free:
+        if not has(outs, out_start, a, d) and not has(outs, out_start, c, b):
             outs[p], outs[q] = d, b

@@ -1,15 +1,17 @@
 """The out- and in-degree that each cluster shall have in one relation: near the degrees of its users, with equal sums.
 
-What a degree costs is the number of edges that it changes. Every added edge adds to one out-degree and one in-degree,
-so a degree that is too small costs half an added edge. An edge that is removed for one end alone lowers the degree of
-its other end too, where another edge then has to be added: a degree that is too large costs one removed edge and, as
-there is one edge less to reach the sum with, half an added one. With a removed edge counting `removal` times as much
-as an added one, a cluster with the degrees d_1..d_s and the target t costs, in half edges,
+What a degree costs is the number of edges that it changes. An added edge adds to one out-degree and one in-degree, so
+one that is too small by one costs half an added edge. One that is too large costs a removed edge. If both ends of the
+removed edge are too large, that is half a removed edge for each; if one is, an edge has to be added at the other end
+in its place. With a removed edge counting `removal` times as much as an added one, this is between `removal` and
+1 + 2 removal half edges. In between, the cost of a target t of a cluster with the degrees d_1..d_s is
 
-    Σ max(t - d, 0) + (1 + 2 removal) Σ max(d - t, 0),
+    Σ max(t - d, 0) + (1 + removal) Σ max(d - t, 0),
 
-which is convex and piecewise linear, and least at a quantile: with removal = 1 at the upper quartile. If removal is
-large, targets are the largest degrees, as in the papers, and no edge is removed but where it must be.
+which is convex and piecewise linear, and least at a quantile: with removal = 1 two thirds of the users have at most t.
+(Of citations in DBLP and e-mails of an institution, for k from 4 to 50, this changes fewer edges than 2 removal or
+1 + 2 removal do.) If removal is large, targets are the largest degrees, as in the papers, and no edge is removed but
+where it must be.
 
 References
 ----------
@@ -30,6 +32,11 @@ from kgreason.graph.people.model import Counts
 
 Step = tuple[float, int]
 """What one more unit costs, and of which variable: target i, out-degrees first, then in-degrees."""
+
+
+def excess(removal: float) -> float:
+    """What a degree costs that is too large by one, where one too small by one costs 1."""
+    return 1 + removal
 
 
 class Targets:
@@ -61,10 +68,10 @@ class Targets:
         self.size = np.tile(sizes, 2)
         self.sign = np.repeat([1, -1], len(sizes))
         self.caps = caps
-        self._excess = 1 + 2 * removal
+        self._excess = excess(removal)
         degrees = np.concatenate([out, into])
         degrees = degrees[np.lexsort((degrees, np.concatenate([clusters, clusters + len(sizes)])))]
-        self._begin = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.size)]).tolist()
+        self._begin: list[int] = [0, *np.cumsum(self.size).tolist()]
         self._degrees: list[int] = degrees.tolist()
         above = np.maximum(np.ceil(self.size / (1 + self._excess)).astype(np.int64) - 1, 0)
         self.value: Counts = np.minimum(degrees[np.cumsum(self.size) - 1 - above], caps)
@@ -80,12 +87,12 @@ class Targets:
         if by > 0:
             if value >= self.caps[i]:
                 return None
-            fit = bisect_right(self._degrees, value, begin, end) - begin
-            return fit - self._excess * (end - begin - fit)
+            fit = bisect_right(self._degrees, value, begin, end)
+            return (fit - begin) - self._excess * (end - fit)
         if value <= 0:
             return None
-        less = bisect_left(self._degrees, value, begin, end) - begin
-        return self._excess * (end - begin - less) - less
+        less = bisect_left(self._degrees, value, begin, end)
+        return self._excess * (end - less) - (less - begin)
 
     def steps(self, of: npt.NDArray[np.int64], direction: int) -> Iterator[Step]:
         """Changes by one unit that raise the imbalance (or lower it, if `direction` is -1), cheapest per user first.
