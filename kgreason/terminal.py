@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
+    from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.assess.utility import Utility
+    from kgreason.assess.verdict import Item
     from kgreason.assess.verify import Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 SHOWN = 20  # facts of a predicate shown to a person
 WITNESSES = 3  # of a violated item
 PROFILED = 16  # lines about the rounds of a rule
+PEOPLE_FIGURES = {"users": "released", "fakes": "fake users"}  # items that tell a number, too
 LINE_AFTER = 2.0  # seconds; a line about shorter steps would only be noise
 
 Row = tuple[str, str]
@@ -279,12 +282,31 @@ def print_verdict(verdict: Verdict) -> None:
     )
 
 
+def print_people_verdict(verdict: PeopleVerdict) -> None:
+    """Print each item, who shares, and what a model of graphs of people says."""
+    shown = [item for item in verdict.items if item.holds and item.name in PEOPLE_FIGURES]
+    figures = verdict.figures
+    sharing = f"{figures.users:,} in {figures.classes:,} classes, the smallest of {figures.smallest:,}"
+    ratio = "" if figures.ratio is None else f"; {figures.ratio:.2f} of its k at the least"
+    held = {"fails": "DOES NOT HOLD", "undecided": "NOT DECIDED"}.get(verdict.state, "holds")
+    alone = ", as far as a release alone tells" if verdict.needs_original and verdict.holds else ""
+    table(
+        [
+            *item_rows(verdict.items, verdict.needs_original),
+            ("users", sharing + ratio),
+            *((PEOPLE_FIGURES[item.name], item.detail) for item in shown),
+            *(("not protected", note) for note in verdict.notes),
+            ("verdict", f"{held}{alone}: {verdict.asked}"),
+        ]
+    )
+
+
 def print_score(score: Score) -> None:
     """Print utility, fidelity, and how well synthetic vertices can be told."""
     table(score_rows(score))
 
 
-def print_witnesses(verdict: Verdict) -> None:
+def print_witnesses(verdict: Verdict | PeopleVerdict) -> None:
     """Print for each violated item the first few witnesses."""
     for item in verdict.items:
         if item.witnesses:
@@ -294,18 +316,24 @@ def print_witnesses(verdict: Verdict) -> None:
                 print("\n".join(f"  {line}" for line in witness.splitlines()))
 
 
-def verdict_rows(verdict: Verdict) -> list[Row]:
-    """Rows on the items of the definition: those that do not hold each, the others in one."""
-    kept = ", ".join(item.name for item in verdict.items if item.holds)
+def item_rows(items: Sequence[Item], needs_original: Sequence[str]) -> list[Row]:
+    """Rows on conditions: those that do not hold each, the others in one, then those that cannot be decided."""
+    kept = ", ".join(item.name for item in items if item.holds)
     rows: list[Row] = [
         ("violated" if item.state == "fails" else item.state, f"{item.name}: {item.detail}")
-        for item in verdict.items
+        for item in items
         if not item.holds
     ]
     rows.append(("checked and kept", kept or "nothing"))
-    if verdict.needs_original:
-        names = ", ".join(what.split(":")[0] for what in verdict.needs_original)
+    if needs_original:
+        names = ", ".join(what.split(":")[0] for what in needs_original)
         rows.append(("undecidable alone", f"{names}: only the original could tell"))
+    return rows
+
+
+def verdict_rows(verdict: Verdict) -> list[Row]:
+    """Rows on the items of the definition: those that do not hold each, the others in one."""
+    rows = item_rows(verdict.items, verdict.needs_original)
     delta = "not decided" if verdict.delta is None else str(verdict.delta)
     rows.append(("δ of the release" if verdict.needs_original else "δ-anonymity", delta))
     return [*rows, *_rows_on_k_iso(verdict)]

@@ -152,8 +152,13 @@ def check_ends(graph: KnowledgeGraph, tables: Mapping[str, Path], labels: Iterab
             )
 
 
-def read_pairs(path: Path, header: tuple[str, str]) -> dict[str, Cell]:
+def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) -> dict[str, Cell]:
     """Read a secret table of two columns, the first of which holds original vertices.
+
+    Parameters
+    ----------
+    partial
+        Whether the second field may be empty.
 
     Raises
     ------
@@ -169,7 +174,7 @@ def read_pairs(path: Path, header: tuple[str, str]) -> dict[str, Cell]:
         hint = "is this the right file? take an unchanged copy"
         raise ReleaseError(f"{path}:1: the header must be {words}, not {what}", hint=hint)
     for line, row in found:
-        if len(row) != 2 or not all(row):
+        if len(row) != 2 or not row[0] or not (row[1] or partial):
             fields = len([cell for cell in row if cell])
             hint = "is the line cut off? a label with a comma or a line end needs quotation marks"
             raise ReleaseError(f"{path}:{line}: a row needs two fields {words}, not {fields}", hint=hint)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.anonymizers.base import Augmented, Release
+from kgreason.graph.labels import fresh_labels, permutation
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-
-_LETTERS = np.array(list("abcdefghjkmnpqrstuvwxyz"))
-_SIGNS = np.array(list("abcdefghjkmnpqrstuvwxyz23456789"))
-_LENGTH = 10
 
 
 def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.Generator | None) -> Release:
@@ -42,7 +37,7 @@ def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.
     (3, (2,), {10})
     """
     graph = augmented.graph
-    number = _permutation(graph.n, rng)
+    number = permutation(graph.n, rng)
     relations = {name: _shuffled(r, number, rng) for name, r in graph.relations.items()}
     labels = fresh_labels(graph.n, rng, avoid_labels)
     originals = graph.n if augmented.originals is None else augmented.originals
@@ -54,42 +49,8 @@ def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.
 
 
 def _shuffled(relation: Relation, number: Vertices, rng: np.random.Generator | None) -> Relation:
-    rows = _permutation(len(relation), rng)
+    rows = permutation(len(relation), rng)
     weight = None if relation.weight is None else relation.weight[rows]
     return replace(
         relation, source=number[relation.source[rows]], target=number[relation.target[rows]], weight=weight
     )
-
-
-def fresh_labels(
-    count: int, rng: np.random.Generator | None, avoid: Collection[str] = ()
-) -> npt.NDArray[np.object_]:
-    """Draw distinct labels of one length; they start with a letter, lest readers take them for numbers."""
-    avoid = set(avoid)
-    found: dict[str, None] = {}
-    while len(found) < count:
-        drawn = _spelled(_words(count - len(found), rng))
-        found.update((label, None) for label in drawn if label not in avoid)
-    return np.array(list(found), dtype=object)
-
-
-def _spelled(words: npt.NDArray[np.uint64]) -> list[str]:
-    signs = np.empty((len(words), _LENGTH), dtype="<U1")
-    words, first = np.divmod(words, np.uint64(len(_LETTERS)))
-    signs[:, 0] = _LETTERS[first]
-    for i in range(1, _LENGTH):
-        words, sign = np.divmod(words, np.uint64(len(_SIGNS)))
-        signs[:, i] = _SIGNS[sign]
-    spelled: list[str] = signs.view(f"<U{_LENGTH}").ravel().tolist()
-    return spelled
-
-
-def _permutation(count: int, rng: np.random.Generator | None) -> Vertices:
-    return np.argsort(_words(count, rng), kind="stable").astype(np.int64)
-
-
-def _words(count: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64]:
-    """Random 64-bit words, shape (count,)."""
-    if rng is None:
-        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-    return rng.integers(0, 2**64, count, dtype=np.uint64)

@@ -15,6 +15,7 @@ import typer
 
 from kgreason.cli import attacking, judging, reasoning, releasing, risking
 from kgreason.cli.generating import generate_app
+from kgreason.cli.levels import levels_app
 
 app = typer.Typer(
     name="kgreason",
@@ -37,6 +38,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(generate_app, name="generate")
+app.add_typer(levels_app, name="generate-k")
 
 
 def main() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from kgreason.choices import MAX_SUBGRAPHS, Model
+from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel
 from kgreason.cli.base import guarded, load_rules, print_json, tables
-from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, K, MappingFile, MaxSubgraphs, RulesFile, X
+from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, MappingFile, MaxSubgraphs, RulesFile, X
 from kgreason.errors import CallError, DataError
 
 if TYPE_CHECKING:
@@ -23,15 +23,28 @@ if TYPE_CHECKING:
 @guarded
 def verify(
     graphs: Judged,
-    rules: RulesFile,
-    mapping: Annotated[
+    rules: Annotated[
         Path | None,
+        typer.Option("--rules", metavar="FILE", help="Rule file (.vada); not for releases of people."),
+    ] = None,
+    mapping: Annotated[
+        list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="The private folder, or the table original,released in it; not for a release alone.",
+            help="The private folder, or the table original,released in it; not for a release alone. For kw-tad one "
+            "for each release.",
         ),
     ] = None,
-    k: K = 3,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            "--k",
+            min=2,
+            show_default="3",
+            help="Number of places or users that look the same, 2 or more.",
+        ),
+    ] = None,
     x: X = DEFAULT_X,
     certificate: Annotated[
         Path | None,
@@ -52,30 +65,74 @@ def verify(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draw the same sample again.")] = None,
     model: Annotated[
-        Model,
+        AnyModel,
         typer.Option(
             help="k-iso: decide instead whether the release is k isomorphic blocks without edges between them; δ of "
-            "its connected parts is told, too."
+            "its connected parts is told, too. Of people, whose releases are folders, without rules: whether all users "
+            "share with k - 1 others degrees (paired-k-degree), values and degrees (k-ad), those as the k of each asks "
+            "(p-k-ad), or their series over several releases, the latest last (kw-tad)."
         ),
     ] = "kx-isomorphism",
     max_subgraphs: MaxSubgraphs = None,
+    schema: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Of people: schema (.toml) of the original; for kw-tad one for each release."
+        ),
+    ] = None,
+    k_values: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="For p-k-ad: table user,k, with users of the original, or of the release if no original is named.",
+        ),
+    ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="W", help="For kw-tad: judge the last W releases; default: all that are named."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Decide whether a release is a (k,x)-isomorphism anonymization: of its original, or of any, if it is alone.
 
     Exit code 0: it is; with --sample, which proves nothing, no part was found unprotected; of a release alone, every
-    part of it is protected; with --model k-iso, it is k isomorphic blocks. 1: it is not, or that was not decided.
-    2: bad usage or input.
+    part of it is protected; with --model k-iso, it is k isomorphic blocks; of people, it satisfies the model. 1: it is
+    not, or that was not decided. 2: bad usage or input.
     """
     from kgreason import api
     from kgreason.certificates import Files, read_certificate
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
+    of_people = {"--schema": schema, "--k-values": k_values, "--window": window}
+    of_parts = {
+        "--rules": rules,
+        "--certificate": certificate,
+        "--sample": sample,
+        "--seed": seed,
+        "--max-subgraphs": max_subgraphs,
+        "-x": None if x == DEFAULT_X else x,
+    }
+    if model not in get_args(Model):
+        from kgreason.cli import judging_people
+
+        _refuse(model, of_parts)
+        return judging_people.verify(
+            graphs, cast(PeopleModel, model), k, schema or [], mapping or [], k_values, window, as_json
+        )
+    _refuse(model, of_people)
+    if rules is None:
+        hint = "say --rules FILE; releases of people are judged without, with --model k-ad for instance"
+        raise CallError(f"the model {model} is of a graph with rules, and none are named", hint=hint)
+    if mapping is not None and len(mapping) > 1:
+        raise CallError("several mappings are named", hint="say --mapping FILE once")
+    known = None if mapping is None else mapping[0]
     program = load_rules(rules)
     most = max_subgraphs or MAX_SUBGRAPHS
     with progress() as shown:
         asked: Any = {
-            "k": k,
+            "k": 3 if k is None else k,
             "x": x,
             "max_subgraphs": most,
             "sample": sample,
@@ -83,18 +140,18 @@ def verify(
             "model": model,
             "progress": shown,
         }
-        if len(graphs) == 1 and mapping is None:
+        if len(graphs) == 1 and known is None:
             if certificate is not None:
                 raise CallError("a certificate needs the original and --mapping", "say ORIGINAL RELEASE")
             verdict = api.verify_alone(_released(program, graphs[0], shown), program, **asked)
         else:
-            pair = _pair(program, graphs, mapping, shown)
-            known = pair.original, pair.released, pair.mapping
+            pair = _pair(program, graphs, known, shown)
+            given = pair.original, pair.released, pair.mapping
             proof = None
-            if certificate is not None and mapping is not None:
+            if certificate is not None and known is not None:
                 named = {name: found[0].path for name, found in tables(program, graphs[-1:]).items()}
-                proof = read_certificate(certificate, pair, Files(named, mapping))
-            verdict = api.verify(*known, program, parts=pair.parts, certificate=proof, **asked)
+                proof = read_certificate(certificate, pair, Files(named, known))
+            verdict = api.verify(*given, program, parts=pair.parts, certificate=proof, **asked)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
     else:
@@ -123,6 +180,15 @@ def score(
     else:
         print_score(result)
     return 0
+
+
+def _refuse(model: AnyModel, options: Mapping[str, object]) -> None:
+    """Refuse options that mean nothing for a model."""
+    for name, value in options.items():
+        if value is not None:
+            raise CallError(
+                f"{name} means nothing for the model {model}", hint="leave it out, or name another --model"
+            )
 
 
 def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +66,7 @@ def values(release: Published, source: Source) -> Item:
     for name, had in source.graph.attributes.items():
         kept = source.mapping[had.user] >= 0
         user, value = had.user[kept], had.value[kept]
-        missing = np.flatnonzero(~_has(release.graph, name, source.mapping[user], had.domain[value]))
+        missing = np.flatnonzero(~_has(release.graph, name, had, source.mapping[user], value))
         total += len(user)
         lost += len(missing)
         for i in missing[:SHOWN]:
@@ -128,16 +129,26 @@ def _known(release: Published) -> Iterator[tuple[str, str]]:
 
 
 def _has(
-    graph: PeopleGraph, name: str, user: Vertices, texts: npt.NDArray[np.object_]
+    graph: PeopleGraph, name: str, had: Attribute, user: Vertices, value: Vertices
 ) -> npt.NDArray[np.bool_]:
-    """Whether users have the values named, one each."""
+    """Whether users have values of the domain of another attribute, one each."""
     attribute = graph.attributes.get(name)
     if attribute is None or not len(attribute.domain):
         return np.zeros(len(user), dtype=bool)
-    number = {text: i for i, text in enumerate(attribute.domain.tolist())}
-    value = np.array([number.get(text, -1) for text in texts.tolist()], dtype=np.int64)
-    found = np.isin(_keys(attribute, user, value), _keys(attribute, attribute.user, attribute.value))
-    return found & (value >= 0)
+    said = [_said(attribute, text) for text in attribute.domain.tolist()]
+    number = {what: i for i, what in enumerate(said)}
+    same = np.array([number[what] for what in said], dtype=np.int64)
+    place = np.array([number.get(_said(attribute, text), -1) for text in had.domain.tolist()], dtype=np.int64)
+    there = _keys(attribute, attribute.user, same[attribute.value])
+    return np.isin(_keys(attribute, user, place[value]), there) & (place[value] >= 0)
+
+
+def _said(attribute: Attribute, text: str) -> str | Decimal:
+    """What a value says: of numbers, 18.0 is 18."""
+    try:
+        return Decimal(text) if attribute.kind == "numeric" else text
+    except InvalidOperation:
+        return text
 
 
 def _keys(attribute: Attribute, user: Vertices, value: Vertices) -> Vertices:

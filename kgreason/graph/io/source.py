@@ -72,8 +72,13 @@ class SourceSpec:
         """The path as messages show it."""
         return str(self.path)
 
-    def kind(self) -> str:
+    def kind(self, default: str | None = None) -> str:
         """Tell the format: as given, else from the name.
+
+        Parameters
+        ----------
+        default
+            Where neither says it; `None`: that is an error.
 
         Raises
         ------
@@ -97,7 +102,7 @@ class SourceSpec:
                     hint=f"one of {', '.join(FORMATS)}",
                 )
             return given
-        known = _EXTENSIONS.get(name.rpartition(".")[2])
+        known = _EXTENSIONS.get(name.rpartition(".")[2], default)
         if known is None and name.startswith("out."):
             return "konect"
         if known is None:

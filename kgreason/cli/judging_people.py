@@ -1,0 +1,98 @@
+"""The part of ``verify`` that judges releases of graphs of people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgreason.choices import PeopleModel
+from kgreason.cli.base import print_json
+from kgreason.errors import CallError
+from kgreason.graph.people.levels import read_levels
+from kgreason.graph.people.read import read_people
+
+if TYPE_CHECKING:
+    from kgreason.assess.people.published import Published
+    from kgreason.progress import Progress
+
+
+def verify(
+    releases: Sequence[str],
+    model: PeopleModel,
+    k: int | None,
+    schemas: Sequence[Path],
+    mappings: Sequence[Path],
+    k_values: Path | None,
+    window: int | None,
+    as_json: bool,
+) -> int:
+    """Decide whether a release of a graph of people satisfies a model, or a series of them."""
+    from kgreason.api.people import verify_people
+    from kgreason.terminal import print_people_verdict, print_witnesses, progress
+
+    _check(releases, model, schemas, mappings, k_values)
+    with progress() as shown:
+        found = _read(releases, schemas, mappings, shown)
+        levels = None if k_values is None else _levels(k_values, found[0], schemas)
+    verdict = verify_people(found, model=model, k=k, levels=levels, window=window)
+    if as_json:
+        print_json(verdict.as_dict())
+    else:
+        print_people_verdict(verdict)
+        print_witnesses(verdict)
+    return int(not verdict.holds)
+
+
+def _check(
+    releases: Sequence[str],
+    model: PeopleModel,
+    schemas: Sequence[Path],
+    mappings: Sequence[Path],
+    k_values: Path | None,
+) -> None:
+    """Refuse options that do not fit together.
+
+    Raises
+    ------
+    CallError
+        Naming them.
+    """
+    if model != "kw-tad" and len(releases) > 1:
+        hint = "name the release alone, and its original with --schema; for a series say --model kw-tad"
+        raise CallError(f"{model} is of one release, and {len(releases)} are named", hint=hint)
+    if model == "p-k-ad" and k_values is None:
+        raise CallError("p-k-ad asks for the k of each user", hint="name a table user,k with --k-values")
+    if mappings and not schemas:
+        raise CallError("who is who is said, but not of which original", hint="name it with --schema")
+    if schemas and not mappings and model != "p-k-ad":
+        hint = "say --mapping FILE, or leave out --schema to judge the release alone"
+        raise CallError("the original is named, but who is who is not said", hint=hint)
+    for option, given in (("--schema", schemas), ("--mapping", mappings)):
+        if given and len(given) != len(releases):
+            hint = f"repeat {option} once for each release, in the same order"
+            raise CallError(
+                f"there are {len(releases)} releases, but {option} stands {len(given)} times", hint=hint
+            )
+
+
+def _read(
+    releases: Sequence[str], schemas: Sequence[Path], mappings: Sequence[Path], progress: Progress
+) -> list[Published]:
+    from kgreason.people_pairs import read_published
+
+    unknown: list[Path | None] = [None] * len(releases)
+    originals = schemas if mappings else unknown
+    return [
+        read_published(Path(release), original, mapping, progress)
+        for release, original, mapping in zip(releases, originals, mappings or unknown, strict=True)
+    ]
+
+
+def _levels(file: Path, release: Published, schemas: Sequence[Path]) -> dict[str, int]:
+    """The k of each user of the original, or of the release if there is none named."""
+    if release.source is not None:
+        graph = release.source.graph
+    else:
+        graph = read_people(schemas[0]) if schemas else release.graph
+    return dict(zip(graph.labels.tolist(), read_levels(file, graph).tolist(), strict=True))

@@ -1,0 +1,95 @@
+"""Commands that make up the anonymity levels of users."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgreason.cli.base import counted, guarded
+from kgreason.cli.options import OutFile, Seed
+from kgreason.cli.people import Attributes, IsTable, Numeric, PeopleFiles, Relations, SchemaFile, the_graph
+
+if TYPE_CHECKING:
+    from kgreason.graph.people.levels import Levels
+    from kgreason.graph.people.model import PeopleGraph
+
+levels_app = typer.Typer(help="Make up the k of each user, for experiments.", no_args_is_help=True)
+
+
+def _range(text: str | tuple[int, int, int]) -> tuple[int, int, int]:
+    if isinstance(text, tuple):  # the default
+        return text
+    if found := re.fullmatch(r"([0-9]+)-([0-9]+)-([0-9]+)", text):
+        return int(found[1]), int(found[2]), int(found[3])
+    raise typer.BadParameter(f"{text!r} is no range LOW-HIGH-STEP; say for instance 2-5-1 or 5-50-5")
+
+
+Range = Annotated[
+    Any,
+    typer.Option(
+        "--range", metavar="LOW-HIGH-STEP", parser=_range, help="The levels, as in 2-5-1 or 5-50-5."
+    ),
+]
+
+
+@levels_app.command("zipf")
+@guarded
+def zipf(
+    out: OutFile,
+    files: PeopleFiles = None,
+    range: Range = "2-5-1",
+    alpha: Annotated[float, typer.Option(help="Exponent of the Zipf distribution, above 1.")] = 2.0,
+    schema: SchemaFile = None,
+    attributes: Attributes = None,
+    numeric: Numeric = None,
+    relations: Relations = None,
+    table: IsTable = False,
+    seed: Seed = None,
+) -> int:
+    """Random levels, low ones by far the most frequent."""
+    import numpy as np
+
+    from kgreason.graph.people.levels import zipf_levels
+    from kgreason.terminal import progress
+
+    rng = np.random.default_rng(seed)
+    low, high, step = range
+    with progress() as shown:
+        graph = the_graph(files, schema, attributes, numeric, relations, table, shown)
+    return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng))
+
+
+@levels_app.command("te")
+@guarded
+def te(
+    out: OutFile,
+    files: PeopleFiles = None,
+    range: Range = "2-5-1",
+    schema: SchemaFile = None,
+    attributes: Attributes = None,
+    numeric: Numeric = None,
+    relations: Relations = None,
+    table: IsTable = False,
+) -> int:
+    """Levels that grow with the number of a user's edges."""
+    from kgreason.graph.people.levels import te_levels
+    from kgreason.terminal import progress
+
+    with progress() as shown:
+        graph = the_graph(files, schema, attributes, numeric, relations, table, shown)
+    return _write(out, graph, te_levels(graph, *range))
+
+
+def _write(out: Path, graph: PeopleGraph, levels: Levels) -> int:
+    import numpy as np
+
+    from kgreason.graph.people.levels import write_levels
+
+    write_levels(out, graph, levels)
+    print(f"{out}: {counted(graph.n, 'user')}")
+    for level, number in zip(*np.unique(levels, return_counts=True), strict=True):
+        print(f"  k = {level}: {number:,}")
+    return 0

@@ -1,0 +1,86 @@
+"""What commands on graphs of people share: which files, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgreason.errors import CallError
+
+if TYPE_CHECKING:
+    from kgreason.graph.people.model import PeopleGraph
+    from kgreason.progress import Progress
+
+PeopleFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[FILE]...",
+        help="Files of triples user, relation, value or user. Options follow a question mark: "
+        "'facts.txt?columns=user,target,relation&skip=1'. With --table, tables with a line per user.",
+    ),
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", metavar="FILE", help="Schema (.toml) that names the files and what they hold."),
+]
+Attributes = Annotated[
+    list[str] | None,
+    typer.Option("--attributes", metavar="NAME,...", help="Attributes whose values are names."),
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option("--numeric", metavar="NAME,...", help="Attributes whose values are numbers."),
+]
+Relations = Annotated[
+    list[str] | None, typer.Option("--relations", metavar="NAME,...", help="Relations between users.")
+]
+IsTable = Annotated[
+    bool,
+    typer.Option("--table", help="The files are tables; FILE?id=COLUMN says which column names the users."),
+]
+
+
+def the_graph(
+    files: Sequence[str] | None,
+    schema: Path | None,
+    attributes: Sequence[str] | None,
+    numeric: Sequence[str] | None,
+    relations: Sequence[str] | None,
+    table: bool,
+    progress: Progress,
+) -> PeopleGraph:
+    """Read the graph that the options name.
+
+    Raises
+    ------
+    CallError
+        If they name none, or a schema and files.
+    DataError
+        If it cannot be read.
+    """
+    from kgreason.graph.people.read import read_people
+    from kgreason.graph.people.schema import schema_of_options
+
+    if schema is not None:
+        if files or attributes or numeric or relations or table:
+            raise CallError(
+                "the schema says what is read", hint="leave out the files and their options, or --schema"
+            )
+        return read_people(schema, progress)
+    if not files:
+        raise CallError("no data are named", hint="name files, or a schema with --schema")
+    said = schema_of_options(
+        files,
+        attributes=_split(attributes),
+        numeric=_split(numeric),
+        relations=_split(relations),
+        table=table,
+    )
+    return read_people(said, progress)
+
+
+def _split(given: Sequence[str] | None) -> list[str]:
+    return [name for text in given or () for name in text.split(",")]

@@ -1,0 +1,280 @@
+"""Files of a graph of people as statements: user, relation or attribute, and its target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.errors import DataError
+from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.raw import Column, Raw
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.sources import SKIPPED, File, Schema, Table, Triples
+from kgreason.lang.names import suggest
+from kgreason.progress import Progress
+from kgreason.records import dataclass
+
+Flags = npt.NDArray[np.bool_]
+_TITLES = {
+    "user": {"user", "source", "head", "subject", "from", "person", "id"},
+    "relation": {"relation", "attribute", "predicate", "property", "type", "edge"},
+    "target": {"target", "value", "tail", "object", "to"},
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one file says, or one column of a table.
+
+    Attributes
+    ----------
+    raw
+        The file.
+    row
+        Row in it of each statement, int64, shape (m,).
+    user, target
+        Arrow texts, shape (m,).
+    names, name
+        Relations and attributes, and which of them each statement is of, int64, shape (m,).
+    table
+        Whether it is a column of a table.
+    both
+        Whether links of these statements run both ways, shape (m,); `None`: none does.
+    looked_up, users_looked_up
+        Whether tables of names apply to relations and values, and to users.
+    constant
+        The relation is not from the file.
+    missing
+        Texts that stand for no value.
+    """
+
+    raw: Raw
+    row: Vertices
+    user: Column
+    names: tuple[str, ...]
+    name: Vertices
+    target: Column
+    users_looked_up: bool
+    looked_up: bool = False
+    table: bool = False
+    constant: bool = False
+    both: Flags | None = None
+    missing: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, rows: Vertices) -> Part:
+        """Some of the statements."""
+        import pyarrow as pa
+
+        at = pa.array(rows)
+        return replace(
+            self,
+            row=self.row[rows],
+            user=self.user.take(at),
+            name=self.name[rows],
+            target=self.target.take(at),
+            both=None if self.both is None else self.both[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Users:
+    """Users that a file names, whatever it says of them.
+
+    Attributes
+    ----------
+    raw
+        The file.
+    row
+        Row in it of each, int64, shape (m,).
+    user
+        Arrow texts, shape (m,).
+    users_looked_up
+        Whether tables of names apply.
+    """
+
+    raw: Raw
+    row: Vertices
+    user: Column
+    users_looked_up: bool
+
+
+def parts_of(schema: Schema, progress: Progress) -> Iterator[Part | Users]:
+    """Read all files of a schema but for its tables of names.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, or a statement lacks its user or relation.
+    """
+    for triples in schema.triples:
+        for file in triples.files:
+            yield _statements(triples, file, progress)
+            progress.advance()
+    for table in schema.tables:
+        count = 0
+        for file in table.files:
+            raw = read_raw(file, progress)
+            yield from _cells(table, raw, count)
+            count += len(raw)
+            progress.advance()
+
+
+def read_raw(file: File, progress: Progress) -> Raw:
+    """Read a file as columns of text, and pass on what there is to say about it."""
+    raw = read_table(file.spec, file.options)
+    for note in (*raw.notes, raw.doubt):
+        if note:
+            progress.note(note)
+    if len(raw):
+        first, last = raw.line(0), raw.line(len(raw) - 1)
+        between = 0 if first is None or last is None else last - first + 1 - len(raw)
+        if between > 0 and file.spec.kind() in ("edges", "konect"):
+            progress.note(
+                f"{raw.file}: {between:,} lines between others were passed over, blank or comments (% or #)"
+            )
+    return raw
+
+
+def texts(column: Column) -> Column:
+    """A column as one Arrow array of texts; null is the empty one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pc.fill_null(column.cast(pa.large_string()), "")
+
+
+def by_role(raw: Raw, columns: Sequence[str]) -> dict[str, Column]:
+    """Columns of a file by their roles.
+
+    Raises
+    ------
+    DataError
+        If there are fewer or more of them.
+    """
+    if raw.columns and len(raw.columns) != len(columns):
+        width = len(raw.columns)
+        raise DataError(
+            raw.file,
+            f"the file has {width} column{'s' * (width != 1)}, not the {len(columns)} of {', '.join(columns)}",
+            raw.line(0) if len(raw) else None,
+            hint=_widths(width, columns),
+        )
+    found: Sequence[Column] = raw.columns or ([],) * len(columns)
+    return {r: _column(c) for r, c in zip(columns, found, strict=True) if r != SKIPPED}
+
+
+def _column(column: Column) -> Column:
+    import pyarrow as pa
+
+    return texts(column if len(column) else pa.array([], pa.large_string()))
+
+
+def _widths(width: int, columns: Sequence[str]) -> str:
+    if width > len(columns):
+        return f'name each, as in columns = [{", ".join(map(repr, columns))}, "{SKIPPED}"]: {SKIPPED} is not read'
+    if width == 1:
+        return "which delimiter separates the columns? Say delimiter ="
+    return 'of a file without relations say relation = "..."'
+
+
+def empty(column: Column, missing: Sequence[str] = ()) -> Flags:
+    """Mark texts that hold nothing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bare = pc.utf8_trim_whitespace(column)
+    marked: Flags = pc.is_in(bare, pa.array(["", *missing], column.type)).to_numpy(zero_copy_only=False)
+    return marked
+
+
+def _statements(triples: Triples, file: File, progress: Progress) -> Part:
+    raw = read_raw(file, progress)
+    found = by_role(raw, triples.columns)
+    row = np.arange(len(found["user"]), dtype=np.int64)
+    for role in ("user", "relation"):
+        if role in found and (gone := np.flatnonzero(empty(found[role]))).size:
+            raise raw.error(int(gone[0]), f"the {role} is empty", hint="complete the line or remove it")
+    if not file.options.header and len(row):
+        _check_first(raw, found)
+    if "relation" in found:
+        coded = found["relation"].dictionary_encode()
+        names, name = tuple(coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)
+    else:
+        names, name = (triples.relation or "",), np.zeros(len(row), dtype=np.int64)
+    both = raw.undirected if triples.symmetric is None else np.full(len(row), triples.symmetric)
+    return Part(
+        *(raw, row, found["user"], names, name, found["target"], triples.names),
+        looked_up=triples.names,
+        constant=triples.relation is not None,
+        both=both,
+        missing=triples.missing,
+    )
+
+
+def _check_first(raw: Raw, found: dict[str, Column]) -> None:
+    """Ask whether a first line of words such as user and value is one of names."""
+    cells = {role: column[0].as_py().strip().lower() for role, column in found.items()}
+    if all(cell in _TITLES[role] for role, cell in cells.items()):
+        shown = ", ".join(column[0].as_py() for column in found.values())
+        raise raw.error(0, f"the first line ({shown}) looks like names of columns", hint="say header = true")
+
+
+def _cells(table: Table, raw: Raw, before: int) -> Iterator[Part | Users]:
+    titles = _titles(table, raw)
+    row = np.arange(len(raw), dtype=np.int64)
+    place = _place(table, raw, titles)
+    if place is None:
+        user = texts(_numbers(before + 1, len(raw)))
+    else:
+        user = texts(raw.columns[place])
+        if (gone := np.flatnonzero(empty(user))).size:
+            raise raw.error(
+                int(gone[0]), "the user has no name", titles[place], "complete the line or remove it"
+            )
+    yield Users(raw, row, user, table.names)
+    zeros = np.zeros(len(raw), dtype=np.int64)
+    for column, title in enumerate(titles):
+        if column != place and title != SKIPPED:
+            target = texts(raw.columns[column])
+            yield Part(
+                raw, row, user, (title,), zeros, target, table.names, table=True, missing=table.missing
+            )
+
+
+def _numbers(first: int, count: int) -> Column:
+    import pyarrow as pa
+
+    return pa.array(np.arange(first, first + count))
+
+
+def _titles(table: Table, raw: Raw) -> tuple[str, ...]:
+    width = len(raw.columns)
+    if table.columns is None:
+        return raw.names if raw.named else tuple(str(i + 1) for i in range(width))
+    if width and len(table.columns) != width:
+        raise DataError(
+            raw.file,
+            f"the file has {width} columns, and columns names {len(table.columns)}",
+            raw.line(0),
+            hint=f'name each, with "{SKIPPED}" for one that is not read',
+        )
+    return table.columns
+
+
+def _place(table: Table, raw: Raw, titles: tuple[str, ...]) -> int | None:
+    if table.id is None:
+        return None
+    if table.id in titles:
+        return titles.index(table.id)
+    near = suggest(table.id, titles)
+    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(titles[:20])}"
+    raise DataError(
+        raw.file, f"there is no column {table.id!r} that names the users", raw.title_line, hint=hint
+    )

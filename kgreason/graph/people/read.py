@@ -1,0 +1,140 @@
+"""Read graphs of people from files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from kgreason.graph.io.raw import Column
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.entries import Entries, attribute_of, links_of
+from kgreason.graph.people.kinds import kinds_of
+from kgreason.graph.people.model import Kind, PeopleGraph, Texts
+from kgreason.graph.people.names import Lookup, lookups
+from kgreason.graph.people.parts import Part, Users, empty, parts_of
+from kgreason.graph.people.remarks import Remarks
+from kgreason.graph.people.schema import read_schema
+from kgreason.graph.people.sources import Schema
+from kgreason.progress import SILENT, Progress
+
+
+def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGraph:
+    """Read a graph of people.
+
+    Users are those whom statements or lines of tables are about, and those whom relations lead to. They are numbered
+    as they occur first, in the order of the files, before users whom relations only lead to.
+
+    Parameters
+    ----------
+    schema
+        A schema, or its file.
+    progress
+        Is told what was left out: loops, repetitions, empty values, what the schema ignores.
+
+    Raises
+    ------
+    DataError
+        If a file does not hold what the schema says.
+    """
+    schema = schema if isinstance(schema, Schema) else read_schema(schema)
+    files = [
+        file for part in (schema.triples, schema.tables, schema.names) for some in part for file in some.files
+    ]
+    progress.step("Reading files", len(files))
+    names = lookups(schema, progress)
+    parts = [_renamed(part, names) for part in parts_of(schema, progress)]
+    kinds = kinds_of(schema, [part for part in parts if isinstance(part, Part)], progress)
+    remarks = Remarks()
+    kept = [some for part in parts for some in _kept(part, kinds, remarks)]
+    labels, entries = _numbered(kept, kinds, names)
+    found = _by_name(entries, kinds)
+    attributes, relations = {}, {}
+    for name, kind in kinds.items():
+        if kind == "relations":
+            relations[name] = links_of(name, found[name], len(labels), remarks)
+        elif kind != "ignore":
+            of: Kind = "numeric" if kind == "numeric" else "categorical"
+            attributes[name] = attribute_of(name, of, found[name], names.get("values"), remarks)
+    graph = PeopleGraph(labels, attributes, relations)
+    remarks.suspect(graph)
+    remarks.tell(progress)
+    return graph
+
+
+def _renamed(part: Part | Users, names: Mapping[str, Lookup]) -> Part | Users:
+    """Look up the names of relations."""
+    import pyarrow as pa
+
+    if isinstance(part, Users) or "relations" not in names or not part.looked_up or part.constant:
+        return part
+    codes, first = np.unique(part.name, return_index=True)
+    ids = pa.array(part.names, pa.large_string()).take(pa.array(codes))
+    looked_up = names["relations"].of(ids, part.raw, part.row[first]).to_pylist()
+    found = dict(zip(codes.tolist(), looked_up, strict=True))
+    return replace(part, names=tuple(found.get(i, name) for i, name in enumerate(part.names)))
+
+
+def _kept(part: Part | Users, kinds: Mapping[str, str], remarks: Remarks) -> Iterator[Part | Users]:
+    """Leave out what is ignored, and of empty values all but the users."""
+    if isinstance(part, Users):
+        yield part
+        return
+    ignored = np.array([kinds[name] == "ignore" for name in part.names], dtype=np.bool_)[part.name]
+    gone = ~ignored & empty(part.target, part.missing)
+    for what, left_out in (("ignored", ignored), ("empty", gone)):
+        for code, number in enumerate(np.bincount(part.name[left_out], minlength=len(part.names)).tolist()):
+            remarks.count(what, part.names[code], number)
+    if gone.any():
+        some = part.take(np.flatnonzero(gone))
+        yield Users(some.raw, some.row, some.user, some.users_looked_up)
+    yield part.take(np.flatnonzero(~(ignored | gone))) if (ignored | gone).any() else part
+
+
+def _numbered(
+    parts: Sequence[Part | Users], kinds: Mapping[str, str], names: Mapping[str, Lookup]
+) -> tuple[Texts, list[Entries]]:
+    """Number the users, and put their numbers in the place of their names."""
+    import pyarrow as pa
+
+    lookup = names.get("users")
+    texts: list[Column] = [_looked_up(lookup, part, part.user, part.row) for part in parts]
+    statements = [(i, part) for i, part in enumerate(parts) if isinstance(part, Part)]
+    links = []
+    for _, part in statements:
+        link = np.array([kinds[name] == "relations" for name in part.names], dtype=np.bool_)
+        rows = np.flatnonzero(link[part.name])
+        links.append(rows)
+        texts.append(_looked_up(lookup, part, part.target.take(pa.array(rows)), part.row[rows]))
+    coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
+    bounds = np.cumsum([len(t) for t in texts])
+    numbers = np.split(coded.indices.to_numpy().astype(np.int64), bounds[:-1] if len(bounds) else [])
+    entries = []
+    for number, ((i, part), rows) in enumerate(zip(statements, links, strict=True)):
+        other = np.full(len(part), -1, dtype=np.int64)
+        other[rows] = numbers[len(parts) + number][: len(rows)]
+        entries.append(Entries(part, numbers[i][: len(part)], other))
+    return np.array(coded.dictionary.to_pylist(), dtype=object), entries
+
+
+def _looked_up(lookup: Lookup | None, part: Part | Users, column: Column, row: Vertices) -> Column:
+    return lookup.of(column, part.raw, row) if lookup is not None and part.users_looked_up else column
+
+
+def _by_name(entries: Sequence[Entries], kinds: Mapping[str, str]) -> dict[str, list[Entries]]:
+    """Statements of each relation and attribute."""
+    found: dict[str, list[Entries]] = {name: [] for name in kinds}
+    for entry in entries:
+        names, name = entry.part.names, entry.part.name
+        if len(names) == 1:
+            found[names[0]].append(entry)
+            continue
+        order = np.argsort(name, kind="stable")
+        bounds = np.searchsorted(name[order], np.arange(len(names) + 1))
+        for code, text in enumerate(names):
+            rows = order[bounds[code] : bounds[code + 1]]
+            if len(rows):
+                found[text].append(entry.take(rows))
+    return found

@@ -1,0 +1,176 @@
+"""Graphs of people and their releases, read from files to be judged.
+
+Of a release folder the tables are read as they stand, not as its own schema wants them read: whoever gets the folder
+sees all rows. Only which attributes are numbers, and which relations have no links, is taken from the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgreason.assess.people.given import source_of
+from kgreason.assess.people.information import paired
+from kgreason.assess.people.published import Published, Rows
+from kgreason.errors import DataError
+from kgreason.graph.io.delimited import read_csv
+from kgreason.graph.io.options import Options
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
+from kgreason.graph.people.parts import empty, texts
+from kgreason.graph.people.read import read_people
+from kgreason.graph.people.schema import read_schema
+from kgreason.progress import SILENT, Progress
+from kgreason.written import TABLES, UNCHANGED, as_written, check_whole, read_pairs
+
+USERS, VALUES, LINKS, SCHEMA = "users.csv", "attributes.csv", "relations.csv", "people.toml"
+SHOWN = 5
+
+
+def read_published(
+    release: Path, original: Path | None = None, mapping: Path | None = None, progress: Progress = SILENT
+) -> Published:
+    """Read a release, and if it is known its original with who is who.
+
+    Parameters
+    ----------
+    release
+        The folder.
+    original
+        Schema of the original.
+    mapping
+        The private folder, or a CSV file with the header ``original,released`` and a row for each original user, in
+        which the second field is empty for users who are removed.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        If a file is at fault, or the mapping does not fit the graphs.
+    """
+    progress.step(f"Reading {release}")
+    found = _read(release)
+    if original is None or mapping is None:
+        return found
+    graph = read_people(original, progress)
+    file = mapping / "mapping.csv" if mapping.is_dir() else mapping
+    cells = read_pairs(file, ("original", "released"), partial=True)
+    names = {label: cell.text for label, cell in cells.items()}
+    lines = {label: cell.line for label, cell in cells.items()}
+    source = source_of(found.graph, graph, names, file=str(file), lines=lines)
+    return Published(found.graph, source, found.rows, found.name)
+
+
+def _read(folder: Path) -> Published:
+    _check_files(folder)
+    kinds = read_schema(folder / SCHEMA).kinds
+    labels = _labels(folder / USERS)
+    values = _table(folder / VALUES, ("user", "attribute", "value"))
+    links = _table(folder / LINKS, ("source", "relation", "target"))
+    owner, (name, attributes), (value, said) = (
+        _places(values, 0, labels),
+        *(_coded(column) for column in values.columns[1:]),
+    )
+    source, (kind, relations), target = (
+        _places(links, 0, labels),
+        _coded(links.columns[1]),
+        _places(links, 2, labels),
+    )
+    own = [
+        f"{LINKS}:{links.line(int(row))}: from a user to himself" for row in np.flatnonzero(source == target)
+    ]
+    again = [*_again(values, owner, name, value), *_again(links, source, kind, target)]
+    graph = PeopleGraph(
+        np.array(labels.to_pylist(), dtype=object),
+        {
+            text: _attribute(owner[name == i], value[name == i], said, numeric=text in kinds.numeric)
+            for i, text in enumerate(attributes)
+        },
+        {text: distinct_links(len(labels), source[:0], target[:0]) for text in kinds.relations}
+        | {
+            text: distinct_links(len(labels), source[kind == i], target[kind == i])
+            for i, text in enumerate(relations)
+        },
+    )
+    rows = Rows(len(again), len(own), tuple([*again, *own][:SHOWN]))
+    return Published(graph, rows=rows, name=str(folder))
+
+
+def _check_files(folder: Path) -> None:
+    if not folder.is_dir():
+        hint = f"name a folder with {USERS}, {VALUES}, {LINKS} and {SCHEMA}"
+        raise DataError(str(folder), "there is no such release folder", hint=hint)
+    for name in (USERS, VALUES, LINKS, SCHEMA):
+        if not (folder / name).is_file():
+            raise DataError(
+                str(folder / name), "there is no such file", hint="take an unchanged copy of the folder"
+            )
+    for path in sorted(folder.iterdir()):
+        known = path.name in (USERS, VALUES, LINKS)
+        if not known and path.name.endswith((*TABLES, *(f"{end}.gz" for end in TABLES))):
+            hint = "take it out of the release: what it tells of users is not looked at"
+            raise DataError(str(path), "this table is none of a release of people", hint=hint)
+
+
+def _table(path: Path, header: Sequence[str]) -> Raw:
+    """Rows of a table of a release, none of which has an empty cell."""
+    with as_written():
+        check_whole(path)
+        raw = read_csv(path, Options(header=True))
+    if raw.names != tuple(header):
+        what = f"the names of columns must be {','.join(header)}, not {','.join(raw.names)}"
+        raise DataError(str(path), what, 1, hint=UNCHANGED)
+    for name, column in zip(header, raw.columns, strict=True):
+        blank = empty(texts(column))
+        if blank.any():
+            raise raw.error(int(blank.argmax()), f"there is no {name}", hint=UNCHANGED)
+    return raw
+
+
+def _labels(path: Path) -> Any:
+    """Names of users, an Arrow array."""
+    raw = _table(path, ("user",))
+    labels = texts(raw.columns[0])
+    place, distinct = _coded(labels)
+    if len(distinct) < len(labels):
+        first = np.unique(place, return_index=True)[1]
+        row = int(np.setdiff1d(np.arange(len(place)), first)[0])
+        raise raw.error(row, f"the user {labels[row].as_py()!r} stands twice", hint=UNCHANGED)
+    return labels
+
+
+def _places(raw: Raw, column: int, labels: Any) -> Vertices:
+    """Numbers of the users named in a column."""
+    import pyarrow.compute as pc
+
+    found = pc.index_in(texts(raw.columns[column]), value_set=labels)
+    if found.null_count:
+        row = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
+        who = texts(raw.columns[column])[row].as_py()
+        raise raw.error(row, f"the user {who!r} is not in {USERS}", hint=UNCHANGED)
+    places: Vertices = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    return places
+
+
+def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric: bool) -> Attribute:
+    used, value = np.unique(value, return_inverse=True)
+    key = np.unique(user * max(len(used), 1) + value)
+    domain = np.array([said[i] for i in used.tolist()], dtype=object)
+    return Attribute("numeric" if numeric else "categorical", domain, key // len(used), key % len(used))
+
+
+def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
+    """Rows that stand for the second time or more, in words."""
+    first = np.unique(reduce(paired, columns), return_index=True)[1]
+    for row in np.setdiff1d(np.arange(len(raw)), first):
+        yield f"{Path(raw.file).name}:{raw.line(int(row))}: a row that stands again"
+
+
+def _coded(column: Any) -> tuple[Vertices, list[str]]:
+    """Number of each text, and the texts."""
+    coded = texts(column).dictionary_encode()
+    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary.to_pylist()
