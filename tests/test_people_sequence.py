@@ -99,10 +99,6 @@ def generalize(graph: PeopleGraph, clusters: Clusters, rng: np.random.Generator)
     return Alike(PeopleGraph(graph.labels[users], attributes, relations), users, {})
 
 
-def nothing(distance: Distance, k: int, rng: np.random.Generator) -> Clusters:
-    return np.full(distance.n, -1, dtype=np.int64)
-
-
 def chunks(distance: Distance, clusters: Clusters, k: int, rng: np.random.Generator) -> Clusters:
     made = np.empty(distance.n, dtype=np.int64)
     made[rng.permutation(distance.n)] = np.minimum(np.arange(distance.n) // k, distance.n // k - 1)
@@ -124,7 +120,6 @@ def released(
         window,
         np.random.default_rng(seed),
         distance=MatrixDistance(np.zeros((graph.n, graph.n))),
-        cluster=nothing,
         partition=chunks,
         generalize=generalize,
         left_out=left_out,
@@ -260,7 +255,7 @@ def test_example_14_is_what_the_algorithm_makes() -> None:
     zero = people(jobs, jobs)
     first = next_release(
         zero, None, 2, 3, np.random.default_rng(0), distance=MatrixDistance(np.zeros((4, 4))),
-        cluster=nothing, partition=whole, generalize=generalize,
+        partition=whole, generalize=generalize,
     )  # fmt: skip
     jobs |= {"Ken": "Engineer", "Jane": "Student"}
     one = people(["Ken", "Mary", "Bob", "Jane"], jobs)
@@ -329,7 +324,7 @@ def drawn(present: Iterable[str], seed: int) -> PeopleGraph:
     return PeopleGraph.from_triples(users, values, links, relations=relations)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(STEP, min_size=1, max_size=7),
     st.integers(2, 4),
@@ -355,7 +350,7 @@ def test_every_window_holds(
         assert len(set(owners)) == len(owners)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(STEP, min_size=2, max_size=7),
     st.integers(2, 3),
@@ -382,7 +377,7 @@ def test_pseudonyms_last_as_long_as_the_window(
             last[user] = t, name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(STEP, min_size=2, max_size=6),
     st.integers(2, 4),
@@ -418,6 +413,37 @@ def test_the_checker_agrees(left_out: LeftOut) -> None:
         )
         assert {i.name for i in verdict.items if not i.holds} <= ({"names"} if left_out == "renew" else set())
         assert len(verdict.items) > 5
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(STEP, min_size=1, max_size=5), st.integers(2, 4), st.integers(1, 4))
+def test_every_window_holds_with_what_is_used_by_default(
+    steps: list[tuple[frozenset[str], int]], k: int, window: int
+) -> None:
+    made: list[NextRelease] = []
+    for seed, step in enumerate(steps):
+        graph = drawn(*step)
+        history = made[-1].history if made else None
+        distance = AttributeDegreeLoss(graph)
+        made.append(next_release(graph, history, k, window, np.random.default_rng(seed), distance=distance))
+    assert least([r.graph for r in made], window) >= k
+
+
+def test_clusters_are_given_to_the_partition_where_one_is_large_enough() -> None:
+    graph, seen = people("abcdef"), []
+
+    def partition(distance: Distance, clusters: Clusters, k: int, rng: np.random.Generator) -> Clusters:
+        seen.append((distance.between(np.array([1])).tolist(), clusters.tolist()))
+        return np.zeros(distance.n, dtype=np.int64)
+
+    line = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    for given_clusters in ([0, 0, 0, 1, -1, -1], [0, 1, 2, -1, -1, -1]):
+        next_release(
+            graph, None, 3, 1, np.random.default_rng(0), distance=MatrixDistance(line),
+            cluster=lambda *_, c=given_clusters: np.array(c), partition=partition, generalize=generalize,
+        )  # fmt: skip
+    rows = [[1.0, 0.0, 1.0, 2.0, 3.0, 4.0]]
+    assert seen == [(rows, [0, 0, 0, 1, -1, -1]), (rows, [0] * 6)]
 
 
 def test_a_long_sequence() -> None:
@@ -512,7 +538,7 @@ def test_values_of_those_who_are_missing_are_not_told() -> None:
     history = released(people("ab"), None, 2, 2).history
     release = next_release(
         people("acde", {"a": "spy"}), history, 2, 2, np.random.default_rng(0),
-        distance=MatrixDistance(np.zeros((4, 4))), cluster=nothing, partition=chunks,
+        distance=MatrixDistance(np.zeros((4, 4))), partition=chunks,
     )  # fmt: skip
     assert release.mapping.tolist()[0] == -1
     assert release.graph.attributes["job"].domain.tolist() == ["none"]
@@ -525,7 +551,7 @@ def test_the_same_draws_make_the_same_release() -> None:
     def run() -> PeopleGraph:
         return next_release(
             graph, None, 2, 2, np.random.default_rng(4), distance=MatrixDistance(np.zeros((6, 6))),
-            cluster=nothing, partition=chunks, generalize=generalize, secret=np.random.default_rng(5),
+            partition=chunks, generalize=generalize, secret=np.random.default_rng(5),
         ).graph  # fmt: skip
 
     assert fingerprint(run()) == fingerprint(run())
@@ -560,7 +586,7 @@ def test_a_generalization_that_makes_nobody_alike_is_caught() -> None:
     with pytest.raises(AnonymizationError, match="only 1 users have the same series"):
         next_release(
             people("ab", {"a": "cook"}), None, 2, 2, np.random.default_rng(0),
-            distance=MatrixDistance(np.zeros((2, 2))), cluster=nothing, partition=chunks, generalize=lazy,
+            distance=MatrixDistance(np.zeros((2, 2))), partition=chunks, generalize=lazy,
         )  # fmt: skip
 
 
@@ -569,7 +595,7 @@ def test_clusters_that_are_too_small_are_caught(made: list[int]) -> None:
     with pytest.raises(AnonymizationError, match="do not all have at least 2"):
         next_release(
             people("abcd"), None, 2, 2, np.random.default_rng(0), distance=MatrixDistance(np.zeros((4, 4))),
-            cluster=nothing, partition=lambda *_: np.array(made), generalize=generalize,
+            partition=lambda *_: np.array(made), generalize=generalize,
         )  # fmt: skip
 
 
@@ -720,19 +746,6 @@ def test_ten_releases_of_ten_thousand_users_are_quick() -> None:
 # real data
 
 
-def nearest(distance: Distance, clusters: Clusters, k: int, rng: np.random.Generator) -> Clusters:
-    """Who is drawn takes the nearest k - 1 of those left."""
-    left, made, count = rng.permutation(distance.n), np.empty(distance.n, dtype=np.int64), 0
-    while len(left) >= 2 * k:
-        near = distance.between(left[:1], left)[0]
-        near[0] = -1
-        taken = np.argpartition(near, k - 1)[:k]
-        made[left[taken]] = count
-        left, count = np.delete(left, taken), count + 1
-    made[left] = count
-    return made
-
-
 def cut(rows: npt.NDArray[np.int64], ends: npt.NDArray[np.float64]) -> list[PeopleGraph]:
     """A graph of each span of time, of those who act in it; columns: source, relation, target, time."""
     relations = np.unique(rows[:, 1]).tolist()
@@ -787,8 +800,6 @@ def test_real_people(
                 window,
                 np.random.default_rng(seed),
                 distance=AttributeDegreeLoss(graph),
-                cluster=nothing,
-                partition=nearest,
                 left_out=left_out,
             )
         )

@@ -17,10 +17,11 @@ from kgreason.anonymizers.people.distance import Clusters, Distance, Distances
 from kgreason.anonymizers.people.generalize import Figures
 from kgreason.anonymizers.people.generalize import generalize as generalized
 from kgreason.anonymizers.people.history import History
+from kgreason.anonymizers.people.partition import k_medoids_partition
 from kgreason.anonymizers.people.turnover import LeftOut, Turnover, turnover
-from kgreason.graph.labels import fresh_labels
 from kgreason.cores import each
 from kgreason.errors import AnonymizationError
+from kgreason.graph.labels import fresh_labels
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph, Texts
 from kgreason.records import dataclass
@@ -85,8 +86,8 @@ def next_release(
     rng: np.random.Generator,
     *,
     distance: Distance,
-    cluster: Clustering,
-    partition: Partition,
+    cluster: Clustering | None = None,
+    partition: Partition = k_medoids_partition,
     generalize: Generalization = generalized,
     left_out: LeftOut = "withhold",
     secret: np.random.Generator | None = None,
@@ -123,7 +124,7 @@ def next_release(
     distance
         Of the n users.
     cluster, partition
-        Clusters of users with the same series: of any sizes, and from those such of at least k users.
+        Clusters of users with the same series: of any sizes (`None`: all are one), and from those such of at least k.
     generalize
         Makes users of a cluster alike in values and degrees. It gets the graph with fakes appended, users without
         values and links, and `Clusters` in which -1 is who will not be released.
@@ -136,6 +137,20 @@ def next_release(
     ------
     AnonymizationError
         For a k or window that cannot be promised, and if a function given leaves fewer than k users alike.
+
+    Examples
+    --------
+    >>> from kgreason.anonymizers.people.loss import AttributeDegreeLoss
+    >>> jobs = [("Ken", "job", "Student"), ("Mary", "job", "Student"), ("Jane", "job", "Cook")]
+    >>> graph = PeopleGraph.from_triples(["Ken", "Mary"], jobs[:2])
+    >>> rng = np.random.default_rng(0)
+    >>> first = next_release(graph, None, 2, 3, rng, distance=AttributeDegreeLoss(graph))
+    >>> later = PeopleGraph.from_triples(["Ken", "Mary", "Jane"], jobs)
+    >>> second = next_release(later, first.history, 2, 3, rng, distance=AttributeDegreeLoss(later))
+    >>> second.graph  # nobody can tell Jane, the only new user, from the fake beside her
+    <PeopleGraph with 4 users; attributes: job 4>
+    >>> bool((second.graph.labels[second.mapping[:2]] == first.graph.labels[first.mapping]).all())
+    True
     """
     history = History.start(k, window) if history is None else history.agreed(k, window)
     plan = turnover(history, graph.labels, rng, left_out)
@@ -179,7 +194,7 @@ def _clustered(
     plan: Turnover,
     k: int,
     distance: Distance,
-    cluster: Clustering,
+    cluster: Clustering | None,
     partition: Partition,
     rng: np.random.Generator,
 ) -> Clusters:
@@ -190,7 +205,7 @@ def _clustered(
         made = np.zeros(len(users), dtype=np.int64)
         if len(users) >= 2 * k:
             part = Among(distance, users)
-            found = cluster(part, k, stream)
+            found = made if cluster is None else cluster(part, k, stream)
             if np.bincount(found + 1)[1:].max(initial=0) < k:
                 found = made  # no cluster that others could join: all are one
             made = partition(part, found, k, stream)
