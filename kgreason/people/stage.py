@@ -93,9 +93,10 @@ class Stage:
         if not before:
             return single, utility
         series = verify_people([*before, written], model="kw-tad", k=self.k)
-        told = {item.name for item in series.items}
+        told = {"names", *(item.name for item in series.items)}
         items = (*series.items, *(item for item in single.items if item.name not in told))
-        return replace(series, items=items), utility
+        needed = tuple(what for what in series.needs_original if what.startswith("names"))
+        return replace(series, items=items, needs_original=needed), utility
 
     def _earlier(self) -> Iterator[Path]:
         """Folders of the other releases of the window, the latest first."""

@@ -154,8 +154,8 @@ class Clustering:
             case "degrees":
                 return degree_clusters(*degrees, self.levels, rng, runs=cores())
             case "merging":
-                limits = settings.tau, settings.omega, settings.epsilon or 2 * most
-                return merge(*degrees, most, *limits, 0.5, rng)
+                largest = settings.epsilon or 2 * most
+                return merge(*degrees, most, settings.tau, settings.omega, largest, 0.5, rng)
             case "k-means":
                 return clusterers.k_means(self.points, max(self.graph.n // most, 1), rng)
             case "hdb-star":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from kgreason.assess.verdict import Item, State
 from kgreason.choices import PeopleModel
@@ -89,7 +90,7 @@ class PeopleVerdict:
     @property
     def asked(self) -> str:
         """The guarantee in words."""
-        over = f" over {self.window} releases" if self.model == "kw-tad" else ""
+        over = f" over {self.window} release{'s' * (self.window > 1)}" if self.model == "kw-tad" else ""
         return f"{self.model} with {'each user’s own k' if self.k is None else f'k = {self.k}'}{over}"
 
     def __getitem__(self, name: str) -> Item:
@@ -100,7 +101,7 @@ class PeopleVerdict:
         alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
         return "\n".join([*map(str, self.items), *alone, *(f"NOTE  {note}" for note in self.notes)])
 
-    def as_dict(self) -> Mapping[str, object]:
+    def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
             "format": 1,
