@@ -76,6 +76,8 @@ class AttributeDegreeLoss(_Loss):
     users, both directions and all relations of the change of the degree over the number of users, both getting the
     greater degree.
 
+    A domain is that of the attribute: in a part of a graph, values count that nobody there has.
+
     Losses are symmetric, never negative, and exactly 0 for users with the same values and degrees. A graph without
     attributes, or without relations, has no loss of that kind.
 

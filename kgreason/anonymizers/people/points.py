@@ -65,8 +65,10 @@ def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Poi
     wanted = distance.between(landmarks, landmarks).astype(np.float64)
     scale = math.sqrt(float(np.mean(wanted**2))) if wanted.size else 0.0
     placed = np.zeros((distance.n, dimensions))
-    if scale == 0:
-        return placed  # the landmarks, drawn from all users, are all alike
+    if scale == 0:  # the landmarks, and so nearly all users, are alike
+        if len(landmarks):
+            placed[:, 0] = distance.between(landmarks[:1])[0]
+        return placed
     wanted /= scale
     start, back = _classical(wanted**2, dimensions, rng)
     fixed = _least(start, lambda x: _stress_among(x, wanted), _LANDMARK_STEPS)
