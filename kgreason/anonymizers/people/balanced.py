@@ -2,7 +2,7 @@
 
 Two halves of given sizes around two centres are best if users are in the order of the difference of both (squared)
 distances: the first go to one centre. So balanced k-means and k-medoids with two centres need a sort a round, where
-those of many centres solve an assignment problem.
+those with many centres solve an assignment problem.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CANDIDATES = 256  # users of a half who may be its medoid
 
 
 def split(clusters: Clusters, levels: Levels, pull: Callable[[Vertices], Pull]) -> Clusters:
-    """Split clusters of at least twice their level into parts of about equal sizes, none of which is so large.
+    """Split clusters of at least twice their level into as many parts as they have room for, none of which is so large.
 
     A part has the highest of the levels of its own users, so parts may be split further than the cluster could.
 
@@ -44,7 +44,7 @@ def split(clusters: Clusters, levels: Levels, pull: Callable[[Vertices], Pull]) 
         k = max(int(levels[users].max()), 1)
         count = len(users) // k
         if count > 1:
-            first = _halved(len(users), len(users) * (count // 2) // count, pull(users))
+            first = _halved(len(users), k, pull(users))
             parts += [users[first], users[~first]]
         else:
             found[users] = done
@@ -52,14 +52,19 @@ def split(clusters: Clusters, levels: Levels, pull: Callable[[Vertices], Pull]) 
     return numbered(found)
 
 
-def _halved(n: int, size: int, pull: Pull) -> npt.NDArray[np.bool_]:
-    """Which users of a part are in the half of a given size."""
-    first = np.zeros(n, dtype=np.bool_)
-    first[:size] = True
+def _halved(n: int, k: int, pull: Pull) -> npt.NDArray[np.bool_]:
+    """Which users of a part are in its first half: nearer to its centre, as far as sizes allow.
+
+    Both halves together can still be split into as many parts of k users as the whole.
+    """
+    count, rest = divmod(n, k)
+    sizes = (k * np.arange(1, count)[:, None] + np.arange(rest + 1)).ravel()
+    first = np.arange(n) < n // 2
     for _ in range(_ROUNDS):
-        nearest = np.argsort(pull(np.flatnonzero(first), np.flatnonzero(~first)), kind="stable")[:size]
+        farther = pull(np.flatnonzero(first), np.flatnonzero(~first))
+        size = sizes[np.abs(sizes - np.count_nonzero(farther < 0)).argmin()]
         last, first = first, np.zeros(n, dtype=np.bool_)
-        first[nearest] = True
+        first[np.argsort(farther, kind="stable")[:size]] = True
         if np.array_equal(first, last):
             break
     return first
@@ -75,7 +80,7 @@ def between_means(points: Points) -> Callable[[Vertices], Pull]:
         seeds = [apart, place[_farthest(place, apart)]]
 
         def pull(first: Vertices, others: Vertices) -> npt.NDArray[np.float64]:
-            one, other = (place[first].mean(axis=0), place[others].mean(axis=0)) if not seeds else seeds
+            one, other = seeds or (place[first].mean(axis=0), place[others].mean(axis=0))
             seeds.clear()
             return _squared(place, one) - _squared(place, other)
 
@@ -102,7 +107,7 @@ def between_medoids(distance: Distance, rng: np.random.Generator) -> Callable[[V
             centres = seeds.copy() if seeds else [medoid(first), medoid(others)]
             seeds.clear()
             one, other = distance.between(users[centres], users).astype(np.float64)
-            return one - other
+            return np.asarray(one - other, dtype=np.float64)
 
         return pull
 

@@ -173,4 +173,4 @@ def may_leave(u: int, user: DoubleRows, member: Rows, cluster: Rows, sums: Doubl
     highest = sums[c, columns - 1]
     if user[u, columns - 1] >= highest:
         highest = sums[c, 3 * columns - 1]
-    return float(cluster[c, SIZE] - 1) >= highest
+    return bool(cluster[c, SIZE] - 1 >= highest)

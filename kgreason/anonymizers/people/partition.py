@@ -7,6 +7,7 @@ import numpy as np
 from kgreason.anonymizers.people.adopt import adopted
 from kgreason.anonymizers.people.balanced import Points, between_means, between_medoids, split
 from kgreason.anonymizers.people.distance import Clusters, Distance, Distances
+from kgreason.anonymizers.people.validity import invalid_removal as invalid_removal
 from kgreason.graph.model import Vertices
 
 

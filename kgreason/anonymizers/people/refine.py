@@ -8,6 +8,9 @@ still pays then. The result depends on neither the number of cores nor on chance
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import numpy as np
 
 from kgreason.anonymizers.people.cluster_kernels import OF, enter
@@ -102,9 +105,9 @@ class _Search:
             order, self._looked, self._changed, now, self._goal, *self._values, *self._state, scratch
         )
 
-    def _over_users(self, work: object) -> None:
+    def _over_users(self, work: Callable[[int, int], None]) -> None:
         ends = np.linspace(0, len(self.member), 4 * cores() + 1).astype(np.int64).tolist()
-        each(lambda share: work(*share), zip(ends[:-1], ends[1:], strict=True))
+        each(lambda share: work(*share), pairwise(ends))
 
     def _survey(self, first: int, stop: int) -> None:
         scratch = np.empty(self.columns.own.shape[1])

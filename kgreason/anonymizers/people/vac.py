@@ -42,7 +42,7 @@ def vac(distance: Distance, levels: Levels, literal: bool = False) -> Clusters:
     Examples
     --------
     >>> from kgreason.anonymizers.people.distance import MatrixDistance
-    >>> line = MatrixDistance(abs(np.subtract.outer([0, 1, 5, 6, 9], [0, 1, 5, 6, 9])))
+    >>> line = MatrixDistance(abs(np.subtract.outer([0, 1, 5, 6, 8], [0, 1, 5, 6, 8])))
     >>> vac(line, np.array([2, 2, 2, 3, 2])).tolist()
     [1, 1, 0, 0, 0]
     """
