@@ -6,6 +6,7 @@ They know no levels; `merge_split` or a partition strategy makes their clusters 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -115,6 +116,8 @@ def scikit(
     >>> scikit("AgglomerativeClustering", points, {"n_clusters": 2, "linkage": "average"}).tolist()
     [0, 0, 1, 1]
     """
+    from sklearn.exceptions import ConvergenceWarning
+
     model = _model(estimator, parameters or {}) if isinstance(estimator, str) else estimator
     name = type(model).__name__
     known = model.get_params()
@@ -130,9 +133,24 @@ def scikit(
             f"{name} takes points, not distances", hint="give it the points of the users"
         )
     try:
-        return _clusters(model.fit_predict(values))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # users who are equal are fewer points than asked for
+            return _clusters(model.fit_predict(values))
     except (ValueError, TypeError) as error:  # what scikit-learn raises for parameters that do not fit
         raise AnonymizationError(f"{name} cannot cluster these users: {error}") from error
+
+
+def sized(name: str, count: int, size: int) -> dict[str, int]:
+    """What an estimator of this name calls the number of clusters and their least size.
+
+    Examples
+    --------
+    >>> sized("AgglomerativeClustering", 20, 3), sized("HDBSCAN", 20, 3), sized("DBSCAN", 20, 3)
+    ({'n_clusters': 20}, {'min_cluster_size': 3}, {})
+    """
+    known = _model(name, {}).get_params()
+    asked = {"n_clusters": count, "n_components": count, "min_cluster_size": size}
+    return {key: value for key, value in asked.items() if key in known}
 
 
 def matrix(distance: Distance, name: str) -> Distances:

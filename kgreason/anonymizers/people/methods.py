@@ -160,8 +160,11 @@ class Clustering:
                 return clusterers.k_means(self.points, max(self.graph.n // most, 1), rng)
             case "hdb-star":
                 return clusterers.hdb_star(self.distance, self.levels)
-            case _:
+            case "k-medoids" | "hdbscan":
                 return self.by_distance(self.distance, most, rng)
+            case name:
+                asked = clusterers.sized(str(name), max(self.graph.n // most, 1), most)
+                return clusterers.scikit(str(name), self.points, asked, rng)
 
     def by_distance(self, distance: Distance, k: int, rng: np.random.Generator) -> Clusters:
         """Clusters of like users by their distances alone, of about k of them."""
@@ -172,7 +175,7 @@ class Clustering:
             return clusterers.k_medoids(distance, max(distance.n // k, 1), rng)
         if name == "hdbscan":
             return clusterers.hdbscan(distance, k)
-        return clusterers.scikit(name, distance, rng=rng)
+        return clusterers.scikit(name, distance, clusterers.sized(name, max(distance.n // k, 1), k), rng)
 
     def valid(self, found: Clusters) -> Clusters:
         """Clusters of enough users, and not of far too many."""

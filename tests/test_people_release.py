@@ -1,0 +1,387 @@
+"""Releases of graphs of people from end to end: every method, in memory and as files, against the plain definitions."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+import stat
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+import kgreason
+from kgreason import Folders, PeopleGraph, anonymize_people, read_people
+from kgreason.cli import app
+from kgreason.errors import AnonymizationError, DataError, ReleaseError
+from kgreason.people.results import PeopleAnonymization
+from tests.people_definition import People, k_ad, k_w_tad, p_k_ad, paired_k_degree
+
+EXAMPLE = Path(kgreason.__file__).resolve().parents[1] / "examples" / "people"
+SCHEMA, LEVELS = EXAMPLE / "people.toml", EXAMPLE / "k.csv"
+RELEASE_FILES = {"README.txt", "attributes.csv", "people.toml", "relations.csv", "users.csv"}
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def plain(graph: PeopleGraph) -> People:
+    """A graph as the plain definitions want it."""
+    names = graph.labels.tolist()
+    values = {
+        (names[u], name, str(a.domain[v]))
+        for name, a in graph.attributes.items()
+        for u, v in zip(a.user.tolist(), a.value.tolist(), strict=True)
+    }
+    links = {
+        (names[s], name, names[t])
+        for name, r in graph.relations.items()
+        for s, t in zip(r.source.tolist(), r.target.tolist(), strict=True)
+    }
+    return People(tuple(names), frozenset(values), frozenset(links), tuple(graph.relations))
+
+
+def nothing_lost(result: PeopleAnonymization) -> None:
+    """Each user is released with all his values, or is listed; what links are missing is counted."""
+    original, released, mapping = plain(result.original), plain(result.release.graph), result.mapping
+    assert sorted([*mapping, *result.removed]) == sorted(original.users)
+    assert len(set(mapping.values())) == len(mapping)
+    assert not set(released.users) & set(original.users)
+    carried = {(mapping[u], a, v) for u, a, v in original.values if u in mapping}
+    assert carried <= released.values
+    kept = {(mapping[s], r, mapping[t]) for s, r, t in original.links if s in mapping and t in mapping}
+    lost = sum(change.removed for change in result.utility.changes.values())
+    assert lost == len(original.links) - len(kept & released.links)
+    assert all(s != t for s, _, t in released.links)
+
+
+@st.composite
+def graphs(draw: Any, attributes: bool = True) -> PeopleGraph:
+    n = draw(st.integers(2, 14))
+    users = [f"person {i}" for i in range(n)]
+    person = st.sampled_from(users)
+    values = st.tuples(person, st.sampled_from(["job", "age"]), st.sampled_from("123"))
+    links = st.tuples(person, st.sampled_from(["knows", "likes"]), person)
+    return PeopleGraph.from_triples(
+        users,
+        draw(st.lists(values, max_size=20)) if attributes else [],
+        draw(st.lists(links, max_size=25)),
+        numeric=["age"],
+        relations=["knows"],
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(), st.data())
+def test_pckga_gives_everyone_his_own_k(graph: PeopleGraph, data: st.DataObject) -> None:
+    levels = data.draw(
+        st.lists(st.integers(1, 5), min_size=graph.n, max_size=graph.n).filter(
+            lambda ks: any(ks.count(k) >= k for k in ks) or min(ks) <= len(ks)
+        )
+    )
+    own = dict(zip(graph.labels.tolist(), levels, strict=True))
+    mode = data.draw(st.sampled_from(["exact", "published"]))
+    clustering = data.draw(st.sampled_from([None, "k-medoids", "hdb-star"]))
+    try:
+        result = anonymize_people(graph, k_values=own, mode=mode, clustering=clustering, seed=1)
+    except AnonymizationError as error:
+        assert "no user can be released" in str(error)
+        return
+    assert result.holds
+    assert p_k_ad(plain(result.release.graph), {result.mapping[u]: own[u] for u in result.mapping})
+    nothing_lost(result)
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(), st.integers(2, 4), st.sampled_from(["k-means", "hdbscan", "AgglomerativeClustering"]))
+def test_ckga_makes_k_alike(graph: PeopleGraph, k: int, clustering: str) -> None:
+    try:
+        result = anonymize_people(graph, method="ckga", k=k, clustering=clustering, dimensions=3, seed=1)
+    except AnonymizationError as error:
+        assert graph.n < 2 * k or "no user can be released" in str(error)
+        return
+    assert result.holds
+    assert k_ad(plain(result.release.graph), k)
+    nothing_lost(result)
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(attributes=False), st.integers(2, 4), st.sampled_from(["exact", "published"]))
+def test_cdga_makes_degrees_of_k_alike(graph: PeopleGraph, k: int, mode: Any) -> None:
+    if k > graph.n:
+        k = 2
+    result = anonymize_people(graph, method="cdga", k=k, mode=mode, seed=1)
+    assert result.holds
+    assert paired_k_degree(plain(result.release.graph), k)
+    nothing_lost(result)
+
+
+@pytest.mark.parametrize("method", ["ckga", "pckga"])
+@pytest.mark.parametrize("loss", ["adm", "atdm"])
+def test_the_example_holds(method: Any, loss: Any) -> None:
+    graph = read_people(SCHEMA)
+    result = anonymize_people(graph, method=method, loss=loss, k=3, dimensions=5, seed=2)
+    assert result.holds
+    assert k_ad(plain(result.release.graph), 3)
+    nothing_lost(result)
+
+
+def test_exact_mode_loses_less_than_the_published_one() -> None:
+    graph = read_people(SCHEMA)
+    loss = {
+        mode: anonymize_people(graph, k_values=LEVELS, mode=mode).utility.ail  # type: ignore[arg-type]
+        for mode in ("exact", "published")
+    }
+    assert loss["exact"] < loss["published"]
+
+
+def test_one_value_for_all_costs_nothing() -> None:
+    graph = PeopleGraph.from_triples("abcd", [(u, "job", "cook") for u in "abcd"])
+    result = anonymize_people(graph, k=2)
+    assert (result.utility.ail, result.utility.values_added) == (0, 0)
+
+
+# Files
+
+
+def test_the_command_writes_what_it_verified(tmp_path: Path) -> None:
+    release, private = tmp_path / "release", tmp_path / "private"
+    done = run(
+        *("anonymize", "--method", "pckga", "--schema", SCHEMA, "--k-values", LEVELS),
+        *("--release", release, "--private", private),
+    )
+    assert done.exit_code == 0, done.output
+    assert re.search(r"verdict +holds: p-k-ad", done.output)
+    assert {p.name for p in release.iterdir()} == RELEASE_FILES
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "report.json"}
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    with (private / "mapping.csv").open(encoding="utf-8") as rows:
+        mapping = {row["original"]: row["released"] for row in csv.DictReader(rows)}
+    original, released = read_people(SCHEMA), read_people(release / "people.toml")
+    assert sorted(mapping) == sorted(original.labels)
+    text = "".join((release / name).read_text(encoding="utf-8") for name in RELEASE_FILES)
+    assert not [label for label in original.labels if label in text]
+    assert str(tmp_path) not in text
+    assert EXAMPLE.name + "/" not in text
+    with LEVELS.open(encoding="utf-8") as rows:
+        levels = {row["user"]: int(row["k"]) for row in csv.DictReader(rows)}
+    assert p_k_ad(plain(released), {mapping[user]: k for user, k in levels.items()})
+    told = json.loads((private / "report.json").read_text(encoding="utf-8"))
+    assert (told["removed"], told["verdict"]["holds"]) == ([], True)
+    checked = run(
+        *("verify", release, "--model", "p-k-ad", "--schema", SCHEMA),
+        *("--mapping", private, "--k-values", LEVELS),
+    )
+    assert checked.exit_code == 0, checked.output
+
+
+def test_removed_users_are_listed_and_nowhere_else(tmp_path: Path) -> None:
+    levels = tmp_path / "k.csv"
+    graph = read_people(SCHEMA)
+    rows = [f"{label},{61 if i == 0 else 2}" for i, label in enumerate(graph.labels)]
+    levels.write_text("user,k\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    result = anonymize_people(SCHEMA, k_values=levels, folders=folders)
+    who = graph.labels[0]
+    assert result.holds
+    assert result.removed == [who]
+    assert json.loads((folders.private / "report.json").read_text(encoding="utf-8"))["removed"] == [who]
+    assert f"{who},\n" in (folders.private / "mapping.csv").read_text(encoding="utf-8").replace("\r", "")
+    assert result.utility.rru == pytest.approx(1 / 60)
+    assert who not in json.dumps(result.summary())
+
+
+def test_the_order_of_rows_and_labels_says_nothing(tmp_path: Path) -> None:
+    runs = []
+    for i in range(2):
+        folders = Folders(tmp_path / f"release{i}", tmp_path / f"private{i}")
+        result = anonymize_people(SCHEMA, method="ckga", k=2, folders=folders)
+        released = read_people(folders.release / "people.toml").labels.tolist()
+        assert released == sorted(released)
+        runs.append([released.index(result.mapping[label]) for label in result.original.labels])
+    assert runs[0] != runs[1]  # equal in one of 60! cases
+    assert abs(np.corrcoef(runs[0], np.arange(60))[0, 1]) < 0.6
+
+
+def test_a_seed_is_repeatable_and_not_for_publishing(tmp_path: Path) -> None:
+    texts = []
+    for i in range(2):
+        done = run(
+            *("anonymize", "--method", "pckga", "--schema", SCHEMA, "--seed", "7"),
+            *("--release", tmp_path / f"r{i}", "--private", tmp_path / f"p{i}"),
+        )
+        assert done.exit_code == 0, done.output
+        assert "not for publishing" in done.output
+        texts.append({p.name: p.read_bytes() for p in (tmp_path / f"r{i}").iterdir()})
+    assert texts[0] == texts[1]
+    assert texts[0]["README.txt"].startswith(b"EXPERIMENT")
+
+
+def test_a_release_that_fails_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgreason.anonymizers.people import generalize
+
+    monkeypatch.setattr(generalize, "united", lambda attribute, _: attribute)
+    done = run(
+        *("anonymize", "--method", "ckga", "--schema", SCHEMA),
+        *("--release", tmp_path / "r", "--private", tmp_path / "p"),
+    )
+    assert done.exit_code == 1
+    assert "DOES NOT HOLD" in done.output
+    assert (tmp_path / "r" / "UNVERIFIED").exists()
+    assert (tmp_path / "r" / "README.txt").read_text(encoding="utf-8").startswith("UNVERIFIED")
+
+
+def test_nothing_is_overwritten_without_force(tmp_path: Path) -> None:
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    anonymize_people(SCHEMA, k=2, folders=folders)
+    with pytest.raises(ReleaseError, match="exists already"):
+        anonymize_people(SCHEMA, k=2, folders=folders)
+    anonymize_people(SCHEMA, k=2, folders=Folders(folders.release, folders.private, force=True))
+
+
+def test_triples_and_tables_without_a_schema(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.csv"
+    facts.write_text("a,age,30\nb,age,31\na,knows,b\nb,job,cook\n", encoding="utf-8")
+    where = ("-k", "2", "--release", tmp_path / "r", "--private", tmp_path / "p")
+    said = ("--attributes", "job", "--numeric", "age", "--relations", "knows")
+    done = run("anonymize", facts, "--method", "ckga", "--dimensions", "2", *said, *where)
+    assert done.exit_code == 0, done.output
+    table = tmp_path / "table.csv"
+    table.write_text("name,age,job\na,30,cook\nb,31,nurse\n", encoding="utf-8")
+    said = ("--table", "--numeric", "age", "--force")
+    done = run("anonymize", f"{table}?id=name", "--method", "pckga", *said, *where)
+    assert done.exit_code == 0, done.output
+    assert read_people(tmp_path / "r" / "people.toml").attributes.keys() == {"age", "job"}
+
+
+# A series of releases
+
+
+def snapshot(folder: Path, first: int, last: int) -> Path:
+    """The people of the example from one line of the table to another, and what is known of them."""
+    folder.mkdir()
+    people = (EXAMPLE / "people.csv").read_text(encoding="utf-8").splitlines()
+    kept = people[1 + first : 1 + last]
+    names = {line.split(",")[0] for line in kept}
+    facts = (EXAMPLE / "facts.csv").read_text(encoding="utf-8").splitlines()
+    known = [f for f in facts[1:] if f.split(",")[0] in names and (",speaks," in f or f.split(",")[2] in names)]
+    (folder / "people.csv").write_text("\n".join([people[0], *kept]) + "\n", encoding="utf-8")
+    (folder / "facts.csv").write_text("\n".join([facts[0], *known]) + "\n", encoding="utf-8")
+    shutil.copy(SCHEMA, folder)
+    return folder / "people.toml"
+
+
+def test_a_series_holds_over_its_window(tmp_path: Path) -> None:
+    spans = [(0, 40), (3, 45), (1, 60), (10, 58)]
+    releases = [tmp_path / f"r{i}" for i in range(len(spans))]
+    results = []
+    for i, span in enumerate(spans):
+        after = () if i == 0 else ("--after", tmp_path / f"p{i - 1}")
+        done = run(
+            *("anonymize", "--method", "ctkga", "--schema", snapshot(tmp_path / f"s{i}", *span), "-k", "2"),
+            *("--release", releases[i], "--private", tmp_path / f"p{i}", *after, "--json"),
+        )
+        assert done.exit_code == 0, done.output
+        results.append(json.loads(done.stdout))
+    assert [r["verdict"]["window"] for r in results] == [1, 2, 3, 3]
+    graphs = [plain(read_people(folder / "people.toml")) for folder in releases]
+    for first in (0, 1):
+        assert k_w_tad(graphs[first : first + 3], 2)
+    assert run("verify", *releases, "--model", "kw-tad", "-k", "2", "--window", "3").exit_code == 0
+    stays = [set(a.users) & set(b.users) for a, b in pairwise(graphs)]
+    assert all(len(labels) > 20 for labels in stays)  # who stays keeps his label
+
+
+def test_a_series_needs_the_releases_before(tmp_path: Path) -> None:
+    schema = snapshot(tmp_path / "s", 0, 20)
+    for i in range(2):
+        after = None if i == 0 else tmp_path / "p0"
+        folders = Folders(tmp_path / f"r{i}", tmp_path / f"p{i}")
+        anonymize_people(schema, method="ctkga", k=2, after=after, folders=folders)
+    shutil.rmtree(tmp_path / "r0")
+    folders = Folders(tmp_path / "r2", tmp_path / "p2")
+    result = anonymize_people(schema, method="ctkga", k=2, after=tmp_path / "p1", folders=folders)
+    assert result.verdict.state == "undecided"
+    assert "r0" in result.verdict["earlier releases"].witnesses[0]
+    assert (folders.release / "UNVERIFIED").exists()
+
+
+def test_a_release_changed_afterwards_is_found(tmp_path: Path) -> None:
+    schema = snapshot(tmp_path / "s", 0, 20)
+    first = Folders(tmp_path / "r0", tmp_path / "p0")
+    anonymize_people(schema, method="ctkga", k=2, folders=first)
+    values = first.release / "attributes.csv"
+    lines = values.read_text(encoding="utf-8").splitlines()
+    os.chmod(values, 0o644)
+    values.write_text("\n".join([*lines[:3], *lines[4:]]) + "\n", encoding="utf-8")
+    folders = Folders(tmp_path / "r1", tmp_path / "p1")
+    result = anonymize_people(schema, method="ctkga", k=2, after=first.private, folders=folders)
+    assert not result.holds
+
+
+# What cannot be done
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "pckga"], "no data are named"),
+        (["--method", "pckga", "--schema", "no.toml"], "no.toml: there is no such file"),
+        (["--method", "cdga", "--schema", SCHEMA], "cdga makes degrees alike, not attributes"),
+        (["--method", "ckga", "--schema", SCHEMA, "--k-values", LEVELS], "ckga has one k for all users"),
+        (["--method", "ckga", "--schema", SCHEMA, "-x", "3"], "-x has no meaning with --method ckga"),
+        (["--method", "ckga", "--schema", SCHEMA, "--rules", "r.vada"], "--rules has no meaning"),
+        (["--method", "ckga", "--schema", SCHEMA, "--after", "p"], "makes single releases"),
+        (["--schema", SCHEMA], "--schema has no meaning with --method kguard"),
+        ([], "kguard protects what rules derive, and none are given"),
+        (["--method", "pckga", "--schema", SCHEMA, "--clustering", "kmeans"], "kmeans"),
+        (["--method", "pckga", "--schema", SCHEMA, "-k", "61"], "no user can be released"),
+        (["--method", "ctkga", "--schema", SCHEMA, "--after", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_usage_says_what_to_do(tmp_path: Path, options: list[str | Path], message: str) -> None:
+    where = ("--release", tmp_path / "r", "--private", tmp_path / "p")
+    done = run("anonymize", *options, *where)
+    assert done.exit_code == 2, done.output
+    assert message in done.output
+    assert "help:" in done.output or "no such file" in done.output
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"alpha": 2}, "alpha must lie between 0 and 1"),
+        ({"method": "pcka"}, "unknown method 'pcka'"),
+        ({"window": 0}, "window must be at least 1"),
+        ({"k": 1}, "k must be a whole number of at least 2"),
+        ({"k_values": {"a": 2}}, "users have no k"),
+        ({"k_values": {"a": 2, "b": 0}}, "the k of 'b'"),
+        ({"method": "ckga", "after": "p"}, "single releases"),
+    ],
+)
+def test_bad_arguments_are_named(given: dict[str, Any], message: str) -> None:
+    graph = PeopleGraph.from_triples("ab", [("a", "job", "cook"), ("b", "job", "nurse")])
+    with pytest.raises(AnonymizationError, match=re.escape(message)):
+        anonymize_people(graph, **given)
+
+
+def test_a_graph_without_anything_is_refused() -> None:
+    with pytest.raises(AnonymizationError, match="neither attributes nor relations"):
+        anonymize_people(PeopleGraph.from_triples("ab", []))
+
+
+def test_a_history_of_another_series_is_refused(tmp_path: Path) -> None:
+    folders = Folders(tmp_path / "r", tmp_path / "p")
+    anonymize_people(SCHEMA, k=2, folders=folders)  # no series
+    with pytest.raises(DataError, match=r"history\.json"):
+        anonymize_people(SCHEMA, method="ctkga", k=2, after=folders.private)
