@@ -25,7 +25,7 @@ Truth = npt.NDArray[np.bool_]
 Parameters = dict[str, Reals]
 PAIRS = 1 << 21  # pairs at a time
 _STEPS = 800
-_RATE = 0.01
+_RATE = 0.004
 _MEAN, _SQUARE, _LITTLE = 0.9, 0.99, 1e-8
 
 
