@@ -160,6 +160,16 @@ def test_example_2_of_pckga() -> None:
     assert pairs(made.graph.relations["follows"]) == {(0, 2), (1, 3)}
 
 
+def test_degrees_are_lowered_where_no_graph_has_them() -> None:
+    """The cheapest balanced degrees of these three users are those of no simple graph."""
+    trusts = [("0", "r", "2"), ("1", "r", "0"), ("1", "r", "2")]
+    graph = PeopleGraph.from_triples("012", [], trusts)
+    clusters = np.array([1, 0, 0])
+    made = generalize(graph, clusters, np.random.default_rng(0), removal=1)
+    check(graph, clusters, made)
+    assert made.figures.links["r"].lowered > 0
+
+
 def test_equal_users_change_nothing() -> None:
     circle = [(str(i), "r", str((i + 1) % 6)) for i in range(6)]
     graph = PeopleGraph.from_triples("012345", [], circle)
