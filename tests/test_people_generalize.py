@@ -224,6 +224,18 @@ def test_realization_keeps_as_many_edges_as_any(demand, rng) -> None:
     assert len(pairs(found) & pairs(original)) == best
 
 
+def test_original_edges_are_taken_back_where_that_keeps_more() -> None:
+    """All but two pairs are edges, so nearly every path comes over one that had been dropped."""
+    n, missing = 6, {(2, 5), (4, 1)}
+    edges = [(u, v) for u, v in product(range(n), repeat=2) if u != v and (u, v) not in missing]
+    original = distinct_links(n, *np.array(edges).T)
+    out, into = np.array([3, 4, 5, 4, 4, 4]), np.array([5, 4, 4, 4, 3, 4])
+    for seed in range(60):
+        found = realize(original, out, into, np.random.default_rng(seed))
+        assert isinstance(found, Links)
+        assert len(pairs(found) & set(edges)) == most_kept(n, set(edges), out, into)
+
+
 def test_kept_and_added_edges_are_drawn_at_random() -> None:
     """Nothing of the order of users is left: each edge of equals is kept, each pair added, about as often."""
     n, rng = 8, np.random.default_rng(3)
