@@ -160,6 +160,16 @@ def test_example_2_of_pckga() -> None:
     assert pairs(made.graph.relations["follows"]) == {(0, 2), (1, 3)}
 
 
+def test_degrees_are_lowered_where_no_graph_has_them() -> None:
+    """The cheapest balanced degrees of these three users are those of no simple graph."""
+    trusts = [("0", "r", "2"), ("1", "r", "0"), ("1", "r", "2")]
+    graph = PeopleGraph.from_triples("012", [], trusts)
+    clusters = np.array([1, 0, 0])
+    made = generalize(graph, clusters, np.random.default_rng(0), removal=1)
+    check(graph, clusters, made)
+    assert made.figures.links["r"].lowered > 0
+
+
 def test_equal_users_change_nothing() -> None:
     circle = [(str(i), "r", str((i + 1) % 6)) for i in range(6)]
     graph = PeopleGraph.from_triples("012345", [], circle)
@@ -212,6 +222,18 @@ def test_realization_keeps_as_many_edges_as_any(demand, rng) -> None:
     assert np.bincount(found.target, minlength=n).tolist() == into.tolist()
     assert all(u != v for u, v in pairs(found))
     assert len(pairs(found) & pairs(original)) == best
+
+
+def test_original_edges_are_taken_back_where_that_keeps_more() -> None:
+    """All but two pairs are edges, so nearly every path comes over one that had been dropped."""
+    n, missing = 6, {(2, 5), (4, 1)}
+    edges = [(u, v) for u, v in product(range(n), repeat=2) if u != v and (u, v) not in missing]
+    original = distinct_links(n, *np.array(edges).T)
+    out, into = np.array([3, 4, 5, 4, 4, 4]), np.array([5, 4, 4, 4, 3, 4])
+    for seed in range(60):
+        found = realize(original, out, into, np.random.default_rng(seed))
+        assert isinstance(found, Links)
+        assert len(pairs(found) & set(edges)) == most_kept(n, set(edges), out, into)
 
 
 def test_kept_and_added_edges_are_drawn_at_random() -> None:
