@@ -42,7 +42,9 @@ REACH = load_text(
 
 
 def kguard(graph: KnowledgeGraph, k: int = 2, x: int = 2, seed: int = 0) -> Augmented:
-    return PublishedKguard(k, x, trials=1 + seed % 2).augment(graph, RULES, np.random.default_rng(seed), SILENT)
+    return PublishedKguard(k, x, trials=1 + seed % 2).augment(
+        graph, RULES, np.random.default_rng(seed), SILENT
+    )
 
 
 @settings(max_examples=inputs(60), deadline=None)
