@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,18 @@ from kgreason import jit
 
 jit.checked = True  # every kernel checks the arrays it gets
 
-# Who runs the tests gets the same verdict each time; `pytest --hypothesis-profile=explore` draws new inputs.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("explore", derandomize=False)
+# Who runs the tests gets the same verdict each time; `pytest --hypothesis-profile=explore` draws new inputs. The
+# numbers are how many inputs are tried of a hundred that a property asks for: few here, all and as many again in `.ci/run`.
+settings.register_profile("same", derandomize=True, max_examples=40)
+settings.register_profile("many", derandomize=True, max_examples=200)
+settings.register_profile("explore", derandomize=False, max_examples=100)
 settings.load_profile("same")
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected stays: the search for cyclic garbage need not go through it in every test."""
+    gc.freeze()
+
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL = ROOT.parent / "shared" / "data"

@@ -16,6 +16,7 @@ from kgreason.assess.verdict import Delta
 from kgreason.assess.verify import verify
 from kgreason.errors import AnonymizationError, DataError
 from kgreason.graph.model import KnowledgeGraph, Relation
+from tests.examples import inputs
 from tests.test_verify import CONTROL, OWN_REACH, RULES, Brute, graph, klone_release
 
 MUTUAL = load_text('@edge("own"). @derived("mutual"). mutual(X,Y) :- own(X,Y,_), own(Y,X,_).')
@@ -47,7 +48,7 @@ def possible_original(released: KnowledgeGraph, rng: np.random.Generator):
     return KnowledgeGraph(np.array([f"o{v}" for v in chosen], dtype=object), relations), chosen
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(2, 3))
 def test_delta_is_that_of_all_connected_sets(seed: int, x: int, k: int) -> None:
     released, rules = random_release(seed), RULES[seed % len(RULES)]
@@ -76,7 +77,7 @@ def held_or_refuted(seed: int) -> str:
     return "holds" if all(item.holds for item in items) else verdict["images"].state
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_is_said_of_every_original_holds_of_each(seed: int) -> None:
     held_or_refuted(seed)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.analysis.check import check_file, examine_file, load_file, load_text
 from kgreason.errors import Diagnostic, ProgramError
+from tests.examples import inputs
 
 
 def operations(text: str) -> list[tuple[str, tuple[int, ...]]]:
@@ -193,7 +194,7 @@ def test_annotations_are_checked_beside_syntax_errors() -> None:
     assert codes(text) == ["E307", "E001", "E301", "E310", "E307"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=inputs(200), deadline=None)
 @given(st.text("orderbylimtcnaguqxp(),<>[]-0123 '=;", max_size=30), st.text("csvqlite ',=;\"x", max_size=20))
 def test_any_annotation_is_read_or_diagnosed(post: str, source: str) -> None:
     quoted = source.replace('"', '""')

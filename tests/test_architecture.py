@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,11 @@ import kgreason
 
 PACKAGE = Path(kgreason.__file__).resolve().parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def module(path: Path) -> str:
@@ -22,7 +27,7 @@ def module(path: Path) -> str:
 
 def imports(path: Path) -> Iterator[str]:
     """Full names of all that a file imports, wherever in the file."""
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -83,7 +88,7 @@ def test_nothing_imports_the_command_line() -> None:
 
 def calls(path: Path) -> Iterator[str]:
     """Dotted names of what a file calls."""
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func)
 
@@ -120,7 +125,7 @@ def test_kernels_live_in_kernel_files() -> None:
     compiled = {
         path.name
         for path in FILES
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef)
         and {"kernel", "allocating"}.intersection(map(ast.unparse, node.decorator_list))
     }
@@ -132,7 +137,7 @@ def test_no_error_is_swallowed() -> None:
     broad = {
         module(path)
         for path in FILES
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.ExceptHandler)
         and (
             node.type is None

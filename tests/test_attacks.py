@@ -32,6 +32,7 @@ from kgreason.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests.conftest import OWNERSHIP
+from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 from tests.reference import connected_sets
 
@@ -148,7 +149,7 @@ def worlds(draw) -> World:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 @given(world=worlds(), size=st.integers(1, 3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=inputs(25), deadline=None)
 def test_candidates_are_those_of_brute_force(part: Part, world: World, size: int) -> None:
     members = connected_sets(near(world.known), size)
     if not members:
@@ -488,7 +489,7 @@ def partition(values: Iterable[object]) -> list[int]:
 
 
 @given(graph=graphs(), rounds=st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 def test_refinement_is_that_of_dictionaries(graph: KnowledgeGraph, rounds: int) -> None:
     assert partition(refined(graph, rounds).tolist()) == partition(colours_by_dictionary(graph, rounds))
     pairs = zip(graph.in_degree().tolist(), graph.out_degree().tolist(), strict=True)
@@ -496,7 +497,7 @@ def test_refinement_is_that_of_dictionaries(graph: KnowledgeGraph, rounds: int) 
 
 
 @given(graph=graphs(most=6, edges=18))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 def test_neighbourhoods_are_isomorphic_where_they_agree(graph: KnowledgeGraph) -> None:
     found = neighbourhoods(graph)
     beside = near(graph)
@@ -522,7 +523,7 @@ def test_neighbourhoods_are_isomorphic_where_they_agree(graph: KnowledgeGraph) -
 
 
 @given(graph=graphs())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=inputs(25), deadline=None)
 def test_fingerprints_are_distances(graph: KnowledgeGraph) -> None:
     directed = nx.DiGraph()
     directed.add_nodes_from(range(graph.n))
@@ -538,7 +539,7 @@ def test_fingerprints_are_distances(graph: KnowledgeGraph) -> None:
 
 
 @given(world=worlds(), name=st.sampled_from(["degree", "neighbourhood", "refinement:1", "refinement:3"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 def test_vertices_are_sought_by_what_is_known_of_them(world: World, name: str) -> None:
     tell = {"degree": degrees, "neighbourhood": neighbourhoods}.get(name) or (
         lambda graph: refined(graph, int(name[-1]))
@@ -595,7 +596,7 @@ def test_the_runs_tell_power_protection_and_population() -> None:
 
 
 @given(graph=graphs(most=6, edges=12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 def test_detours_are_counted(graph: KnowledgeGraph) -> None:
     from kgreason.attacks.plausible import _detours
 
@@ -633,7 +634,7 @@ def test_the_filter_finds_bridges_between_cliques() -> None:
 
 
 @given(graph=graphs(least=4, most=8, edges=16), seed=st.integers(0, 100))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 def test_twins_keep_degrees_or_numbers(graph: KnowledgeGraph, seed: int) -> None:
     rng = np.random.default_rng(seed)
     twin = rewired(graph, rng)

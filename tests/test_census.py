@@ -27,6 +27,7 @@ from kgreason.subgraphs.census import Census, census
 from kgreason.subgraphs.patterns import classify
 from kgreason.subgraphs.visit import visit_all
 from kgreason.subgraphs.visit_kernels import DRAW, PASS, TAKE
+from tests.examples import inputs
 from tests.graphs import build, graphs
 from tests.reference import connected_sets
 
@@ -126,7 +127,7 @@ def path(found: Census, pattern: int) -> list[int]:
 
 
 @pytest.mark.usefixtures("room")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(), st.integers(1, 5), st.booleans())
 def test_counts_by_pattern_are_those_of_all_combinations(graph: KnowledgeGraph, x: int, seen: bool) -> None:
     adjacency, cells = with_cells(graph, seen)
@@ -158,7 +159,7 @@ def assert_examples_lie_at_the_ends_of_their_paths(a: Adjacency, found: Census) 
 
 
 @pytest.mark.usefixtures("room")
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 @given(graphs(least=3), st.integers(1, 5), st.booleans())
 def test_examples_lie_at_the_ends_of_their_paths(graph: KnowledgeGraph, x: int, seen: bool) -> None:
     a, _ = with_cells(graph, seen)
@@ -198,7 +199,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
         assert np.array_equal(other.counts, found[0].counts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(most=12, edges=40), st.integers(1, 4))
 def test_tasks_hold_every_root_and_extension_once(graph: KnowledgeGraph, pieces_of_hub: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -241,7 +242,7 @@ def catalogue(graph: KnowledgeGraph, rules: object, x: int, seed: int = 0) -> Ca
 
 
 @pytest.mark.usefixtures("room")
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=inputs(50), deadline=None)
 @given(graphs(least=2) | holdings(), st.integers(1, 5), st.sampled_from(sorted(RULES)))
 def test_all_subgraphs_are_visited_once_in_their_class(graph: KnowledgeGraph, x: int, name: str) -> None:
     rules = RULES[name]
@@ -277,7 +278,7 @@ def test_all_subgraphs_are_visited_once_in_their_class(graph: KnowledgeGraph, x:
 
 
 @pytest.mark.usefixtures("room")
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 @given(graphs(least=2) | holdings(), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_only_wanted_classes_are_returned(graph: KnowledgeGraph, x: int, random) -> None:
     mine = catalogue(graph, CONTROL, x)
@@ -360,7 +361,7 @@ def test_each_class_is_drawn_by_its_own_share() -> None:
     assert (np.abs(drawn - shares * counts) <= 5 * np.sqrt(counts) + 1).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 @given(holdings(), st.integers(1, 4))
 def test_all_ambiguous_subgraphs_are_drawn_if_there_are_few(graph: KnowledgeGraph, x: int) -> None:
     mine = catalogue(graph, CONTROL, x)
@@ -370,7 +371,7 @@ def test_all_ambiguous_subgraphs_are_drawn_if_there_are_few(graph: KnowledgeGrap
     assert sorted(tuple(sorted(row)) for row in members.tolist()) == connected_sets(near(graph), x)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs(least=2), st.integers(2, 4))
 def test_ties_are_equal_where_the_same_runs(graph: KnowledgeGraph, x: int) -> None:
     mine = catalogue(graph, NOTHING, x)

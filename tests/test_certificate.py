@@ -24,6 +24,7 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.pairs import Pair
 from kgreason.resources import resource
 from kgreason.results import Anonymization
+from tests.examples import inputs
 
 CONTROL = resource("rules", "control.vada")
 REACH = resource("rules", "reachability.vada")
@@ -255,7 +256,7 @@ def test_equal_degrees_are_found() -> None:
     assert len(faults) == 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_repeated_is_brute_force(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -364,7 +365,7 @@ def test_an_edited_file(made: Anonymization, tmp_path: Path, change: Any, words:
         read_certificate(edited(made, tmp_path / "c.json", change), Pair(*known(made)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(data=st.data())
 def test_no_forgery_makes_a_bad_release_hold(made: Anonymization, data: st.DataObject) -> None:
     """A release that lacks a synthetic edge, and a certificate with vertices changed at random."""

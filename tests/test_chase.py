@@ -18,8 +18,9 @@ from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, ProgramError
 from kgreason.lang.values import Null
 from tests.chase import Oblivious, Unequal, ground, homomorphism
+from tests.examples import inputs
 
-quick = settings(max_examples=80, deadline=None)
+quick = settings(max_examples=inputs(80), deadline=None)
 N = Null
 NO_LIMITS = Limits()
 

@@ -18,6 +18,7 @@ from kgreason.graph.commute import Counterexample
 from kgreason.graph.facts import derived_edges, derived_within
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests.conftest import ROOT
+from tests.examples import inputs
 from tests.graphs import build
 
 SHARES = [0.2, 0.3, 0.5, 0.75]
@@ -255,7 +256,7 @@ def one_rule(
 
 
 @given(text=programs(), seed=st.integers(0, 1000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 def test_the_proof_agrees_with_brute_force(text: str, seed: int) -> None:
     program = load_text(text)
     proved = not hidden_vertices(program)

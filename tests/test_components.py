@@ -14,6 +14,7 @@ from kgreason.analysis.check import load_text
 from kgreason.assess.components import Components
 from kgreason.assess.k_iso import blocks, verify
 from kgreason.graph.model import KnowledgeGraph, Relation
+from tests.examples import inputs
 from tests.graphs import build, graphs
 
 RULES = load_text('@edge("own"). @edge("knows"). @derived("r"). r(X,Y) :- own(X,Y,W), W > 0.5, knows(X,Y).')
@@ -79,7 +80,7 @@ def brute_blocks(graph: KnowledgeGraph, k: int) -> bool:
 
 
 @given(graphs(most=3, edges=5), st.integers(2, 3), st.randoms(use_true_random=False), st.booleans())
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=inputs(120))
 def test_blocks_are_found_just_where_brute_force_finds_them(graph, k, random, whole) -> None:
     order = np.array(random.sample(range(graph.n * k), graph.n * k))
     many = copies(graph, k, order)
@@ -92,7 +93,7 @@ def test_blocks_are_found_just_where_brute_force_finds_them(graph, k, random, wh
 
 
 @given(graphs(most=8, edges=10))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=inputs(100))
 def test_components_are_isomorphic_just_where_networkx_says_so(graph) -> None:
     components, whole = Components(graph), typed(graph)
     for a, b in combinations(range(len(components.members)), 2):

@@ -7,7 +7,6 @@ Labelled nulls are compared up to their names.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -28,10 +27,11 @@ from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Atom, Program, Rule, Variable
 from kgreason.lang.parser import parse
 from kgreason.lang.values import Null, identity
+from tests.examples import inputs
 from tests.isomorphism import has_nulls, isomorphic
 from tests.strategies import Case, cases
 
-EXAMPLES = int(os.environ.get("KGREASON_EXAMPLES", "60"))
+EXAMPLES = inputs(60)
 random_programs = settings(
     max_examples=EXAMPLES,
     deadline=None,

@@ -16,6 +16,7 @@ from kgreason.anonymizers.assemble import assemble, is_symmetric
 from kgreason.anonymizers.draft import Draft
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph
+from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 from tests.reference import connected_sets
 from tests.test_census import near
@@ -54,7 +55,7 @@ def check_safe(draft: Draft, x: int) -> None:
         assert induced(released, members) == induced(draft.graph, members)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=2, most=8), st.integers(1, 5), st.booleans())
 def test_safe_edges_change_no_attacked_subgraph(graph: KnowledgeGraph, x: int, both: bool) -> None:
     draft = drafted(mirrored(graph) if both else graph, x)
@@ -81,7 +82,7 @@ def test_safe_edges_change_no_attacked_subgraph(graph: KnowledgeGraph, x: int, b
     assert not tied & edges  # which might be the same edge twice
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=1, most=8), st.integers(1, 4))
 def test_balls(graph: KnowledgeGraph, x: int) -> None:
     import networkx as nx
@@ -115,7 +116,7 @@ def test_edges_that_are_not_safe() -> None:
     assert not draft.fits(0, 7)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(least=3, most=9), st.booleans(), st.integers(1, 4), st.integers(0, 10**6), st.booleans())
 def test_promises_are_kept(graph: KnowledgeGraph, both: bool, x: int, seed: int, apart: bool) -> None:
     graph = mirrored(graph) if both else graph
@@ -155,7 +156,7 @@ def test_promises_are_kept(graph: KnowledgeGraph, both: bool, x: int, seed: int,
         assert int(moved.sum()) <= (draft.n > real) * (2 if draft.symmetric else 1)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(least=3, most=9), st.booleans(), st.integers(1, 3), st.integers(0, 10**6))
 def test_promises_to_original_vertices(graph: KnowledgeGraph, both: bool, x: int, seed: int) -> None:
     """They may be partners of others, too, and get more than they were promised; never less."""
@@ -174,7 +175,7 @@ def test_promises_to_original_vertices(graph: KnowledgeGraph, both: bool, x: int
 
 
 @pytest.mark.parametrize("incoming", [True, False])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs(least=2, most=6), st.integers(1, 4), st.integers(0, 10**6), st.booleans())
 def test_no_two_synthetic_edges_join_the_same_vertices(
     incoming: bool, graph: KnowledgeGraph, x: int, seed: int, apart: bool
@@ -203,7 +204,7 @@ def test_promises_are_kept_among_each_other() -> None:
     assert all(v not in draft.ball(u) for u, v in zip(*(e.tolist() for e in draft.ties), strict=True))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=2, most=6, second=False), st.integers(0, 10**6))
 def test_room_for_weights(graph: KnowledgeGraph, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -31,9 +31,10 @@ from kgreason.lang.functions import function
 from kgreason.lang.values import Null
 from kgreason.plan.ir import Part
 from tests import reference
+from tests.examples import inputs
 from tests.isomorphism import isomorphic
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=inputs(60), deadline=None)
 small = st.integers(-3, 3)
 
 

@@ -17,6 +17,7 @@ from kgreason.subgraphs.enumerate import (
     connected_subgraphs,
     count_connected,
 )
+from tests.examples import inputs
 from tests.graphs import build, graphs
 
 
@@ -32,7 +33,7 @@ def brute_force(graph: KnowledgeGraph, x: int) -> set[frozenset[int]]:
     return {frozenset(s) for s in combinations(range(graph.n), x) if nx.is_connected(whole.subgraph(s))}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(graphs(most=9, edges=24), st.integers(1, 6))
 def test_lists_exactly_the_connected_sets(graph: KnowledgeGraph, x: int) -> None:
     listed = connected_subgraphs(graph, x)
@@ -42,7 +43,7 @@ def test_lists_exactly_the_connected_sets(graph: KnowledgeGraph, x: int) -> None
     assert count_connected(graph, x) == len(expected)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(most=8, edges=18), st.integers(1, 5), st.integers(0, 20))
 def test_counting_stops_above_the_limit(graph: KnowledgeGraph, x: int, limit: int) -> None:
     exact = count_connected(graph, x)
@@ -50,7 +51,7 @@ def test_counting_stops_above_the_limit(graph: KnowledgeGraph, x: int, limit: in
     assert limited == exact if exact <= limit else limited > limit
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(most=9, edges=10), st.integers(1, 5))
 def test_small_components_are_attacked_as_a_whole(graph: KnowledgeGraph, x: int) -> None:
     expected = {

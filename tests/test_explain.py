@@ -29,6 +29,7 @@ from kgreason.provenance import Explanation, Proof, WhyNot, explain, explain_fac
 from kgreason.provenance.equations import skolem
 from kgreason.provenance.proof import EQUAL
 from kgreason.provenance.rules import variables
+from tests.examples import inputs
 from tests.strategies import cases
 from tests.texts import load_text
 
@@ -366,7 +367,7 @@ def brute(program: CheckedProgram, rows: Rows, facts: set[Fact]) -> dict[Fact, i
     return heights
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=inputs(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(datalog())
 def test_heights_are_least_and_proofs_hold(case: tuple[str, Rows]) -> None:
     text, rows = case
@@ -407,7 +408,7 @@ def rounds(own: list[tuple[str, str, float]], names: list[str]) -> dict[tuple[st
         level += 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(st.data(), st.sampled_from([SUMS, TOTALS]))
 def test_control_against_rounds(data: st.DataObject, text: str) -> None:
     names = list("abcde")
@@ -425,7 +426,7 @@ def test_control_against_rounds(data: st.DataObject, text: str) -> None:
         check(program, proof, rows, facts)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(st.data())
 def test_improving_values(data: st.DataObject) -> None:
     """Shortest paths: a proof of the final value rests on values with proofs of their own."""
@@ -624,7 +625,7 @@ def test_nulls_of_the_data_are_unified() -> None:
     Whole(load_text(text), rows, asked(text, rows, "c(X)").proofs).check()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(st.data())
 def test_random_unifications(data: st.DataObject) -> None:
     people = data.draw(st.lists(st.sampled_from("abcdef"), min_size=2, max_size=6, unique=True))
@@ -1109,7 +1110,7 @@ def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path) -> None:
 # --- whatever rules there are ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=inputs(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_random_programs(case: Any) -> None:
     """Every derived fact of small random programs has a proof that holds."""
@@ -1129,7 +1130,7 @@ def test_random_programs(case: Any) -> None:
             check(program, proof, case.facts, facts)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=inputs(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases(whole=True), st.data())
 def test_programs_of_the_whole_language(case: Any, data: st.DataObject) -> None:
     """Whatever is derived is traced down to given facts, and whatever is asked has an answer."""

@@ -11,6 +11,7 @@ from kgreason.engine import naive
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.plan.factor import factored
+from tests.examples import inputs
 
 POINTS_TO = """
     pt(V, O) :- alloc(V, O).
@@ -52,7 +53,7 @@ def test_what_stays_whole(rule: str) -> None:
 pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.fixed_dictionaries(dict.fromkeys(("alloc", "assign", "load", "store"), pairs)))
 def test_the_facts_are_the_same(facts: dict[str, list[tuple[int, int]]]) -> None:
     program = load_text(POINTS_TO)

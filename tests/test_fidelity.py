@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kgreason.assess.fidelity import fidelity
 from kgreason.graph.model import KnowledgeGraph, Relation
+from tests.examples import inputs
 
 
 def make(n: int, pairs: list[tuple[int, int]], **more: Relation) -> KnowledgeGraph:
@@ -31,7 +32,7 @@ def area(before: np.ndarray, after: np.ndarray) -> float:
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(PAIRS, PAIRS, st.integers(5, 8))
 def test_distances(before: list, after: list, n: int) -> None:
     original, released = make(5, before), make(n, after)

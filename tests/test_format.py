@@ -109,8 +109,9 @@ def documentation(program: Program) -> list[str]:
 def check(text: str) -> str:
     """Format a text and compare everything that must stay."""
     formatted = format_text(text)
-    assert parse(formatted) == parse(text)
-    assert documentation(parse(formatted)) == documentation(parse(text))
+    before, after = parse(text), parse(formatted)
+    assert after == before
+    assert documentation(after) == documentation(before)
     assert comments(formatted) == comments(text)
     assert format_text(formatted) == formatted
     return formatted

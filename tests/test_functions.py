@@ -20,8 +20,9 @@ from kgreason.errors import DataError, EvaluationError, ProgramError
 from kgreason.lang import functions
 from kgreason.lang.definitions import run_definitions
 from kgreason.lang.values import Null, identity
+from tests.examples import inputs
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=inputs(60), deadline=None)
 
 
 def value(expression, *values, null=False):

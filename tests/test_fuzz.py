@@ -16,6 +16,7 @@ from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import KgreasonError, ProgramError
 from kgreason.lang.grammar import grammar
+from tests.examples import inputs
 from tests.syntax import PIECES, PROGRAMS
 
 ROOT = Path(__file__).parent.parent
@@ -155,7 +156,7 @@ def mutated(draw: st.DrawFn) -> str:
     return draw(st.sampled_from([" ", "\n", ""])).join(tokens)
 
 
-_QUICK = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
+_QUICK = settings(deadline=None, max_examples=inputs(80), suppress_health_check=list(HealthCheck))
 _LONG = settings(deadline=None, max_examples=3_000, suppress_health_check=list(HealthCheck))
 
 

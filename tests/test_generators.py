@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kgreason.errors import AnonymizationError
 from kgreason.graph.generators import erdos_renyi, ownership, scale_free
 from kgreason.graph.model import KnowledgeGraph
+from tests.examples import inputs
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -70,7 +71,7 @@ def test_erdos_renyi_default_size_and_limits() -> None:
         erdos_renyi(3, 7, rng())
 
 
-@settings(max_examples=50)
+@settings(max_examples=inputs(50))
 @given(st.integers(2, 30), st.floats(1.1, 4), st.booleans(), SEEDS)
 def test_scale_free(n: int, alpha: float, economic: bool, seed: int) -> None:
     graph = scale_free(n, alpha, rng(seed), economic=economic)
@@ -96,7 +97,7 @@ def test_scale_free_limits() -> None:
         scale_free(10, 1.0, rng())
 
 
-@settings(max_examples=50)
+@settings(max_examples=inputs(50))
 @given(st.integers(2, 80), st.floats(0, 0.6), SEEDS)
 def test_ownership(n: int, persons: float, seed: int) -> None:
     graph = ownership(n, rng(seed), persons=persons)

@@ -17,6 +17,7 @@ from kgreason.anonymizers.standing import Standing
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
+from tests.examples import inputs
 from tests.graphs import build
 from tests.test_published import RULES
 
@@ -61,7 +62,7 @@ def serves(image: np.ndarray, member: np.ndarray, degrees: np.ndarray) -> bool:
     return not set(image) & set(member) and not (degrees[:, image] == degrees[:, member]).any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 def test_a_copy_serves_all_that_lack(seed: int, economic: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import doctest
-import os
 import pickle
 import signal
 from pathlib import Path
@@ -23,11 +22,12 @@ from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts, Table
 from kgreason.errors import CallError
 from kgreason.lang.values import identity
+from tests.examples import inputs
 from tests.isomorphism import has_nulls, isomorphic
 from tests.strategies import Case, cases
 from tests.texts import load_text
 
-EXAMPLES = int(os.environ.get("KGREASON_EXAMPLES", "60"))
+EXAMPLES = inputs(60)
 edited_programs = settings(
     max_examples=max(1, EXAMPLES // 2),
     deadline=None,

@@ -17,6 +17,7 @@ from kgreason.graph.kernels import place_of, tie_between
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.graph.sight import Sight
 from kgreason.graph.situations import Cells, Situations, Ties
+from tests.examples import inputs
 
 CONTROL = """@node("company"). @edge("own"). @derived("control").
 control(X,X) :- company(X).
@@ -132,7 +133,7 @@ def tuples(graph: KnowledgeGraph, seed: int, count: int = 12) -> np.ndarray:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @given(graph=graphs(), seed=st.integers(0, 1000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=inputs(25), deadline=None)
 def test_as_one_by_one(
     name: str, programs: dict[str, CheckedProgram], graph: KnowledgeGraph, seed: int
 ) -> None:
@@ -339,7 +340,7 @@ def test_not_generic(rule: str) -> None:
 
 
 @given(graph=graphs(), seed=st.integers(0, 1000), constants=st.lists(st.sampled_from(WEIGHTS), unique=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 def test_situations_are_the_induced_edges(graph: KnowledgeGraph, seed: int, constants: list[float]) -> None:
     members = tuples(graph, seed)
     weights = {p: np.ones(len(r)) if r.weight is None else r.weight for p, r in graph.relations.items()}
@@ -369,7 +370,7 @@ def plain_situation(graph: KnowledgeGraph, cells: dict[str, Cells], chosen: list
 
 
 @given(graph=graphs())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 def test_ties(graph: KnowledgeGraph) -> None:
     cells = {"own": Cells.exact(graph.relations["own"].weight)}
     ties = Ties.of(graph, cells)

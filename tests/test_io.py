@@ -24,6 +24,7 @@ from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.io.load import load_facts, load_graph
 from kgreason.graph.io.source import SourceSpec, parse_source, read_options
 from kgreason.hashing.distinct import first_rows
+from tests.examples import inputs
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 OWN = '@edge("own"). @node("company"). control(X,Y) :- own(X,Y,W), W > 0.5, company(X). @output("control").'
@@ -964,7 +965,7 @@ def test_first_rows(table: list[tuple[int, int, int]]) -> None:
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6)
 
 
-@settings(max_examples=50)
+@settings(max_examples=inputs(50))
 @given(st.lists(st.tuples(CELL, CELL, st.floats(-1e6, 1e6)), max_size=6), st.tuples(CELL, CELL, CELL))
 def test_written_tables_are_read_by_the_csv_module(
     tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, str, float]], names: tuple[str, str, str]

@@ -28,6 +28,7 @@ from kgreason.graph.generators import scale_free
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
 from tests.conftest import ROOT
+from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 from tests.reference import aligned, common_edges
 from tests.test_verify import CONTROL, NOTHING, REACH, Brute
@@ -43,7 +44,7 @@ def listed(graph: KnowledgeGraph) -> list[tuple[int, int, int]]:
 
 
 @given(graphs(least=4, most=9), st.integers(2, 3), st.integers(0, 2**20), st.sampled_from([0.0, 1.0]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 def test_places_are_those_of_the_plain_twin(graph, k, seed, heat) -> None:
     if not graph.m:
         return
@@ -60,7 +61,7 @@ def test_places_are_those_of_the_plain_twin(graph, k, seed, heat) -> None:
 
 
 @given(graphs(most=8, second=False), st.integers(2, 4), st.integers(0, 2**20))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 def test_blocks_agree_with_the_fewest_changes(graph, k, seed) -> None:
     n, rng = -(-graph.n // k) * k, np.random.default_rng(seed)
     place, relation = rng.permutation(n), graph.relations["own"]
@@ -84,7 +85,7 @@ def test_blocks_agree_with_the_fewest_changes(graph, k, seed) -> None:
 
 
 @given(graphs(most=9), st.integers(2, 4), st.sampled_from(RULES), st.booleans(), st.integers(0, 99))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 def test_every_release_is_verified_and_its_changes_are_counted(graph, k, rules, both, seed) -> None:
     if rules is CONTROL:  # weights into a vertex sum to 1 at most
         r = graph.relations["own"]
@@ -145,7 +146,7 @@ class Alike(Brute):
 
 
 @given(graphs(most=6, edges=8), st.sampled_from(RULES), st.integers(2, 3), st.integers(1, 3))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 def test_delta_is_that_of_brute_force(graph, rules, k, x) -> None:
     same = np.arange(graph.n)
     for diverse, brute in ((True, Brute), (False, Alike)):

@@ -23,6 +23,7 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import SILENT
+from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 from tests.test_published import REACH, RULES
 
@@ -53,7 +54,7 @@ def checked(
     return verify(graph, release.graph, release.mapping, rules, k, x, also=also)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(
     graphs(least=3, most=9, edges=14),
     st.sampled_from([RULES, REACH, APART]),
@@ -74,7 +75,7 @@ def test_every_attacked_subgraph_has_its_images(
     assert verdict.holds, str(verdict)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("graph", "rules", "sizes"),
     [

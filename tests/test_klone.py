@@ -19,6 +19,7 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
+from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 
 RULES = load_text(
@@ -31,7 +32,7 @@ RULES = load_text(
 
 
 def klone(graph: KnowledgeGraph, k: int = 3, seed: int = 0) -> Augmented:
-    return Klone(k, trials=2).augment(graph, RULES, np.random.default_rng(seed), SILENT)
+    return Klone(k, trials=1 + seed % 2).augment(graph, RULES, np.random.default_rng(seed), SILENT)
 
 
 def rows(relation: Relation) -> list[tuple[float, ...]]:
@@ -49,7 +50,7 @@ def induced(graph: KnowledgeGraph, first: int, last: int) -> KnowledgeGraph:
     return KnowledgeGraph(graph.labels[first:last], relations)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(), st.integers(2, 5), st.integers(0, 1000))
 def test_klone_makes_an_anonymization_for_every_x(graph: KnowledgeGraph, k: int, seed: int) -> None:
     augmented = klone(graph, k, seed)
@@ -78,7 +79,7 @@ def test_klone_makes_an_anonymization_for_every_x(graph: KnowledgeGraph, k: int,
         assert np.bincount(own.target, own.weight).max() < 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs(), st.integers(2, 4))
 def test_no_synthetic_edge_stands_out(graph: KnowledgeGraph, k: int) -> None:
     released = klone(graph, k).graph
@@ -94,7 +95,7 @@ def test_no_synthetic_edge_stands_out(graph: KnowledgeGraph, k: int) -> None:
         assert all(len(released.relations[n]) == 0 for n, r in graph.relations.items() if not len(r))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(), st.integers(2, 5), st.integers(0, 1000))
 def test_symmetric_graphs_stay_symmetric(drawn: KnowledgeGraph, k: int, seed: int) -> None:
     graph = mirrored(drawn)
@@ -183,7 +184,7 @@ def test_k_below_two_is_refused(k: int) -> None:
     assert "k = 3" in str(caught.value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(), st.integers(2, 5), st.integers(0, 99))
 def test_ties_make_a_tree_of_all_pieces(graph: KnowledgeGraph, k: int, seed: int) -> None:
     source, target = tie_pieces(graph, k, np.random.default_rng(seed))
@@ -199,7 +200,7 @@ def test_ties_make_a_tree_of_all_pieces(graph: KnowledgeGraph, k: int, seed: int
     assert piece.number_of_nodes() == count * k
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(st.integers(1, 8), st.integers(2, 4), st.integers(0, 1000), st.booleans())
 def test_matching_uses_each_open_end_once(n: int, k: int, seed: int, undirected: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -26,6 +26,7 @@ from kgreason.hashing import distinct
 from kgreason.hashing.kernels import UPPER, find, hash_texts, partition, renumber, same_texts, tally
 from kgreason.lang.values import Null
 from tests import reference
+from tests.examples import inputs
 
 quick = settings(deadline=None)  # the first call of a kernel loads it
 
@@ -72,7 +73,7 @@ def test_blocks_of_a_file_hang_together(text: str) -> None:
         assert quotes.doubtful(file, ",", '"') == whole
 
 
-@settings(quick, max_examples=30)
+@settings(quick, max_examples=inputs(30))
 @given(st.lists(st.lists(TEXTS, max_size=20), max_size=3), st.integers(0, 3))
 def test_strings_are_grouped_as_by_a_dictionary(parts: list[list[str]], skipped: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -17,6 +17,7 @@ from kgreason.anonymizers.sight import BLIND
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
+from tests.examples import inputs
 from tests.graphs import build, graphs
 
 FREE = load_text('@edge("own"). @edge("knows"). @derived("d"). d(X,Y) :- own(X,Y,W), W > 0.5.')
@@ -30,7 +31,7 @@ def noised(graph: KnowledgeGraph, program: object, seed: int = 0, trials: int = 
     return WeightNoising.fit(graph, program, trials).originals(np.random.default_rng(seed), SILENT)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(), st.sampled_from([FREE, BOUND]), st.integers(0, 100))
 def test_weights_change_and_stay_in_range(graph: KnowledgeGraph, program: object, seed: int) -> None:
     new = noised(graph, program, seed)
@@ -51,7 +52,7 @@ def test_weights_change_and_stay_in_range(graph: KnowledgeGraph, program: object
         assert new.relations[name].source is graph.relations[name].source
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(most=5), graphs(least=7, edges=20), st.integers(0, 100))
 def test_synthetic_weights_fill_only_the_room_left(
     graph: KnowledgeGraph, more: KnowledgeGraph, seed: int
@@ -177,7 +178,7 @@ r(Y,S) :- own(X,Y,W), S = msum(W, <X>).
 
 
 @pytest.mark.parametrize("program", [BOUND, load_text(FREE_SUMS)], ids=["compared", "read"])
-@pytest.mark.parametrize("trials", [1, 2, 6])
+@pytest.mark.parametrize("trials", [1, 2, pytest.param(6, marks=pytest.mark.slow)])
 def test_the_search_begins_with_the_best_of_the_trials_and_ends_no_worse(
     program: object, trials: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

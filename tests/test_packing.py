@@ -13,10 +13,11 @@ from scipy.sparse import csr_array
 from kgreason.assess import search
 from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.verify import verify
+from tests.examples import inputs
 from tests.test_verify import Brute, random_case
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=inputs(200), deadline=None)
 @given(
     st.lists(st.sets(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=12), st.integers(1, 4)
 )
@@ -61,7 +62,7 @@ def test_tokens_meet_where_placements_do() -> None:
         assert apart == (common[i, j] == 0)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=inputs(120), deadline=None)
 @given(st.integers(0, 2**32))
 def test_verification_by_tokens_alone_is_that_of_brute_force(seed: int) -> None:
     original, released, mapping, rules, k, x = random_case(seed)

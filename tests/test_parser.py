@@ -37,6 +37,7 @@ from kgreason.lang.ast import (
 )
 from kgreason.lang.parser import parse, read
 from kgreason.lang.values import Value
+from tests.examples import inputs
 from tests.syntax import PIECES, PROGRAMS
 
 X, Y, Z, W = (Variable(n) for n in "XYZW")
@@ -880,7 +881,7 @@ LINES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=inputs(300), deadline=None)
 @given(st.lists(st.sampled_from(LINES), max_size=8), st.sampled_from(["", "\n"]))
 def test_facts_alone_in_their_lines_are_read_as_by_the_parser(lines, end):
     text = "\n".join(lines) + end

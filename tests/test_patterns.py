@@ -13,6 +13,7 @@ from kgreason.analysis.check import load_text
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.subgraphs.enumerate import connected_subgraphs
 from kgreason.subgraphs.patterns import canonical, classes_of, classify, distinct_rows, ground_cells
+from tests.examples import inputs
 from tests.graphs import build, graphs
 
 CONTROL = load_text(
@@ -38,7 +39,7 @@ def isomorphic(a: np.ndarray, b: np.ndarray) -> bool:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(
     st.integers(1, 5).flatmap(lambda x: hnp.arrays(np.int64, (6, x, x), elements=st.integers(0, 2))),
     st.randoms(),
@@ -55,7 +56,7 @@ def test_canonical_forms_agree_with_vf2(cells: np.ndarray, random: object) -> No
         assert (forms[i] == forms[j]).all() == (permuted[i] == permuted[j]).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=3), st.integers(2, 4))
 def test_classes_are_those_of_kg_isomorphism(graph: KnowledgeGraph, x: int) -> None:
     members = connected_subgraphs(graph, x)

@@ -23,6 +23,7 @@ from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import beside
 from kgreason.progress import SILENT
+from tests.examples import inputs
 from tests.graphs import build, graphs
 from tests.reference import connected_sets
 from tests.test_census import RULES, holdings
@@ -68,7 +69,7 @@ def same(values: list[object]) -> list[list[int]]:
     return [[u for u, other in enumerate(values) if other == value] for value in values]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs())
 def test_what_looks_the_same(graph: KnowledgeGraph) -> None:
     found = {name: partition(classes) for name, classes in knowledge(graph) if classes is not None}
@@ -97,7 +98,7 @@ def alike(a: nx.DiGraph, b: nx.DiGraph) -> bool:
     return bool(nx.is_isomorphic(a, b, *kinds))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(most=6))
 def test_neighbourhoods_are_rooted_graphs(graph: KnowledgeGraph) -> None:
     """As small as these, refinement tells all that are not isomorphic."""
@@ -158,7 +159,7 @@ def candidates(
     return fewest, among
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs(most=5, edges=9), st.integers(1, 4), st.sampled_from(sorted(RULES)))
 def test_candidates(graph: KnowledgeGraph, x: int, name: str) -> None:
     program = RULES[name]
@@ -173,7 +174,7 @@ def test_candidates(graph: KnowledgeGraph, x: int, name: str) -> None:
         assert e.looked is None
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=inputs(20), deadline=None)
 @given(holdings(), st.integers(2, 4))
 def test_candidates_where_sums_decide(graph: KnowledgeGraph, x: int) -> None:
     program = RULES["control"]
@@ -186,7 +187,7 @@ def test_candidates_where_sums_decide(graph: KnowledgeGraph, x: int) -> None:
     assert full.candidates.tolist() == candidates(graph, program, x, derived=True, n=graph.n)[0]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=inputs(20), deadline=None)
 @given(graphs(most=3, edges=5, second=False), graphs(most=3, edges=5, second=False), st.integers(1, 3))
 def test_candidates_in_a_population(graph: KnowledgeGraph, population: KnowledgeGraph, x: int) -> None:
     program, both = RULES["reach"], beside(graph, population)
@@ -230,7 +231,7 @@ def test_a_sample_of_each_class() -> None:
     assert np.bincount(drawn.some(5)[1]).tolist() == [5, 5]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=inputs(50), deadline=None)
 @given(st.data(), st.integers(1, 20), st.integers(1, 4))
 def test_kernels_of_places(data: st.DataObject, n: int, places: int) -> None:
     pairs = data.draw(st.lists(st.tuples(st.integers(0, places - 1), st.integers(0, n - 1)), max_size=20))

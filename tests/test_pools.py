@@ -22,6 +22,7 @@ from kgreason.subgraphs.forms import Forms
 from kgreason.subgraphs.pools import MOST, Pools, degree_ranks, diverse
 from kgreason.subgraphs.visit import visit_all
 from kgreason.subgraphs.visit_kernels import PASS, TAKE, TEST
+from tests.examples import inputs
 from tests.graphs import graphs
 from tests.reference import apart, connected_sets, has_images
 from tests.test_census import CONTROL, RULES, holdings, near, small_tasks
@@ -49,7 +50,7 @@ MATRICES = st.integers(1, 4).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(MATRICES, st.integers(0, 7), st.randoms(use_true_random=False))
 def test_forms_number_classes_of_isomorphism(cells: np.ndarray, cut: int, random: Any) -> None:
     """The same when matrices come in two batches, the second with other numbers of cells."""
@@ -66,7 +67,7 @@ def test_forms_number_classes_of_isomorphism(cells: np.ndarray, cut: int, random
         assert np.array_equal(cell[o][:, o], forms.cells[number])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(MATRICES)
 def test_turns_are_the_automorphisms(cells: np.ndarray) -> None:
     x = cells.shape[1]
@@ -120,7 +121,7 @@ def test_ranks_are_equal_where_degrees_are() -> None:
     assert (ranks.tolist(), width) == ([1, 0, 1, 3, 4, 2], 5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 8))
 def test_pools_hold_groups_of_members_that_are_apart(seed: int, most: int) -> None:
     case = Case(seed)
@@ -144,7 +145,7 @@ def test_pools_hold_groups_of_members_that_are_apart(seed: int, most: int) -> No
         assert pool == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(st.integers(0, 2**32))
 def test_sets_of_pools(seed: int) -> None:
     case = Case(seed)
@@ -166,7 +167,7 @@ def test_sets_of_pools(seed: int) -> None:
                     assert taken[(c * case.x + a) * pools.width + rank] == bits
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.booleans())
 def test_images_in_a_pool(seed: int, need: int, renumber: bool) -> None:
     case = Case(seed)
@@ -211,7 +212,7 @@ def searched(case: Case, need: int, places: int = 512, budget: int = 1 << 20) ->
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 3))
 def test_search_among_all_members(seed: int, need: int) -> None:
     case = Case(seed)
@@ -235,7 +236,7 @@ def few_degrees(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("small", [False, True])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(
     graphs(least=4, most=8, edges=20) | holdings(),
     st.integers(1, 3),
@@ -296,7 +297,7 @@ def test_tested_in_a_larger_graph(x: int, need: int, values: int) -> None:
     assert sorted(sorted(row) for row in failing.tolist()) == sorted(expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 @given(
     graphs(least=4, most=8, edges=20) | holdings(),
     st.integers(1, 3),

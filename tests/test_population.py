@@ -25,6 +25,7 @@ from kgreason.assess.verify import verify
 from kgreason.assess.visits import pick
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph
+from tests.examples import inputs
 from tests.graphs import graphs
 from tests.test_verify import OWN_REACH, Brute, klone_release, random_case, small
 
@@ -64,7 +65,7 @@ def sets(drawn: list[tuple[int, np.ndarray]]) -> list[tuple[int, ...]]:
     return sorted(tuple(sorted(row)) for _, rows in drawn for row in rows.tolist())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(graphs(most=9, edges=18), st.integers(2, 5), st.data())
 def test_ranks_against_a_plain_twin(graph: KnowledgeGraph, size: int, data: st.DataObject) -> None:
     a = undirected(graph)
@@ -78,7 +79,7 @@ def test_ranks_against_a_plain_twin(graph: KnowledgeGraph, size: int, data: st.D
     assert rows.tolist() == [a.vertices[expected[r]].tolist() for r in ranks]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(graphs(most=9, edges=16), st.integers(1, 5), st.integers(1, 6))
 def test_each_rank_is_another_attacked_subgraph(graph: KnowledgeGraph, x: int, parts: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -194,7 +195,7 @@ def test_samples_of_a_release_cover_its_delta() -> None:
     assert inside >= 13
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 6))
 def test_drawn_subgraphs_are_decided_as_brute_force_does(seed: int, count: int) -> None:
     original, released, mapping, rules, k, x = random_case(seed)
@@ -212,7 +213,7 @@ def test_drawn_subgraphs_are_decided_as_brute_force_does(seed: int, count: int) 
     assert not verdict.holds
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 40))
 def test_a_release_too_large_to_be_searched_leaves_some_undecided(seed: int, count: int, limit: int) -> None:
     """What is found in a part of the release is right, and nothing else counts as refuted."""

@@ -16,6 +16,7 @@ from kgreason.engine.post import apply_posts
 from kgreason.engine.table import Facts
 from kgreason.errors import Span
 from kgreason.lang.values import Null, Value
+from tests.examples import inputs
 
 PROGRAM = load_text("t(X) :- s(X).")
 HERE = Span("a.vada", 1, 1, 1, 2)
@@ -119,7 +120,7 @@ def plain(rows: list[Row], operation: str, arguments: tuple[int, ...]) -> set[Ro
     return kept
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(
     st.lists(CELLS, max_size=12, unique=True),
     st.sampled_from(["min", "max", "argmin", "argmax"]),
@@ -133,7 +134,7 @@ def test_extremes_agree_with_the_twin(
     assert set(run(rows, (operation, arguments))) == (plain(rows, operation, arguments) if rows else set())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(
     st.lists(CELLS, max_size=12, unique=True),
     st.permutations([1, 2, 3]),

@@ -23,6 +23,7 @@ from kgreason.progress import SILENT
 from kgreason.subgraphs.adjacency import undirected
 from kgreason.subgraphs.enumerate import attacked_subgraphs, connected_subgraphs
 from kgreason.subgraphs.patterns import Classes, classify, ground_cells
+from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 
 RULES = load_text(
@@ -41,10 +42,12 @@ REACH = load_text(
 
 
 def kguard(graph: KnowledgeGraph, k: int = 2, x: int = 2, seed: int = 0) -> Augmented:
-    return PublishedKguard(k, x, trials=2).augment(graph, RULES, np.random.default_rng(seed), SILENT)
+    return PublishedKguard(k, x, trials=1 + seed % 2).augment(
+        graph, RULES, np.random.default_rng(seed), SILENT
+    )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=3), st.integers(2, 4), st.integers(1, 3), st.integers(0, 1000))
 def test_kguard_only_adds(graph: KnowledgeGraph, k: int, x: int, seed: int) -> None:
     augmented = kguard(graph, k, x, seed)
@@ -64,7 +67,7 @@ def test_kguard_only_adds(graph: KnowledgeGraph, k: int, x: int, seed: int) -> N
     assert released.n - graph.n == augmented.figures["vertices_added"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs(least=3), st.integers(2, 4), st.integers(1, 3), st.integers(0, 1000))
 def test_symmetric_graphs_stay_symmetric(drawn: KnowledgeGraph, k: int, x: int, seed: int) -> None:
     graph = mirrored(drawn)
@@ -73,7 +76,7 @@ def test_symmetric_graphs_stay_symmetric(drawn: KnowledgeGraph, k: int, x: int, 
     assert released.components()[0] == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs(least=3, most=6, edges=9), st.integers(1, 3), st.integers(0, 1000))
 def test_some_member_of_each_class_is_protected(graph: KnowledgeGraph, x: int, seed: int) -> None:
     released = kguard(graph, 2, x, seed).graph
@@ -87,7 +90,7 @@ def test_some_member_of_each_class_is_protected(graph: KnowledgeGraph, x: int, s
         assert protected == set(range(classes.count)) or near_edges(graph, released, x)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs(least=3, most=6, edges=9), st.integers(0, 1000))
 def test_copies_have_weights_of_their_own(graph: KnowledgeGraph, seed: int) -> None:
     """New weights, from which the rules derive on each copy what they derive on its model."""

@@ -27,6 +27,7 @@ from kgreason.cli.grid import print_grid
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import SILENT
+from tests.examples import inputs
 from tests.graphs import graphs
 
 RUNNER = CliRunner()
@@ -115,7 +116,7 @@ def test_a_graph_within_its_population() -> None:
     assert found.population == 12
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=inputs(25), deadline=None)
 @given(graphs(least=4, most=7, second=False))
 def test_lacking_is_what_the_checker_finds(graph: KnowledgeGraph) -> None:
     space = Space(graph, load_text(REACH))

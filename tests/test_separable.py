@@ -20,9 +20,10 @@ from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.progress import Silent
 from tests import reference
+from tests.examples import inputs
 from tests.texts import load_text
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=inputs(150), deadline=None)
 
 SEEDS = ["p(X, Y) :- s(X, Y).", "p(X, X) :- n(X).", "p(X, Y) :- e(X, Y).", "p(X, Y) :- s(X, Z), e(Z, Y)."]
 STEPS = [
@@ -312,7 +313,7 @@ def test_walks(rows, sums, seeds, room, bound, plainly):
     }
 
 
-@settings(quick, max_examples=60)
+@settings(quick, max_examples=inputs(60))
 @given(rows=weighted, sums=weighted, seeds=starts, bound=st.integers(0, 6), deepest=st.integers(1, 7))
 def test_counting(rows, sums, seeds, bound, deepest):
     one, several = compressed([(a, b, 4 * rule) for a, b, rule in rows]), compressed(sums)
@@ -346,7 +347,7 @@ def by_round(result: Result) -> tuple[Counter[Any], Counter[Any]]:
     return +tried, +new
 
 
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=inputs(25))
 @given(
     seed=st.sampled_from(SEEDS),
     rules=st.lists(

@@ -26,6 +26,7 @@ from kgreason.graph.small.kernels import PART
 from kgreason.graph.small.kernels import _sum as exact_sum
 from kgreason.graph.small.pairs import Edges, Pairs
 from kgreason.resources import resource
+from tests.examples import inputs
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.45, 0.5, math.nextafter(0.5, 0), math.nextafter(0.5, 1), 0.6, 1.0)
 USUAL = {
@@ -151,7 +152,7 @@ def test_random_rules_as_the_engine() -> None:
     inside: list[bool] = []
 
     @given(text=programs(), graph=graphs(), seed=st.integers(0, 1000))
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=inputs(400), deadline=None)
     def compare(text: str, graph: KnowledgeGraph, seed: int) -> None:
         try:
             program = load_text(text)
@@ -175,7 +176,7 @@ def test_random_rules_as_the_engine() -> None:
     seed=st.integers(0, 1000),
     name=st.sampled_from(["control", "ultimate_controller", "reachability"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 def test_settled_is_decided_by_ties(graph: KnowledgeGraph, seed: int, name: str) -> None:
     reasoner = InducedReasoner(own(graph), usual(name))
     members = subsets(graph, seed, 30)
@@ -321,7 +322,7 @@ def test_sums_at_the_bound(parts: tuple[float, ...], shift: int) -> None:
 @given(
     st.lists(st.floats(-1e9, 1e9) | st.sampled_from([2.0**-54, 2.0**-107, 0.5, 1.0]), min_size=1, max_size=8)
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=inputs(300), deadline=None)
 def test_sums_are_rounded_once(values: list[float]) -> None:
     d = np.zeros(PART + 64)
     d[PART : PART + len(values)] = values
@@ -329,7 +330,7 @@ def test_sums_are_rounded_once(values: list[float]) -> None:
 
 
 @given(graph=graphs(40))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 def test_pairs(graph: KnowledgeGraph) -> None:
     r, knows = graph.relations["own"], graph.relations["knows"]
     assert r.weight is not None

@@ -37,6 +37,7 @@ from kgreason.pairs import read_parts
 from kgreason.progress import SILENT
 from kgreason.publication import Folders, write_graph, write_parts
 from kgreason.resources import resource
+from tests.examples import inputs
 from tests.graphs import graphs, mirrored
 from tests.test_cli import run
 
@@ -58,7 +59,7 @@ def numbered(parts: list[int]) -> np.ndarray:
     return np.unique(np.array(parts), return_inverse=True)[1].reshape(-1)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(least=2), st.data())
 def test_pieces_hold_all_but_the_edges_between(graph: KnowledgeGraph, data: st.DataObject) -> None:
     parts = numbered(data.draw(st.lists(st.integers(0, 2), min_size=graph.n, max_size=graph.n)))
@@ -78,7 +79,7 @@ def test_pieces_hold_all_but_the_edges_between(graph: KnowledgeGraph, data: st.D
             assert p.graph.labels.tolist() == graph.labels[p.vertices].tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=inputs(25), deadline=None)
 @given(graphs(least=4, most=12, edges=20), st.integers(0, 99), st.booleans(), st.data())
 def test_every_part_is_protected(graph: KnowledgeGraph, seed: int, both: bool, data: st.DataObject) -> None:
     graph = mirrored(graph) if both else graph
@@ -105,7 +106,7 @@ def test_every_part_is_protected(graph: KnowledgeGraph, seed: int, both: bool, d
         assert is_symmetric(release.graph)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=2, most=9, second=False), st.integers(0, 99), st.booleans(), st.data())
 def test_joints_leave_degrees_apart(
     graph: KnowledgeGraph, seed: int, both: bool, data: st.DataObject
@@ -326,7 +327,7 @@ def test_the_command_line_says_what_is_lost(tmp_path: Path, monkeypatch: pytest.
     graph = scale_free(120, 3.0, np.random.default_rng(0), economic=True)
     write_graph(Path("own.csv"), graph)
     file = resource("rules", "control.vada")
-    options = ["--rules", file, "--method", "klone", "-k", "2", "-x", "3"]
+    options = ["--rules", file, "--method", "klone", "-k", "2", "-x", "3", "--trials", "1"]
     done = run("anonymize", *options, "--data", "own=own.csv", "--split", "30")
     assert done.exit_code == 0
     lost = next(line for line in done.stdout.splitlines() if line.startswith("given up"))

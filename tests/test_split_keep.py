@@ -27,6 +27,7 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import pieces
 from kgreason.progress import SILENT
 from kgreason.resources import resource
+from tests.examples import inputs
 from tests.graphs import graphs, mirrored
 from tests.test_split import CONTROL, REACH, numbered
 
@@ -39,7 +40,7 @@ def whole_components(graph: KnowledgeGraph, parts: np.ndarray, least: int) -> np
     return numbered(np.where(small, parts[first[component]], parts).tolist())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=3, most=10, edges=18), st.integers(0, 99), st.booleans(), st.integers(2, 3), st.data())
 def test_every_subgraph_is_protected(
     graph: KnowledgeGraph, seed: int, both: bool, k: int, data: st.DataObject
@@ -80,7 +81,7 @@ def test_bounded_sums_and_natural_images() -> None:
     assert release.release.figures["cut_edges"] > 0
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(least=2, most=9, second=False), st.integers(2, 4), st.data())
 def test_the_seam_is_the_union_of_what_crosses(graph: KnowledgeGraph, x: int, data: st.DataObject) -> None:
     drawn = np.array(data.draw(st.lists(st.integers(0, 2), min_size=graph.n, max_size=graph.n)))
@@ -97,7 +98,7 @@ def test_the_seam_is_the_union_of_what_crosses(graph: KnowledgeGraph, x: int, da
     assert set(seam(graph, parts, x).tolist()) == crossing
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=2, most=9), st.data())
 def test_stubs_show_the_true_degrees_and_vanish(graph: KnowledgeGraph, data: st.DataObject) -> None:
     parts = numbered(data.draw(st.lists(st.integers(0, 2), min_size=graph.n, max_size=graph.n)))
@@ -125,7 +126,7 @@ def test_stubs_show_the_true_degrees_and_vanish(graph: KnowledgeGraph, data: st.
         assert back.weighed[name] == int((parts[r.source] == parts[r.target]).sum())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=2, most=9), st.integers(2, 4), st.integers(0, 99), st.booleans(), st.data())
 def test_copies_of_a_region_stay_apart(
     graph: KnowledgeGraph, k: int, seed: int, both: bool, data: st.DataObject
@@ -151,7 +152,7 @@ def test_copies_of_a_region_stay_apart(
             assert len(set(seen)) == k
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(least=3, most=10, second=False), st.integers(0, 99), st.booleans(), st.data())
 def test_ties_keep_apart(graph: KnowledgeGraph, seed: int, both: bool, data: st.DataObject) -> None:
     graph = mirrored(graph) if both else graph

@@ -18,8 +18,9 @@ from kgreason.engine.rows import grown
 from kgreason.engine.separable.steps import Compressed, Graph, Listed, Numbering
 from kgreason.plan.ir import Part
 from tests import reference
+from tests.examples import inputs
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=inputs(60), deadline=None)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -14,6 +14,7 @@ from kgreason.analysis.weights import Use, only_grows
 from kgreason.anonymizers.density import GRID
 from kgreason.anonymizers.sight import Cuts, sights
 from kgreason.anonymizers.sums import fitted_room, fitted_sums, room_below, sides_kept
+from tests.examples import inputs
 
 CUTS = [Cuts.of(cuts) for cuts in ([], [(0.5, False)], [(0.5, True)], [(0.25, True), (0.5, False)])]
 UNITS = st.sampled_from([1, 100_000, 200_000, 249_999, 250_000, 300_000, 499_999, 500_000, 700_000])
@@ -27,7 +28,7 @@ def beyond(units: int, value: float, above: bool) -> bool:
     return units >= value * GRID if above else units > value * GRID
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(st.sampled_from(CUTS), st.lists(st.tuples(st.integers(0, 2), UNITS, UNITS), max_size=8))
 def test_sides_of_sums_are_kept(cuts: Cuts, edges: list[tuple[int, int, int]]) -> None:
     target, old, new = np.array(edges, dtype=np.int64).reshape(-1, 3).T
@@ -43,7 +44,7 @@ def test_sides_of_sums_are_kept(cuts: Cuts, edges: list[tuple[int, int, int]]) -
         assert set(kept[target == v].tolist()) == {expected}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(st.sampled_from(CUTS), st.lists(st.tuples(st.integers(0, 2), UNITS), max_size=8))
 def test_room_below_the_next_cut(cuts: Cuts, edges: list[tuple[int, int]]) -> None:
     target, units = np.array(edges, dtype=np.int64).reshape(-1, 2).T

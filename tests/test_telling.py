@@ -13,6 +13,7 @@ from kgreason.assess.telling import FEWEST, area_under_curve, telling
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests import reference
+from tests.examples import inputs
 from tests.graphs import graphs
 
 
@@ -26,7 +27,7 @@ def neighbours(graph: KnowledgeGraph) -> list[set[int]]:
     return near
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(graphs(most=12, edges=40))
 def test_coreness_and_clustering(graph: KnowledgeGraph) -> None:
     near, rows = neighbours(graph), undirected(graph)
@@ -43,7 +44,7 @@ def test_coreness_and_clustering(graph: KnowledgeGraph) -> None:
     assert counts == pytest.approx([nx.clustering(plain)[v] for v in range(graph.n)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(), st.data())
 def test_features_of_some_vertices(graph: KnowledgeGraph, data: st.DataObject) -> None:
     chosen = sorted(data.draw(st.sets(st.integers(0, graph.n - 1), min_size=1)))

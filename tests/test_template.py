@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kgreason.anonymizers.between import Between
 from kgreason.anonymizers.template import Example, Template, _order
 from kgreason.graph.model import KnowledgeGraph
+from tests.examples import inputs
 from tests.graphs import graphs
 from tests.reference import least_addition
 
@@ -30,7 +31,7 @@ def random_template(rng: np.random.Generator, t: int) -> tuple[np.ndarray, np.nd
     return known, rng.choice([0.0, 0.3, 0.8], t)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=inputs(300), deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 4), st.integers(1, 3), st.sampled_from([0.5, 1.0, 2.0, 6.0]))
 def test_the_cheapest_place(seed: int, t: int, x: int, vertex_cost: float) -> None:
     from kgreason.anonymizers.template_kernels import cheapest
@@ -78,7 +79,7 @@ def cost(
     return total
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 6), st.sampled_from([0.5, 2.0, 6.0]), st.booleans())
 def test_growing_leaves_earlier_members_alone(seed: int, many: int, vertex_cost: float, apart: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -155,7 +156,7 @@ def test_positions_follow_their_ties(seed: int, x: int) -> None:
         assert int(tied[order[i], order[:i]].sum()) == most
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graphs(least=2), st.randoms(use_true_random=False))
 def test_edges_between_vertices(graph: KnowledgeGraph, random) -> None:
     some = np.array(random.sample(range(graph.n), random.randint(1, graph.n)))

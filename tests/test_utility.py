@@ -20,6 +20,7 @@ from kgreason.engine import naive
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.results import Score
 from kgreason.terminal import score_rows
+from tests.examples import inputs
 
 RULES = load_text("""
 @node("company"). @edge("own"). @query("reach"). @query("big"). @query("some").
@@ -43,7 +44,7 @@ def edges(n: int) -> st.SearchStrategy[list[tuple[int, int, float]]]:
     return st.lists(st.tuples(vertex, vertex, st.sampled_from([0.25, 0.75])), max_size=8)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(edges(4), edges(6), st.permutations(range(6)))
 def test_against_sets(before: list, after: list, number: list[int]) -> None:
     mapping = np.array(number[:4])
@@ -93,7 +94,7 @@ CLOSURES = {
 
 
 @pytest.mark.parametrize("name", CLOSURES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(before=edges(5), after=edges(8), number=st.permutations(range(8)), keep=st.booleans())
 def test_closures_are_counted(name: str, before: list, after: list, number: list[int], keep: bool) -> None:
     rules = load_text(f'@node("company"). @edge("own"). @query("r"). {CLOSURES[name]}')

@@ -27,6 +27,7 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
+from tests.examples import inputs
 
 CONTROL = load_text("""
 @node("company"). @edge("own"). @derived("control"). @derived("ultimate"). @incoming_sum("own", 1.0).
@@ -215,7 +216,7 @@ def small(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, name, value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=inputs(300), deadline=None)
 @given(st.integers(0, 2**32))
 def test_delta_is_that_of_brute_force(seed: int) -> None:
     original, released, mapping, rules, k, x = random_case(seed)
@@ -232,7 +233,7 @@ def test_delta_is_that_of_brute_force(seed: int) -> None:
     assert not verdict["images"].holds or not verdict["images"].witnesses
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(st.integers(0, 2**32))
 def test_delta_where_nothing_is_shared(seed: int) -> None:
     """Sets of one pattern have different ground edges: the search must not skip them for those of one example."""
@@ -269,7 +270,7 @@ def test_random_cases_hold_and_fail() -> None:
     assert all(seen[some, True] >= 10 for some in ("all", "some", "none")), seen
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.integers(0, 2**32))
 def test_four_vertices_and_four_images(seed: int) -> None:
     """Larger sets and more images than above, on unweighted graphs with many symmetries."""
@@ -552,7 +553,7 @@ def test_isolated_vertices_are_components_of_their_own() -> None:
     assert verdict.delta.total == 2
 
 
-@pytest.mark.parametrize("seed", [20, 26])
+@pytest.mark.parametrize("seed", [20, pytest.param(26, marks=pytest.mark.slow)])
 def test_what_was_skipped_in_a_sample_is_not_taken_for_known(seed: int) -> None:
     """Copies of a graph with many patterns: looking for samples must not hide patterns from the search."""
     from kgreason.api import load, read_graph
@@ -672,7 +673,7 @@ def digraph(seed: int, n: int, m: int) -> KnowledgeGraph:
     return graph([str(v) for v in range(n)], own=own, knows=knows)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(3, 8), st.integers(0, 20))
 def test_pair_types_against_counting(seed: int, n: int, m: int) -> None:
     g = digraph(seed, n, m)
@@ -688,7 +689,7 @@ def test_pair_types_against_counting(seed: int, n: int, m: int) -> None:
             assert pairs.counts[types[a, b]].tolist() == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.lists(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 3)), max_size=30), max_size=4))
 def test_interner_against_a_dictionary(parts: list[list[tuple[int, int]]]) -> None:
     interner, known = Interner(2), {}
@@ -698,7 +699,7 @@ def test_interner_against_a_dictionary(parts: list[list[tuple[int, int]]]) -> No
     assert interner.rows.tolist() == [list(row) for row in known]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 4))
 def test_classes_against_all_permutations(seed: int, size: int) -> None:
     rng = np.random.default_rng(seed)
@@ -737,7 +738,7 @@ def plain_find_images(targets, members, turns, traits, need):
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from([0, 3, 10**6]))
 def test_find_images_against_every_choice(seed: int, need: int, patience: int) -> None:
     rng = np.random.default_rng(seed)

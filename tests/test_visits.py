@@ -17,6 +17,7 @@ from kgreason.assess.visit_kernels import FREE
 from kgreason.assess.visits import ENDLESS, Orders, Tree, Walker, count_connected, shares
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.situations import Cells, Ties
+from tests.examples import inputs
 from tests.graphs import graphs
 
 
@@ -47,7 +48,7 @@ def walked(adjacency, size: int, parts: int, quota: int = ENDLESS):
     return rows, tree, nodes
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(most=9, edges=16), st.integers(2, 5), st.integers(1, 4), st.booleans())
 def test_every_connected_set_is_visited_once(
     graph: KnowledgeGraph, size: int, parts: int, tiny: bool
@@ -63,7 +64,7 @@ def test_every_connected_set_is_visited_once(
         assert count_connected(undirected(graph), size, 10**9) == len(expected)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(most=8), graphs(most=8), st.integers(2, 4), st.randoms(use_true_random=False))
 def test_patterns_are_what_is_tied(
     original: KnowledgeGraph, released: KnowledgeGraph, size: int, random
@@ -113,7 +114,7 @@ def test_counting_stops_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     assert 10 < count_connected(undirected(path), 3, 10) < 100
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 3))
 def test_pools_against_plain_twins(seed: int, need: int) -> None:
     rng = np.random.default_rng(seed)

@@ -18,6 +18,7 @@ from kgreason.analysis.warded import endless
 from kgreason.analysis.wardreport import explain
 from kgreason.cli import app
 from kgreason.lang.ast import Constant, Variable
+from tests.examples import inputs
 
 # Example 3 of the Vadalog paper in spirit: companies, their unknown key persons, and who shares them.
 STRONG_LINKS = """
@@ -238,7 +239,7 @@ def chase(program: CheckedProgram, rounds: int, most: int) -> tuple[Facts, bool]
     return facts, False
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(programs())
 def test_nulls_stand_in_affected_positions_only(text: str) -> None:
     program = load_text(text)
@@ -247,7 +248,7 @@ def test_nulls_stand_in_affected_positions_only(text: str) -> None:
     assert holding <= program.wardedness.affected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=inputs(150), deadline=None)
 @given(programs())
 def test_a_chase_that_is_said_to_end_makes_no_null_of_its_own_kind(text: str) -> None:
     program = load_text(text)
@@ -264,7 +265,7 @@ def cyclic(value: object, above: tuple[object, ...]) -> bool:
     return value[0] in above or any(cyclic(v, (*above, value[0])) for v in value[1:])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(programs())
 def test_linear_programs_are_warded(text: str) -> None:
     program = load_text(text)
