@@ -1,11 +1,11 @@
 """Graphs of people, beside the figures of their papers: ``python benchmarks/attribute_kg.py DATA [PART...]``.
 
-DATA is the folder of public graphs. Parts are ``quality`` (PCKGA, Tables 2 and 3), ``time`` (distances, then the whole of
-PCKGA on YAGO), ``large`` (50,000 users) and ``degrees`` (Paired k-degree on DBLP); by default all. Every release is
+DATA is the folder of public graphs. Parts are ``quality`` (PCKGA, Tables 2 and 3), ``time`` (distances, then the whole
+of PCKGA on YAGO), ``large`` (50,000 users) and ``degrees`` (Paired k-degree on DBLP); by default all. Every release is
 verified. Lower is better in all columns; a figure above the paper's is marked with !.
 
-AIL and RRU of the paper are those of graphs that do not always satisfy p-k-ad. ``attributes`` is the part of our AIL that
-attributes alone cause, which compares fairly: the authors' attribute classes are right, their degrees are not.
+AIL and RRU of the paper are those of graphs that do not always satisfy p-k-ad. In parentheses is the part of our AIL
+that attributes alone cause, which compares fairly: the authors' attribute classes are right, their degrees are not.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from kgreason.anonymizers.people.distance import Clusters, Levels
 from kgreason.anonymizers.people.generalize import generalize
 from kgreason.anonymizers.people.loss import AttributeDegreeLoss
 from kgreason.anonymizers.people.merge_split import merge_split
-from kgreason.anonymizers.people.validity import invalid_removal
 from kgreason.anonymizers.people.publish import publish
 from kgreason.anonymizers.people.refine import refine
 from kgreason.anonymizers.people.vac import vac
+from kgreason.anonymizers.people.validity import invalid_removal
 from kgreason.assess.people.utility import Utility, measure
 from kgreason.graph.people.model import PeopleGraph
 
@@ -86,7 +86,10 @@ def quality(data: Path) -> None:
                 def way(levels: Levels, tried: Callable[..., Clusters] = tried, tau: float = tau) -> Clusters:
                     return tried(levels, tau)
 
-                print(f"    {title:<20} {compared(graph, data, name, SETTINGS[-1], way, rng, paper)}", flush=True)
+                print(
+                    f"    {title:<20} {compared(graph, data, name, SETTINGS[-1], way, rng, paper)}",
+                    flush=True,
+                )
 
 
 def compared(
@@ -127,14 +130,16 @@ def judged(
 
 
 def times(data: Path) -> None:
-    print("\nTime: all distances by ADM (the issue of memory: float32, blocks of rows)")
+    print("\nTime: all distances by ADM")
     for name in RELATIONS:
         graph = people(data, name)
         AttributeDegreeLoss(graph).between(np.arange(2))
         start = time.perf_counter()
         matrix = AttributeDegreeLoss(graph).between(np.arange(graph.n))
         spent = time.perf_counter() - start
-        print(f"  {name}: {graph.n:,} users, {spent:.2f} s, {matrix.nbytes >> 20:,} MB, at most {peak()} so far")
+        print(
+            f"  {name}: {graph.n:,} users, {spent:.2f} s, {matrix.nbytes >> 20:,} MB, at most {peak()} so far"
+        )
     start = time.perf_counter()
     file = data / "pckga" / "k_values" / "yago_zipf_5-50-5-2_0.txt.gz"
     levels = authors_levels(data, "yago", file, graph)
@@ -174,7 +179,9 @@ def invented(n: int, rng: np.random.Generator) -> PeopleGraph:
 
 
 def degrees(data: Path) -> None:
-    graph = read(f'[[triples]]\nfiles = ["{data}/social/cit-DBLP.edges.gz"]\nrelation = "cites"\n[kinds]\nrelations = ["cites"]')
+    graph = read(
+        f'[[triples]]\nfiles = ["{data}/social/cit-DBLP.edges.gz"]\nrelation = "cites"\n[kinds]\nrelations = ["cites"]'
+    )
     print(f"\nPaired k-degree on DBLP: {graph}\n  k: edges added (CTKGA), removed, seconds")
     for k, paper in enumerate(DBLP, 2):
         start = time.perf_counter()
@@ -192,7 +199,9 @@ def degrees(data: Path) -> None:
 def people(data: Path, name: str) -> PeopleGraph:
     """A graph of PCKGA; users, values and relations are known by their numbers."""
     files = [f"{data}/pckga/{name}/{part}" for part in ("attrs.edges.gz", "rels.edges")]
-    return read(f'[[triples]]\nfiles = {files}\n[kinds]\nrelations = {RELATIONS[name]}\nothers = "categorical"')
+    return read(
+        f'[[triples]]\nfiles = {files}\n[kinds]\nrelations = {RELATIONS[name]}\nothers = "categorical"'
+    )
 
 
 def read(schema: str) -> PeopleGraph:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.people.results import PeopleAnonymization
 
-TELLING = {"fakes": "fake users"}  # items that tell a number, too
+TELLING = {"users": "released", "fakes": "fake users"}  # items that tell a number, too
 
 
 def print_people(result: PeopleAnonymization, release: Path, private: Path, *, seeded: bool) -> None:

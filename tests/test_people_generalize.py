@@ -19,6 +19,7 @@ from kgreason.anonymizers.people.realize import Unrealizable, realize
 from kgreason.anonymizers.people.targets import KEEP, Targets, excess
 from kgreason.anonymizers.people.unions import united
 from kgreason.graph.people.model import Attribute, Links, PeopleGraph, distinct_links
+from tests.examples import inputs
 
 removals = st.sampled_from([0.5, 1.0, 3.0, KEEP])
 seeds = st.integers(0, 2**32).map(np.random.default_rng)
@@ -102,7 +103,7 @@ def check(graph: PeopleGraph, clusters: np.ndarray, made: Generalized) -> None:
     assert (made.figures.users, made.figures.removed) == (len(users), graph.n - len(users))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=inputs(300), deadline=None)
 @given(people(), removals, seeds)
 def test_generalization_holds_whatever_the_graph_and_the_clusters(people, removal, rng) -> None:
     graph, clusters = people
@@ -110,7 +111,7 @@ def test_generalization_holds_whatever_the_graph_and_the_clusters(people, remova
 
 
 @given(st.integers(1, 7), st.integers(1, 7), removals, seeds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 def test_clusters_of_very_different_sizes_are_balanced(small: int, factor: int, removal, rng) -> None:
     large = small * factor * 20 + factor % 2
     n = small + large
@@ -202,7 +203,7 @@ def demands(draw) -> tuple[Links, np.ndarray, np.ndarray]:
     return original, np.array(out), np.array(draw(st.permutations(out)))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=inputs(250), deadline=None)
 @given(demands(), seeds)
 @example((distinct_links(2, *np.zeros((2, 0), dtype=np.int64)), np.array([1, 0]), np.array([1, 0])), None)
 def test_realization_keeps_as_many_edges_as_any(demand, rng) -> None:
@@ -277,7 +278,7 @@ def unbalanced(draw) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return draw(degree), draw(degree), clusters, np.array(caps)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(unbalanced(), removals)
 def test_balanced_targets_cost_least(given_, removal) -> None:
     out, into, clusters, caps = given_
@@ -327,7 +328,7 @@ def test_values_are_united(n: int, count: int, data) -> None:
     assert set(made.domain) == {v for _, v in union}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(st.integers(1, 25), st.integers(1, 3), st.data(), removals, seeds)
 def test_degree_clusters_are_valid(n: int, relations: int, data, removal, rng) -> None:
     shape = (n, relations)
@@ -348,7 +349,7 @@ def test_degree_clusters_are_valid(n: int, relations: int, data, removal, rng) -
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(st.integers(4, 25), st.integers(1, 4), removals, seeds)
 def test_annealing_keeps_account(n: int, k: int, removal, rng) -> None:
     degrees = rng.integers(0, 6, (n, 4))

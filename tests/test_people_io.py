@@ -30,6 +30,7 @@ from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema, schema_of_options
 from kgreason.graph.people.write import FILES, opaque, write_people
 from tests.conftest import ROOT
+from tests.examples import inputs
 
 EXAMPLE = ROOT / "examples" / "people"
 
@@ -443,7 +444,7 @@ def graphs(draw: st.DrawFn) -> PeopleGraph:
     return PeopleGraph.from_triples(users, values, links, numeric, titles[cut:])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(graph=graphs())
 def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, graph: PeopleGraph) -> None:
     folder = tmp_path_factory.mktemp("people")
@@ -453,7 +454,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
     assert again.labels.tolist() == sorted(graph.labels.tolist())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(graph=graphs(), seed=st.integers(0, 99))
 def test_what_is_written_tells_nothing_of_the_order_of_users(
     tmp_path_factory: pytest.TempPathFactory, graph: PeopleGraph, seed: int
@@ -554,7 +555,7 @@ def test_levels_that_do_not_fit(tmp_path: Path, text: str, message: str) -> None
         read_levels(tmp_path / "k.csv", TRIO)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graph=graphs(), seed=st.integers(0, 99))
 def test_written_levels_are_read_again(
     tmp_path_factory: pytest.TempPathFactory, graph: PeopleGraph, seed: int
@@ -883,7 +884,7 @@ def test_a_million_triples_take_seconds(tmp_path: Path) -> None:
     assert graph.n > 190_000
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=inputs(50), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), NAMES)))
 def test_attributes_are_those_of_the_model(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, str]]

@@ -22,6 +22,7 @@ from kgreason.anonymizers.people.values import all_values
 from kgreason.assess.people.utility import measure
 from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.people.model import PeopleGraph
+from tests.examples import inputs
 
 NAMES, KINDS, RELATIONS = ("job", "town", "age"), {"age"}, ("follows", "likes")
 
@@ -106,7 +107,7 @@ def graphs(draw: st.DrawFn, least: int = 1) -> PeopleGraph:
     return PeopleGraph.from_triples(users, values, links, KINDS & {v[1] for v in values}, relations)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(graphs(), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_adm_is_its_definition(graph: PeopleGraph, alpha: float) -> None:
     found = AttributeDegreeLoss(graph, alpha).between(np.arange(graph.n))
@@ -120,7 +121,7 @@ def test_adm_is_its_definition(graph: PeopleGraph, alpha: float) -> None:
     assert (np.diag(found) == 0).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(graphs(), st.sampled_from([0.0, 0.3, 1.0]), st.randoms(use_true_random=False))
 def test_atdm_is_its_definition(graph: PeopleGraph, alpha: float, random) -> None:
     p = sum(len(a.domain) for a in graph.attributes.values())
@@ -319,7 +320,7 @@ def test_the_rule_of_the_text_makes_everything_truthful() -> None:
     assert len(closed(set(zip(*(x.tolist() for x in np.nonzero(found)), strict=True)))) == found.size
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs())
 def test_associations_are_those_of_users(graph: PeopleGraph) -> None:
     values, of = all_values(graph), plain_pairs(graph)
@@ -490,7 +491,7 @@ def associations_of(graph: PeopleGraph) -> set[frozenset[tuple[str, str]]]:
     return {frozenset(pair) for some in of for pair in combinations(some, 2)}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=inputs(80), deadline=None)
 @given(graphs(), graphs(), st.randoms(use_true_random=False))
 def test_utility_is_its_definitions(old: PeopleGraph, new: PeopleGraph, random) -> None:
     new = PeopleGraph(
@@ -532,7 +533,7 @@ def test_utility_is_its_definitions(old: PeopleGraph, new: PeopleGraph, random) 
     assert found.untruthful_ratio == pytest.approx(len(fresh - known) / every if every else 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs(least=3))
 def test_clustering_is_that_of_networkx(graph: PeopleGraph) -> None:
     union = nx.DiGraph()
@@ -544,7 +545,7 @@ def test_clustering_is_that_of_networkx(graph: PeopleGraph) -> None:
     assert found.clustering_change == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=inputs(40), deadline=None)
 @given(graphs())
 def test_a_graph_has_all_of_its_own_utility(graph: PeopleGraph) -> None:
     order = np.random.default_rng(graph.n).permutation(graph.n)

@@ -14,6 +14,7 @@ from kgreason.anonymizers.people.tally_kernels import count_down, count_up, slot
 from kgreason.anonymizers.people.vac import vac
 from kgreason.anonymizers.people.validity import members
 from kgreason.graph.people.model import PeopleGraph
+from tests.examples import inputs
 
 RNG = np.random.default_rng
 
@@ -66,7 +67,7 @@ def plain_loss(graph, clusters, alpha):
     return total
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 @given(graphs(), st.sampled_from([0.0, 0.5, 1.0]))
 def test_loss_is_that_of_the_definition(case, alpha):
     graph, levels, rng = case
@@ -74,7 +75,7 @@ def test_loss_is_that_of_the_definition(case, alpha):
     assert np.isclose(loss(graph, clusters, levels, alpha), plain_loss(graph, clusters, alpha))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 @given(graphs(), st.sampled_from([0.2, 0.5, 1.0]))
 def test_refining_lowers_the_loss_and_keeps_clusters_valid(case, alpha):
     graph, levels, rng = case
@@ -89,7 +90,7 @@ def test_refining_lowers_the_loss_and_keeps_clusters_valid(case, alpha):
     assert np.array_equal(found, refine(graph, clusters, levels, distance, alpha, candidates=6))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 @given(graphs())
 def test_no_single_move_or_swap_is_left(case):
     graph, levels, _ = case
@@ -118,7 +119,7 @@ def valid(clusters, levels):
     return all(len(users) >= levels[users].max() for users in members(clusters) if len(users))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 @given(graphs(), st.data())
 def test_changes_are_differences_of_losses(case, data):
     graph, levels, rng = case
@@ -149,7 +150,7 @@ def objective(search, c):
     return (search.sums[c, :width] * search.sums[c, width : 2 * width]).sum()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=inputs(60))
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 12)), max_size=200))
 def test_tallies_are_counters(steps):
     tally, twin = np.full((16, 2), -1, dtype=np.int64), Counter()

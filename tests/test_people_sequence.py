@@ -27,6 +27,7 @@ from kgreason.api.people import verify_people
 from kgreason.errors import AnonymizationError, DataError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Links, PeopleGraph, attribute, distinct_links
+from tests.examples import inputs
 
 Information = tuple[frozenset[tuple[str, str]], tuple[tuple[str, int, int], ...]]
 
@@ -324,7 +325,7 @@ def drawn(present: Iterable[str], seed: int) -> PeopleGraph:
     return PeopleGraph.from_triples(users, values, links, relations=relations)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 @given(
     st.lists(STEP, min_size=1, max_size=7),
     st.integers(2, 4),
@@ -350,7 +351,7 @@ def test_every_window_holds(
         assert len(set(owners)) == len(owners)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 @given(
     st.lists(STEP, min_size=2, max_size=7),
     st.integers(2, 3),
@@ -377,7 +378,7 @@ def test_pseudonyms_last_as_long_as_the_window(
             last[user] = t, name
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=inputs(30), deadline=None)
 @given(
     st.lists(STEP, min_size=2, max_size=6),
     st.integers(2, 4),
@@ -415,7 +416,7 @@ def test_the_checker_agrees(left_out: LeftOut) -> None:
         assert len(verdict.items) > 5
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=inputs(12), deadline=None)
 @given(st.lists(STEP, min_size=1, max_size=5), st.integers(2, 4), st.integers(1, 4))
 def test_every_window_holds_with_what_is_used_by_default(
     steps: list[tuple[frozenset[str], int]], k: int, window: int

@@ -22,6 +22,7 @@ from kgreason.cli import app
 from kgreason.errors import AnonymizationError, ReleaseError
 from kgreason.graph.people.model import Attribute, Links, PeopleGraph
 from kgreason.graph.people.write import write_people
+from tests.examples import inputs
 from tests.people_definition import (
     People,
     k_ad,
@@ -36,7 +37,7 @@ from tests.people_definition import (
 NAMES = tuple("abcdefg")
 RELATIONS = ("follows", "is_tutor")
 VALUES = tuple((a, v) for a in ("age", "job") for v in "xyz")
-several = settings(max_examples=60, deadline=None)
+several = settings(max_examples=inputs(60), deadline=None)
 
 
 @st.composite
@@ -637,7 +638,7 @@ def test_a_release_that_holds(written: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.stdout == (
         "checked and kept  classes, simple, mapping, labels, users, values, fakes\n"
-        "users             4 in 2 classes, the smallest of 2; 1.00 of its k at the least\n"
+        "alike             4 users in 2 classes, the smallest of 2; 1.00 of its k at the least\n"
         "released          4 of 5 users are released, 1 removed\n"
         "fake users        0 of 4 released users stand for nobody\n"
         "verdict           holds: k-ad with k = 2\n"

@@ -2,7 +2,7 @@
 
 A unit of a target of a cluster with s users moves the imbalance Σ |c| o_c - Σ |c| i_c by s. Costs are convex, so steps
 that are taken cheapest per user first are optimal as long as none of them overshoots (Lagrangian relaxation). What is
-left is less than the next step; it is settled exactly by dynamic programming over what is left, with some more or
+left is less than the next step; it is settled by dynamic programming over what is left, with some more or
 fewer steps of the clusters of each size. Steps of one size are alike but for their cost, so there are as many stages as
 sizes. Sizes may be such that this does not succeed (two clusters of 1,000 and 1,001 users); then the largest clusters
 are balanced by themselves, Σ o_c = Σ i_c, which is always possible, and the others go on without them.

@@ -16,6 +16,7 @@ import numpy as np
 from kgreason.anonymizers.people.balanced import Points
 from kgreason.anonymizers.people.distance import Clusters, Distance, Distances, Levels
 from kgreason.anonymizers.people.neighbours import rows_of
+from kgreason.anonymizers.people.settings import CLUSTERINGS
 from kgreason.anonymizers.people.validity import numbered
 from kgreason.errors import AnonymizationError, TooLargeError
 
@@ -134,7 +135,9 @@ def scikit(
         )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # users who are equal are fewer points than asked for
+            warnings.simplefilter(
+                "ignore", ConvergenceWarning
+            )  # users who are equal are fewer points than asked for
             return _clusters(model.fit_predict(values))
     except (ValueError, TypeError) as error:  # what scikit-learn raises for parameters that do not fit
         raise AnonymizationError(f"{name} cannot cluster these users: {error}") from error
@@ -177,8 +180,8 @@ def _model(name: str, parameters: Mapping[str, Any]) -> Any:
             found = None
     if not (inspect.isclass(found) and hasattr(found, "fit_predict")):
         raise AnonymizationError(
-            f"scikit-learn has no clustering {name}",
-            hint="name a class of sklearn.cluster with fit_predict, for instance AgglomerativeClustering",
+            f"there is no clustering {name}",
+            hint=f"choose {', '.join(CLUSTERINGS)}, or a class of sklearn.cluster, such as AgglomerativeClustering",
         )
     known = inspect.signature(found).parameters
     if unknown := [p for p in parameters if p not in known]:

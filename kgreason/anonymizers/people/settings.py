@@ -30,8 +30,8 @@ class Settings:
         ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"ctkga"`` for a sequence of
         releases, ``"pckga"`` with a k for each user.
     mode
-        ``"exact"`` betters the clusters by a search on the true loss (of ``"cdga"``: makes them by one); ``"published"``
-        takes them as the papers make them. Degrees are made equal exactly in both.
+        ``"exact"`` betters the clusters by a search on the true loss (of ``"cdga"``: makes them by one);
+        ``"published"`` takes them as the papers make them. Degrees are made equal exactly in both.
     loss
         What users are compared by: ``"adm"``, values and degrees; ``"atdm"``, truth of pairs of values, and degrees.
     alpha
@@ -95,6 +95,4 @@ class Settings:
         clustering, partition, _ = OWN[self.method]
         if self.method == "cdga" and self.mode == "exact":
             clustering = "degrees"
-        return replace(
-            self, clustering=self.clustering or clustering, partition=self.partition or partition
-        )
+        return replace(self, clustering=self.clustering or clustering, partition=self.partition or partition)
