@@ -736,12 +736,12 @@ def test_ten_releases_of_ten_thousand_users_are_quick() -> None:
         labels, {"job": attribute("categorical", np.repeat(np.arange(n), 3), jobs)}, {"knows": links}
     )
     history = History.start(2, 11)
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(10):
         history = history.after(graph.of(np.sort(rng.permutation(n))), labels)
         history.groups()
     assert history.series.shape == (n, 10)
-    assert time.perf_counter() - start < 10  # 1 s where nothing else runs
+    assert time.process_time() - start < 5  # it takes half a second
 
 
 # real data
