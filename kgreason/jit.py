@@ -241,6 +241,7 @@ def _load(code: tuple[str, bytes]) -> int:
 
 
 _FREE = "NRT_MemInfo_call_dtor"
+_ALLOCATE = b"NRT_MemInfo_alloc"
 
 
 def _compile(
@@ -288,4 +289,10 @@ def _compile(
     driver = numba.njit(nogil=True, error_model="numpy", **options)(scope[name])
     driver.compile(signature)
     made_ = driver.overloads[signature]
-    return made_.fndesc.mangled_name, made_.library.serialize_using_object_code()[2][0]
+    code = made_.library.serialize_using_object_code()[2][0]
+    if _ALLOCATE in code:
+        raise TypeError(
+            f"the kernel {function.__name__} makes arrays (an assignment to a slice may, too), which crashes where numba "
+            "is not loaded: write a loop, or make it `allocating`"
+        )
+    return made_.fndesc.mangled_name, code

@@ -151,3 +151,10 @@ def test_allocating_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_arrays_are_checked_in_tests(folder: Path, wrong: object) -> None:
     with pytest.raises(TypeError, match=r"a0 of a kernel is no contiguous array of \('int32', 1\)"):
         module(folder).fill(wrong, np.zeros(3))
+
+
+def test_a_kernel_that_makes_arrays_is_refused(folder: Path) -> None:
+    source = KERNELS.replace("values[i] = i\n", "values[i:] = values[: len(values) - i]\n")
+    (folder / "made.py").write_text(source, encoding="utf-8")
+    with pytest.raises(TypeError, match="the kernel fill makes arrays"):
+        module(folder).fill(np.zeros(3, dtype=np.int32), np.zeros(3))

@@ -52,7 +52,7 @@ PartitionOption = Annotated[
 Tau = Annotated[
     float,
     _option(
-        min=0, max=1, help="How far users may be from the others of their cluster; less removes outliers."
+        min=0, max=1, help="How far users whom clustering left over may be from those whom they join; less removes outliers."
     ),
 ]
 Omega = Annotated[
