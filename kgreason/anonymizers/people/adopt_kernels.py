@@ -32,7 +32,8 @@ def adopt(
     joined = 0
     for i in range(len(users)):
         u = users[i]
-        widest[:] = 0.0
+        for c in range(len(widest)):
+            widest[c] = 0.0
         for v in range(len(cluster)):
             if cluster[v] >= 0:
                 widest[cluster[v]] = max(widest[cluster[v]], float(rows[i, v]))

@@ -129,7 +129,8 @@ def changes(
     `more` becomes what the cluster has more of each column; shape (columns,).
     """
     columns = user.shape[1] >> 1
-    more[:] = 0.0
+    for j in range(len(more)):
+        more[j] = 0.0
     e, e_end, f, f_end = 0, 0, 0, 0
     if u >= 0:
         e, e_end = start[u], start[u + 1]

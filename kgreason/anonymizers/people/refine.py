@@ -30,8 +30,9 @@ def refine(
     levels: Levels,
     distance: Distance,
     alpha: float = 0.5,
-    candidates: int = 30,
+    candidates: int = 20,
     rounds: int = 60,
+    least: float = 0.002,
 ) -> Clusters:
     """Lower the loss of clusters by moves and swaps of users; valid clusters stay valid, removed users removed.
 
@@ -46,7 +47,9 @@ def refine(
     alpha
         Weight of attribute values in the loss; that of degrees is 1 - alpha.
     rounds
-        At most so many; the last ones change little.
+        At most so many.
+    least
+        The search ends when a round lowers the loss by a smaller share than this.
 
     Returns
     -------
@@ -56,8 +59,11 @@ def refine(
     search = _Search(Columns.of(graph, levels, alpha), clusters)
     counts = np.full(graph.n, min(candidates, graph.n - 1))
     near = neighbours(distance, counts).user.reshape(graph.n, -1)
+    last = search.loss()
     for now in range(1, rounds + 1):
-        if not search.improve(near, now):
+        done = search.improve(near, now)
+        last, before = search.loss(), last
+        if not done or before - last < least * before:
             break
     return numbered(search.member[:, OF])
 
