@@ -52,7 +52,9 @@ PartitionOption = Annotated[
 Tau = Annotated[
     float,
     _option(
-        min=0, max=1, help="How far users whom clustering left over may be from those whom they join; less removes outliers."
+        min=0,
+        max=1,
+        help="How far users whom clustering left over may be from those whom they join; less removes outliers.",
     ),
 ]
 Omega = Annotated[
