@@ -292,7 +292,7 @@ def _compile(
     code = made_.library.serialize_using_object_code()[2][0]
     if _ALLOCATE in code:
         raise TypeError(
-            f"the kernel {function.__name__} makes arrays (an assignment to a slice may, too), which crashes where numba "
-            "is not loaded: write a loop, or make it `allocating`"
+            f"the kernel {function.__name__} makes arrays (an assignment to a slice may, too), which crashes where "
+            "numba is not loaded: write a loop, or make it `allocating`"
         )
     return made_.fndesc.mangled_name, code

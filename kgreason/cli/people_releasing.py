@@ -54,7 +54,7 @@ Tau = Annotated[
     _option(
         min=0,
         max=1,
-        help="How far users whom clustering left over may be from those whom they join; less removes outliers.",
+        help="How far users whom clustering left over may be from those they join; less removes outliers.",
     ),
 ]
 Omega = Annotated[

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kgreason.anonymizers.people.balanced import Points
-from kgreason.anonymizers.people.distance import Clusters, Distance, Distances, Levels
+from kgreason.anonymizers.people.distance import Among, Clusters, Distance, Distances, Levels
 from kgreason.anonymizers.people.neighbours import rows_of
 from kgreason.anonymizers.people.settings import CLUSTERINGS
 from kgreason.anonymizers.people.validity import numbered
@@ -67,7 +67,7 @@ def hdb_star(distance: Distance, levels: Levels) -> Clusters:
     found = np.full(distance.n, -1, dtype=np.int64)
     for level in np.unique(levels):
         users = np.flatnonzero(levels == level)
-        clusters = hdbscan(_Part(distance, users), int(level))
+        clusters = hdbscan(Among(distance, users), int(level))
         inside = clusters >= 0
         found[users[inside]] = clusters[inside] + found.max(initial=-1) + 1
     return numbered(found)
@@ -197,18 +197,3 @@ def _check_count(count: int, n: int) -> None:
 def _clusters(labels: Any) -> Clusters:
     found = np.asarray(labels).astype(np.int64)
     return numbered(np.maximum(found, -1))
-
-
-class _Part:
-    """The distances of some users."""
-
-    def __init__(self, distance: Distance, users: Clusters) -> None:
-        self.distance = distance
-        self.users = users
-
-    @property
-    def n(self) -> int:
-        return len(self.users)
-
-    def between(self, rows: Clusters, columns: Clusters | None = None) -> Distances:
-        return self.distance.between(self.users[rows], self.users if columns is None else self.users[columns])

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import Vertices
+from kgreason.records import dataclass
 
 Distances = npt.NDArray[np.float32]
 Clusters = Vertices
@@ -51,3 +52,20 @@ class MatrixDistance:
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
         """See `Distance.between`."""
         return self.matrix[rows] if columns is None else self.matrix[np.ix_(rows, columns)]
+
+
+@dataclass(frozen=True, eq=False)
+class Among:
+    """A distance of some users only, numbered anew."""
+
+    distance: Distance
+    users: Vertices
+
+    @property
+    def n(self) -> int:
+        """Number of these users."""
+        return len(self.users)
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        """See `Distance.between`."""
+        return self.distance.between(self.users[rows], self.users if columns is None else self.users[columns])

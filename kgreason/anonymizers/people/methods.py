@@ -13,11 +13,11 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.people.distance import Clusters, Distance, Levels
+from kgreason.anonymizers.people.distance import Among, Clusters, Distance, Levels
 from kgreason.anonymizers.people.generalize import generalize
 from kgreason.anonymizers.people.history import History
 from kgreason.anonymizers.people.publish import PeopleRelease, publish
-from kgreason.anonymizers.people.sequence import Among, next_release
+from kgreason.anonymizers.people.sequence import next_release
 from kgreason.anonymizers.people.settings import Settings
 from kgreason.cores import cores
 from kgreason.errors import AnonymizationError

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kgreason.anonymizers.people.distance import Clusters, Distance, Distances
+from kgreason.anonymizers.people.distance import Among, Clusters, Distance
 from kgreason.anonymizers.people.generalize import Figures
 from kgreason.anonymizers.people.generalize import generalize as generalized
 from kgreason.anonymizers.people.history import History
@@ -171,23 +171,6 @@ def next_release(
     }
     after = history.after(released, originals[users])
     return NextRelease(released, mapping[: graph.n], after, figures, alike.figures)
-
-
-@dataclass(frozen=True, eq=False)
-class Among:
-    """A distance of some users only, numbered anew."""
-
-    distance: Distance
-    users: Vertices
-
-    @property
-    def n(self) -> int:
-        """Number of these users."""
-        return len(self.users)
-
-    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `Distance.between`."""
-        return self.distance.between(self.users[rows], self.users if columns is None else self.users[columns])
 
 
 def _clustered(
