@@ -11,6 +11,7 @@ PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad"]
 AnyMethod = Literal[Method, PeopleMethod]
 AnyModel = Literal[Model, PeopleModel]
 Loss = Literal["adm", "atdm"]
+LeftOut = Literal["withhold", "replace"]
 Partition = Literal["merge-split", "k-means", "k-medoids", "removal"]
 
 MAX_SUBGRAPHS = 1_000_000_000  # by default more are refused: each takes time

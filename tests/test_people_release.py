@@ -197,6 +197,22 @@ def test_the_command_writes_what_it_verified(tmp_path: Path) -> None:
     assert checked.exit_code == 0, checked.output
 
 
+def test_the_command_measures_a_release(tmp_path: Path) -> None:
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    result = anonymize_people(SCHEMA, k=3, folders=folders)
+    done = run("score", folders.release, "--schema", SCHEMA, "--mapping", folders.private, "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told.pop("format") == 1
+    assert told == json.loads(json.dumps(result.utility.as_dict()))
+    assert re.search(
+        r"AIL .* by values",
+        run("score", folders.release, "--schema", SCHEMA, "--mapping", folders.private).output,
+    )
+    again = kgreason.score_people(result.original, result.release.graph, result.mapping)
+    assert again.as_dict() == result.utility.as_dict()
+
+
 def test_removed_users_are_listed_and_nowhere_else(tmp_path: Path) -> None:
     levels = tmp_path / "k.csv"
     graph = read_people(SCHEMA)

@@ -22,8 +22,9 @@ from kgreason.anonymizers.people.history import History, classes, fingerprint
 from kgreason.anonymizers.people.history_file import read_history, write_history
 from kgreason.anonymizers.people.loss import AttributeDegreeLoss
 from kgreason.anonymizers.people.sequence import NextRelease, next_release
-from kgreason.anonymizers.people.turnover import LeftOut, shown
+from kgreason.anonymizers.people.turnover import shown
 from kgreason.api.people import verify_people
+from kgreason.choices import LeftOut
 from kgreason.errors import AnonymizationError, DataError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Links, PeopleGraph, attribute, distinct_links
@@ -265,8 +266,8 @@ def test_example_14_is_what_the_algorithm_makes() -> None:
     third = released(two, second.history, 2, 3)
     assert set(names(second, one)) == {"Ken", "Mary", "Jane"}
     assert second.graph.n == 4
-    assert second.figures == {"users": 3, "withheld": 1, "renewed": 0, "fakes": 1, "new fakes": 1}
-    assert third.figures == {"users": 5, "withheld": 0, "renewed": 0, "fakes": 1, "new fakes": 0}
+    assert second.figures == {"users": 3, "withheld": 1, "fakes": 1, "new fakes": 1}
+    assert third.figures == {"users": 5, "withheld": 0, "fakes": 1, "new fakes": 0}
     assert names(third, two)["Tom"] == names(first, zero)["Tom"]
     assert names(third, two)["Bob"] == names(first, zero)["Bob"]
     assert names(third, two)["Jane"] == names(second, one)["Jane"]
@@ -330,7 +331,7 @@ def drawn(present: Iterable[str], seed: int) -> PeopleGraph:
     st.lists(STEP, min_size=1, max_size=7),
     st.integers(2, 4),
     st.integers(1, 4),
-    st.sampled_from(["withhold", "replace", "renew"]),
+    st.sampled_from(["withhold", "replace"]),
 )
 def test_every_window_holds(
     steps: list[tuple[frozenset[str], int]], k: int, window: int, left_out: LeftOut
@@ -346,7 +347,6 @@ def test_every_window_holds(
         taken = release.mapping[release.mapping >= 0]
         assert len(set(taken.tolist())) == len(taken)
         assert left_out == "withhold" or not hidden
-        assert left_out == "renew" or not release.figures["renewed"]
         owners = [u for u in release.history.originals if u is not None]
         assert len(set(owners)) == len(owners)
 
@@ -397,9 +397,9 @@ def test_a_promise_may_become_weaker(
     assert least([r.graph for r in made], short) >= weak
 
 
-@pytest.mark.parametrize("left_out", ["withhold", "replace", "renew"])
+@pytest.mark.parametrize("left_out", ["withhold", "replace"])
 def test_the_checker_agrees(left_out: LeftOut) -> None:
-    """It also asks that users keep their names in the window, which renewed ones do not."""
+    """It also asks that users keep their names in the window."""
     steps = ["abcdefghij", "abcdefghk", "bcdefghkl", "abcdefghijl", "efghijlm"]
     graphs = [drawn(users, seed) for seed, users in enumerate(steps)]
     made = series(graphs, 2, 3, left_out)
@@ -412,7 +412,7 @@ def test_the_checker_agrees(left_out: LeftOut) -> None:
             original=graphs[: t + 1],
             mapping=[r.mapping for r in made[: t + 1]],
         )
-        assert {i.name for i in verdict.items if not i.holds} <= ({"names"} if left_out == "renew" else set())
+        assert verdict.holds
         assert len(verdict.items) > 5
 
 
@@ -459,10 +459,9 @@ def test_a_long_sequence() -> None:
     made = series(graphs, 3, 3)
     assert least([r.graph for r in made], 3) >= 3
     assert sum(r.figures["users"] for r in made) > 0.5 * sum(g.n for g in graphs)
-    for left_out in ("replace", "renew"):
-        whole = series(graphs, 3, 3, left_out)
-        assert least([r.graph for r in whole], 3) >= 3
-        assert sum(r.figures["users"] for r in whole) == sum(g.n for g in graphs)
+    whole = series(graphs, 3, 3, "replace")
+    assert least([r.graph for r in whole], 3) >= 3
+    assert sum(r.figures["users"] for r in whole) == sum(g.n for g in graphs)
 
 
 def test_users_beyond_the_window_are_new() -> None:
@@ -509,19 +508,16 @@ def test_a_fake_goes_in_the_place_of_a_user() -> None:
     one = released(people("abc"), None, 4, 2)
     assert one.figures["fakes"] == 1
     weaker = released(people("ab"), one.history, 2, 2)
-    assert weaker.figures == {"users": 2, "withheld": 0, "renewed": 0, "fakes": 0, "new fakes": 0}
+    assert weaker.figures == {"users": 2, "withheld": 0, "fakes": 0, "new fakes": 0}
 
 
 def test_what_becomes_of_a_user_when_another_leaves() -> None:
     before, now = people("ab"), people("ac")
-    one, two = series([before, now], 2, 3, "renew")
-    assert two.figures == {"users": 2, "withheld": 0, "renewed": 1, "fakes": 0, "new fakes": 0}
-    assert not set(one.graph.labels) & set(two.graph.labels)
     one, two = series([before, now], 2, 3, "replace")
-    assert two.figures == {"users": 2, "withheld": 0, "renewed": 0, "fakes": 2, "new fakes": 1}
+    assert two.figures == {"users": 2, "withheld": 0, "fakes": 2, "new fakes": 1}
     assert set(one.graph.labels) < set(two.graph.labels)
     held = series([before, now], 2, 3)[1]
-    assert held.figures == {"users": 1, "withheld": 1, "renewed": 0, "fakes": 1, "new fakes": 1}
+    assert held.figures == {"users": 1, "withheld": 1, "fakes": 1, "new fakes": 1}
 
 
 def test_the_form_of_a_release_tells_nothing() -> None:
@@ -783,7 +779,7 @@ def events(folder: Path) -> list[PeopleGraph]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("left_out", ["withhold", "replace", "renew"])
+@pytest.mark.parametrize("left_out", ["withhold", "replace"])
 @pytest.mark.parametrize(
     ("data", "k", "window"), [(mails, 2, 1), (mails, 5, 4), (mails, 10, 2), (events, 3, 3)]
 )

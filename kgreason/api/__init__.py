@@ -7,7 +7,7 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 
 from kgreason.api.assessing import score, verify, verify_alone
 from kgreason.api.attacking import attack
-from kgreason.api.people import verify_people
+from kgreason.api.people import score_people, verify_people
 from kgreason.api.people_releasing import anonymize_people
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
@@ -27,6 +27,7 @@ __all__ = [
     "reason",
     "risk",
     "score",
+    "score_people",
     "verify",
     "verify_alone",
     "verify_people",

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
+import numpy as np
+
 from kgreason.arguments import check_numbers
 from kgreason.choices import PeopleModel
 from kgreason.errors import AnonymizationError
@@ -13,6 +15,7 @@ from kgreason.errors import AnonymizationError
 if TYPE_CHECKING:
     from kgreason.assess.people.given import Mapped
     from kgreason.assess.people.published import Published
+    from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.graph.people.model import Counts, PeopleGraph
 
@@ -91,6 +94,30 @@ def verify_people(
         )
     demands = None if levels is None else demands_of(levels, releases[0])
     return decide(releases, model, None if demands else k or 3, demands, window)
+
+
+def score_people(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Utility:
+    """Measure what information a release of a graph of people keeps.
+
+    Parameters
+    ----------
+    mapping
+        As for `verify_people`.
+
+    Raises
+    ------
+    AnonymizationError, ReleaseError
+        If the mapping does not fit the graphs.
+
+    References
+    ----------
+    PCKGA, section 6.3; THESIS, Definitions 10 to 16.
+    """
+    from kgreason.assess.people.given import source_of
+    from kgreason.assess.people.utility import measure
+
+    numbers = source_of(released, original, mapping).mapping
+    return measure(original, released, np.maximum(numbers, -1))
 
 
 def _check_asked(model: object, k: int | None, personal: bool, window: int | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.arguments import check_folders, check_numbers
-from kgreason.choices import Loss, Mode, Partition, PeopleMethod
+from kgreason.choices import LeftOut, Loss, Mode, Partition, PeopleMethod
 from kgreason.errors import AnonymizationError
 from kgreason.progress import SILENT, Progress
 from kgreason.results import Clock
@@ -40,6 +40,7 @@ def anonymize_people(
     epsilon: int | None = None,
     dimensions: int = 50,
     window: int = 3,
+    left_out: LeftOut = "withhold",
     after: Path | str | None = None,
     seed: int | None = None,
     folders: Folders | None = None,
@@ -58,7 +59,7 @@ def anonymize_people(
         How many users must look like each user, he included; at least 2.
     k_values
         Of ``"pckga"``: each user's own k, at least 1, in place of `k`; a mapping, or a table ``user,k``.
-    mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window
+    mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window, left_out
         See `kgreason.anonymizers.people.settings.Settings`.
     after
         Of ``"ctkga"``: the private folder of the release before; `None` for the first.
@@ -101,7 +102,7 @@ def anonymize_people(
     from kgreason.publication import staged
 
     settings = Settings(
-        *(method, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window)
+        *(method, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window, left_out)
     )
     check_numbers(k=(k, 2), seed=(seed, 0))
     if folders is not None:

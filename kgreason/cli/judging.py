@@ -10,7 +10,7 @@ import typer
 
 from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel
 from kgreason.cli.base import guarded, load_rules, print_json, tables
-from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, MappingFile, MaxSubgraphs, RulesFile, X
+from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, MappingFile, MaxSubgraphs, SomeRules, X
 from kgreason.errors import CallError, DataError
 
 if TYPE_CHECKING:
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 @guarded
 def verify(
     graphs: Judged,
-    rules: Annotated[
-        Path | None,
-        typer.Option("--rules", metavar="FILE", help="Rule file (.vada); not for releases of people."),
-    ] = None,
+    rules: SomeRules = None,
     mapping: Annotated[
         list[Path] | None,
         typer.Option(
@@ -117,11 +114,11 @@ def verify(
     if model not in get_args(Model):
         from kgreason.cli import judging_people
 
-        _refuse(model, of_parts)
+        _refuse(f"for the model {model}", of_parts)
         return judging_people.verify(
             graphs, cast(PeopleModel, model), k, schema or [], mapping or [], k_values, window, as_json
         )
-    _refuse(model, of_people)
+    _refuse(f"for the model {model}", of_people)
     if rules is None:
         hint = "say --rules FILE; releases of people are judged without, with --model k-ad for instance"
         raise CallError(f"the model {model} is of a graph with rules, and none are named", hint=hint)
@@ -163,14 +160,30 @@ def verify(
 @guarded
 def score(
     graphs: Graphs,
-    rules: RulesFile,
     mapping: MappingFile,
+    rules: SomeRules = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of people, without rules: schema (.toml) of the original."),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Measure what a release is still worth: utility U and U△, fidelity, and whether synthetic vertices can be told."""
+    """Measure what a release is still worth.
+
+    Under rules: utility U and U△, fidelity, and whether synthetic vertices can be told. Of people: information lost.
+    """
     from kgreason import api
     from kgreason.terminal import print_score, progress
 
+    if schema is not None:
+        from kgreason.cli import judging_people
+
+        _refuse("of people", {"--rules": rules})
+        return judging_people.score(graphs, schema, mapping, as_json)
+    if rules is None:
+        raise CallError(
+            "neither rules nor a schema are named", hint="say --rules FILE, or of people --schema FILE"
+        )
     program = load_rules(rules)
     with progress() as shown:
         pair = _pair(program, graphs, mapping, shown)
@@ -182,13 +195,11 @@ def score(
     return 0
 
 
-def _refuse(model: AnyModel, options: Mapping[str, object]) -> None:
+def _refuse(what: str, options: Mapping[str, object]) -> None:
     """Refuse options that mean nothing for a model."""
     for name, value in options.items():
         if value is not None:
-            raise CallError(
-                f"{name} means nothing for the model {model}", hint="leave it out, or name another --model"
-            )
+            raise CallError(f"{name} means nothing {what}", hint="leave it out, or name another --model")
 
 
 def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:

@@ -45,6 +45,28 @@ def verify(
     return int(not verdict.holds)
 
 
+def score(releases: Sequence[str], schema: Path, mapping: Path, as_json: bool) -> int:
+    """Measure what information a release of a graph of people keeps."""
+    from kgreason.api.people import score_people
+    from kgreason.people.pairs import read_published
+    from kgreason.terminal import progress, table
+    from kgreason.terminal_people import utility_rows
+
+    if len(releases) != 1:
+        raise CallError(
+            f"one release is measured, and {len(releases)} are named", hint="its original goes with --schema"
+        )
+    with progress() as shown:
+        found = read_published(Path(releases[0]), schema, mapping, shown)
+    assert found.source is not None
+    utility = score_people(found.source.graph, found.graph, found.source.mapping)
+    if as_json:
+        print_json({"format": 1, **utility.as_dict()})
+    else:
+        table(list(utility_rows(utility)))
+    return 0
+
+
 def _check(
     releases: Sequence[str],
     model: PeopleModel,

@@ -12,7 +12,9 @@ from kgreason.engine.limits import Limits
 from kgreason.memory import parse_size
 
 RulesFile = Annotated[Path, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
-SomeRules = Annotated[Path | None, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
+SomeRules = Annotated[
+    Path | None, typer.Option("--rules", metavar="FILE", help="Rule file (.vada); not for graphs of people.")
+]
 DataFiles = Annotated[
     list[str] | None,
     typer.Option(
@@ -58,7 +60,10 @@ MemoryLimit = Annotated[
     ),
 ]
 Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml", "rdf"]
-K = Annotated[int, typer.Option("-k", "--k", min=2, help="Number of places that look the same, 2 or more.")]
+K = Annotated[
+    int,
+    typer.Option("-k", "--k", min=2, help="Number of places, or of users, that look the same; 2 or more."),
+]
 
 
 def _sizes(text: str | range) -> range:

@@ -17,8 +17,8 @@ PeopleFiles = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FILE]...",
-        help="Files of triples user, relation, value or user. Options follow a question mark: "
-        "'facts.txt?columns=user,target,relation&skip=1'. With --table, tables with a line per user.",
+        help="Of people: files of triples user, relation, value or user. Options follow a question mark: "
+        "'facts.txt?header=true&skip=1'. With --table, tables with a line per user.",
     ),
 ]
 SchemaFile = Annotated[

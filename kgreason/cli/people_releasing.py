@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgreason.choices import Loss, Partition
+from kgreason.choices import LeftOut, Loss, Partition
 from kgreason.cli.base import print_json
 from kgreason.errors import CallError
 
@@ -69,6 +69,14 @@ Dimensions = Annotated[
 Window = Annotated[
     int, _option(min=1, help="Of ctkga: number of consecutive releases that an attacker may put together.")
 ]
+LeftOutOption = Annotated[
+    LeftOut,
+    _option(
+        "--left-out",
+        help="Of ctkga: leave users out with those of their likes who left, while these are too few (withhold), or let "
+        "fake users take the places of those who left (replace).",
+    ),
+]
 After = Annotated[
     Path | None,
     _option(
@@ -78,7 +86,7 @@ After = Annotated[
 
 OF_PEOPLE = (
     *("files", "schema", "attributes", "numeric", "relations", "table", "k_values", "loss", "alpha"),
-    *("clustering", "partition", "tau", "omega", "epsilon", "dimensions", "window", "after"),
+    *("clustering", "partition", "tau", "omega", "epsilon", "dimensions", "window", "left_out", "after"),
 )
 OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
 

@@ -33,6 +33,7 @@ from kgreason.cli.people_releasing import (
     Dimensions,
     Epsilon,
     KValues,
+    LeftOutOption,
     LossOption,
     Omega,
     PartitionOption,
@@ -103,6 +104,7 @@ def anonymize(
     epsilon: Epsilon = None,
     dimensions: Dimensions = 50,
     window: Window = 3,
+    left_out: LeftOutOption = "withhold",
     after: After = None,
     as_json: AsJson = False,
 ) -> int:
@@ -136,6 +138,7 @@ def anonymize(
             epsilon=epsilon,
             dimensions=dimensions,
             window=window,
+            left_out=left_out,
             after=after,
         )
     refuse(context, OF_PEOPLE, method)

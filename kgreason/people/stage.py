@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgreason.api.people import verify_people
+from kgreason.api.people import score_people, verify_people
 from kgreason.assess.people.published import Published, Source
-from kgreason.assess.people.utility import Utility, measure
+from kgreason.assess.people.utility import Utility
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.assess.verdict import Item
 from kgreason.errors import DataError
@@ -79,7 +79,7 @@ class Stage:
     def _judged(
         self, written: Published, mapping: np.ndarray[tuple[int], np.dtype[np.int64]], earlier: list[Path]
     ) -> Judged:
-        utility = measure(self.graph, written.graph, mapping)
+        utility = score_people(self.graph, written.graph, mapping)
         one = replace(written, source=Source(self.graph, mapping))
         model = self.settings.model
         if model != "kw-tad":

@@ -80,6 +80,7 @@ def _next(work: Clustering, history: History | None, secret: np.random.Generator
         distance=work.distance,
         cluster=work.by_distance,
         partition=work.parted,
+        left_out=work.settings.left_out,
         secret=secret,
     )
     return PeopleRelease(made.graph, made.mapping, {**made.figures, **made.changes.as_dict()}, made.history)

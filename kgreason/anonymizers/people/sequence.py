@@ -18,7 +18,8 @@ from kgreason.anonymizers.people.generalize import Figures
 from kgreason.anonymizers.people.generalize import generalize as generalized
 from kgreason.anonymizers.people.history import History
 from kgreason.anonymizers.people.partition import k_medoids_partition
-from kgreason.anonymizers.people.turnover import LeftOut, Turnover, turnover
+from kgreason.anonymizers.people.turnover import Turnover, turnover
+from kgreason.choices import LeftOut
 from kgreason.cores import each
 from kgreason.errors import AnonymizationError
 from kgreason.graph.labels import fresh_labels
@@ -65,7 +66,7 @@ class NextRelease:
     history
         To be kept, privately, if and only if the graph is published: the next release needs it.
     figures
-        Numbers of users released, withheld, renewed, of fakes and of those of them that are new. Fakes are released
+        Numbers of users released and withheld, of fakes and of those of them that are new. Fakes are released
         users who are not in the original graph now.
     changes
         What the generalization changed; fakes count as users there.
@@ -165,7 +166,6 @@ def next_release(
     figures = {
         "users": len(users) - fakes,
         "withheld": plan.withheld,
-        "renewed": plan.renewed,
         "fakes": fakes,
         "new fakes": plan.new_fakes,
     }

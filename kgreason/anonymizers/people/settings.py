@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
-from kgreason.choices import Loss, Mode, Partition, PeopleMethod, PeopleModel
+from kgreason.choices import LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel
 from kgreason.errors import AnonymizationError
 from kgreason.records import dataclass
 
@@ -51,6 +51,9 @@ class Settings:
         Of the points that stand for users where a clustering wants points, and of the vectors of the indicator.
     window
         Of ``"ctkga"``: number w of consecutive releases that an attacker may have.
+    left_out
+        Of ``"ctkga"``: users who stay while too few of those like them leave are left out with them (``"withhold"``),
+        or fake users take the places of those who left (``"replace"``).
     """
 
     method: PeopleMethod = "pckga"
@@ -64,12 +67,14 @@ class Settings:
     epsilon: int | None = None
     dimensions: int = 50
     window: int = 3
+    left_out: LeftOut = "withhold"
 
     def __post_init__(self) -> None:
         for name, value, known in (
             ("method", self.method, get_args(PeopleMethod)),
             ("mode", self.mode, get_args(Mode)),
             ("loss", self.loss, get_args(Loss)),
+            ("left_out", self.left_out, get_args(LeftOut)),
             ("partition", self.partition, (None, *get_args(Partition))),
         ):
             if value not in known:

@@ -7,17 +7,13 @@ THESIS, Algorithm 5, lines 5-11 and 16-18.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from kgreason.anonymizers.people.history import History
+from kgreason.choices import LeftOut
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Texts
 from kgreason.records import dataclass
-
-LeftOut = Literal["withhold", "replace", "renew"]
-"""What becomes of users who stay while too few of those like them leave (see `turnover`)."""
 
 _NEW = -1
 
@@ -34,8 +30,8 @@ class Turnover:
     row
         Row of the history of each user of the original graph and of each fake; -1: he has no pseudonym yet.
         int64, shape (n + fakes,).
-    withheld, renewed
-        Number of users who are there but will not be released; who will be released under a new pseudonym.
+    withheld
+        Number of users who are there but will not be released.
     new_fakes
         Number of fakes who were not in the history.
     """
@@ -43,7 +39,6 @@ class Turnover:
     groups: list[tuple[Vertices, Vertices]]
     row: Vertices
     withheld: int
-    renewed: int
     new_fakes: int
 
 
@@ -62,8 +57,6 @@ def turnover(history: History, originals: Texts, rng: np.random.Generator, left_
         - ``"withhold"``: some or all of them are not released, until they may be, or until the window has passed since
           they were last seen. So does the thesis.
         - ``"replace"``: they stay; fakes take the pseudonyms of those who left, as many as must be.
-        - ``"renew"``: they join the new users and get a new pseudonym. All are released with few fakes, but what is
-          known of a user before and after cannot be put together by anyone.
     """
     n, k = len(originals), history.k
     row = history.rows(originals)
@@ -75,7 +68,8 @@ def turnover(history: History, originals: Texts, rng: np.random.Generator, left_
     group = history.groups()
     order = np.argsort(group, kind="stable")
     groups: list[tuple[Vertices, Vertices]] = []
-    fakes, missed = [], [np.empty(0, dtype=np.int64)]
+    fakes: list[Vertices] = []
+    missed: list[Vertices] = []
     count = n
     for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         here, free = user[members][user[members] >= 0], members[fake[members]]
@@ -87,17 +81,13 @@ def turnover(history: History, originals: Texts, rng: np.random.Generator, left_
             groups.append((here[:seen], np.arange(count, count + helpers)))
             fakes.append(free[:helpers])
             count += helpers
-    others = np.concatenate(missed)
+    withheld = sum(map(len, missed))
     new = np.flatnonzero(row < 0)
-    if left_out == "renew":
-        row[others] = _NEW
-        new = np.concatenate([new, others])
     lacking = max(0, k - len(new)) if len(new) else 0
     if len(new):
         groups.append((new, np.arange(count, count + lacking)))
     rows = np.concatenate([row, *fakes, np.full(lacking, _NEW, dtype=np.int64)])
-    renewed = len(others) if left_out == "renew" else 0
-    return Turnover(groups, rows, len(others) - renewed, renewed, lacking)
+    return Turnover(groups, rows, withheld, lacking)
 
 
 def shown(present: int, absent: int, fakes: int, k: int) -> tuple[int, int]:
