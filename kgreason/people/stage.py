@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgreason.api.people import score_people, verify_people
 from kgreason.assess.people.published import Published, Source
-from kgreason.assess.people.utility import Utility
+from kgreason.assess.people.utility import Utility, measure
 from kgreason.assess.people.verdict import PeopleVerdict
+from kgreason.assess.people.verify import Demands, verify_people
 from kgreason.assess.verdict import Item
 from kgreason.errors import DataError
 from kgreason.graph.io.csv_writer import write_csv
@@ -79,20 +79,20 @@ class Stage:
     def _judged(
         self, written: Published, mapping: np.ndarray[tuple[int], np.dtype[np.int64]], earlier: list[Path]
     ) -> Judged:
-        utility = score_people(self.graph, written.graph, mapping)
+        utility = measure(self.graph, written.graph, mapping)
         one = replace(written, source=Source(self.graph, mapping))
         model = self.settings.model
         if model != "kw-tad":
-            levels = self.levels if model == "p-k-ad" else None
-            return verify_people(one, model=model, k=self.k, levels=levels), utility
-        single = verify_people(one, model="kw-tad", k=self.k)
+            demands = Demands(self.levels) if model == "p-k-ad" else None
+            return verify_people([one], model, self.k, demands), utility
+        single = verify_people([one], "kw-tad", self.k)
         gone = [folder for folder in earlier if not folder.is_dir()]
         if gone:
             return replace(single, items=(*single.items, _not_there(gone))), utility
         before = [read_published(folder) for folder in reversed(earlier)]
         if not before:
             return single, utility
-        series = verify_people([*before, written], model="kw-tad", k=self.k)
+        series = verify_people([*before, written], "kw-tad", self.k)
         told = {"names", *(item.name for item in series.items)}
         items = (*series.items, *(item for item in single.items if item.name not in told))
         needed = tuple(what for what in series.needs_original if what.startswith("names"))
