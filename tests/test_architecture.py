@@ -70,6 +70,8 @@ ANONYMIZER = ("kgreason.anonymizers", "kgreason.subgraphs")
         (("kgreason.assess", *ANONYMIZER, "kgreason.graph", *REASONER), ("kgreason.advice",)),
         (("kgreason.attacks",), ANONYMIZER),
         (("kgreason.assess", *ANONYMIZER, "kgreason.graph", *REASONER), ("kgreason.attacks",)),
+        (("kgreason.assess", *ANONYMIZER, "kgreason.graph", *REASONER), ("kgreason.people", "kgreason.api")),
+        (("kgreason.people",), ("kgreason.api",)),
         (("kgreason.lang",), ("kgreason.analysis", "kgreason.plan", "kgreason.engine")),
         (("kgreason.analysis",), ("kgreason.plan", "kgreason.engine")),
     ],

@@ -71,6 +71,7 @@ def release_of(
 
 def _next(work: Clustering, history: History | None, secret: np.random.Generator | None) -> PeopleRelease:
     """One more release of a series."""
+    work.progress.step(f"Clustering users of each history ({work.settings.clustering})")
     made = next_release(
         work.graph,
         history,
@@ -125,6 +126,11 @@ class Clustering:
         self.progress.step("Learning which pairs of values are truthful")
         indicator = learn(self.graph, self.settings.dimensions, self.rng)
         return TruthDegreeLoss(self.graph, indicator, self.settings.alpha)
+
+    @property
+    def bettered(self) -> bool:
+        """Whether clusters are bettered, which lowers what users lose by ADM: the truth of pairs would suffer."""
+        return self.settings.mode == "exact" and self.settings.loss == "adm"
 
     @property
     def most(self) -> int:
@@ -199,7 +205,7 @@ class Clustering:
         """Clusters with less loss, in exact mode."""
         from kgreason.anonymizers.people.refine import refine
 
-        if self.settings.mode == "published" or self.settings.clustering == "degrees":
+        if not self.bettered or self.settings.clustering == "degrees":
             return found
         self.progress.step("Bettering clusters")
         return refine(self.graph, found, self.levels, self.distance, self.settings.alpha)
@@ -210,7 +216,7 @@ class Clustering:
         from kgreason.anonymizers.people.refine import refine
 
         valid = k_medoids_partition(part, found, k, rng)
-        if self.settings.mode == "published":
+        if not self.bettered:
             return valid
         users = cast(Among, part).users
         levels = np.full(len(users), k, dtype=np.int64)
