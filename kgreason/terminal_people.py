@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.people.results import PeopleAnonymization
 
-TELLING = {"users": "released", "fakes": "fake users"}  # items that tell a number, too
-
 
 def print_people(result: PeopleAnonymization, release: Path, private: Path, *, seeded: bool) -> None:
     """Print the one table of an anonymization."""
@@ -24,12 +22,20 @@ def print_people(result: PeopleAnonymization, release: Path, private: Path, *, s
             ("graph", f"{result.original!r}".strip("<>").removeprefix("PeopleGraph with ")),
             ("method", result.settings.method),
             *verdict_rows(result.verdict),
+            *_withheld(result),
             *utility_rows(result.utility),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
             ("to publish", publishable(result, release, seeded)),
             ("to keep secret", f"{private}/"),
         ]
     )
+
+
+def _withheld(result: PeopleAnonymization) -> Iterator[Row]:
+    """Row on users who are not released for the sake of those who left a series."""
+    if withheld := result.release.figures.get("withheld"):
+        why = "too few of those like them left or stay; --left-out replace would keep them"
+        yield "withheld", f"{withheld:,} users: {why}"
 
 
 def print_people_verdict(verdict: PeopleVerdict) -> None:
@@ -42,13 +48,16 @@ def verdict_rows(verdict: PeopleVerdict) -> Iterator[Row]:
     figures = verdict.figures
     held = {"fails": "DOES NOT HOLD", "undecided": "NOT DECIDED"}.get(verdict.state, "holds")
     alone = ", as far as a release alone tells" if verdict.needs_original and verdict.holds else ""
-    sharing = f"{figures.users:,} users in {figures.classes:,} classes, the smallest of {figures.smallest:,}"
-    ratio = "" if figures.ratio is None else f"; {figures.ratio:.2f} of its k at the least"
+    groups = f"{figures.classes:,} class{'es' * (figures.classes != 1)}"
+    sharing = f"{figures.users:,} users in {groups}, the smallest of {figures.smallest:,}"
+    ratio = "" if figures.ratio is None else f"; at the least {figures.ratio:.2f} times as many as asked for"
     yield from item_rows(verdict.items, verdict.needs_original)
     yield "alike", sharing + ratio
     for item in verdict.items:
-        if item.holds and item.name in TELLING:
-            yield TELLING[item.name], item.detail
+        if item.holds and item.name == "users":
+            yield "released", item.detail
+        elif item.holds and item.name == "fakes" and verdict.model == "kw-tad":
+            yield "fake users", item.detail
     for note in verdict.notes:
         yield "not protected", note
     yield "verdict", f"{held}{alone}: {verdict.asked}"
@@ -64,7 +73,12 @@ def utility_rows(utility: Utility) -> Iterator[Row]:
     told = ", ".join(f"{loss:.4f} by {what}" for what, loss in parts.items() if loss)
     yield "AIL (0 is best)", f"{utility.ail:.4f}" + f" ({told})" * bool(told)
     yield "RRU (0 is best)", f"{utility.rru:.4f} ({utility.removed:,} of {utility.users:,} users removed)"
-    if utility.values_added:
-        yield "values", f"{utility.values_added:,} added"
+    if utility.values:
+        yield "values", f"{utility.values:,}, {_more(utility.values_added, utility.values)} added"
     for name, changes in utility.changes.items():
-        yield f"links of {name}", f"{changes.added:,} added, {changes.removed:,} left out"
+        added = _more(changes.added, changes.original)
+        yield f"links of {name}", f"{changes.original:,}, {added} added, {changes.removed:,} left out"
+
+
+def _more(added: int, before: int) -> str:
+    return f"{added:,} ({added / before:+.0%})" if before else f"{added:,}"

@@ -287,7 +287,7 @@ def test_example_2_of_pckga_as_a_release() -> None:
     assert found.ail == pytest.approx(0.2 + 0.1 + 0.02)
     assert found.untruthful == 2  # ages 19 and 21, 21 and 30; Teacher with 21 and 30 had been there
     assert found.untruthful_ratio == pytest.approx(2 / (10 - 4))
-    assert found.as_dict()["changes"] == {"follows": {"added": 1, "removed": 0}}
+    assert found.as_dict()["changes"] == {"follows": {"original": 1, "added": 1, "removed": 0}}
 
 
 # Indicator.

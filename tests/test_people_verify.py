@@ -376,8 +376,7 @@ def test_a_mapping_of_numbers_that_are_nobody() -> None:
     [
         ({"model": "k-da"}, "unknown model 'k-da'"),
         ({"model": "k-ad", "k": 0}, "k must be a whole number of at least 1"),
-        ({"model": "p-k-ad"}, "p-k-ad needs the k of each user"),
-        ({"model": "p-k-ad", "k": 2, "levels": {"a": 1, "b": 1}}, "p-k-ad needs the k of each user"),
+        ({"model": "p-k-ad", "k": 2, "levels": {"a": 1, "b": 1}}, "one k for all users, and one for each"),
         ({"model": "p-k-ad", "levels": {"a": 1}}, "the user 'b' has no k"),
         ({"model": "p-k-ad", "levels": {"a": 1, "b": 0}}, "every k must be a whole number of at least 1"),
         ({"model": "p-k-ad", "levels": np.array([1, 2, 3])}, "there are 3 values of k for 2 users"),
@@ -638,9 +637,8 @@ def test_a_release_that_holds(written: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.stdout == (
         "checked and kept  classes, simple, mapping, labels, users, values, fakes\n"
-        "alike             4 users in 2 classes, the smallest of 2; 1.00 of its k at the least\n"
+        "alike             4 users in 2 classes, the smallest of 2; at the least 1.00 times as many as asked for\n"
         "released          4 of 5 users are released, 1 removed\n"
-        "fake users        0 of 4 released users stand for nobody\n"
         "verdict           holds: k-ad with k = 2\n"
     )
     assert run("release", *KNOWN, "--model", "p-k-ad", "--k-values", "k.csv").exit_code == 0
@@ -809,10 +807,10 @@ def test_the_schema_of_a_release_hides_nothing(written: Path) -> None:
         ("release --model k-ad -x 2", "-x means nothing for the model k-ad"),
         ("release --model k-ad --window 2", "k-ad is of one release: no window"),
         ("release release --model k-ad", "k-ad is of one release, and 2 are named"),
-        ("release --model p-k-ad", "p-k-ad asks for the k of each user"),
+        ("release --model k-ad --k-values k.csv", "k-ad has one k for all users"),
         (
             "release --model p-k-ad -k 2 --k-values k.csv --schema original.toml",
-            "p-k-ad needs the k of each user",
+            "one k for all users, and one for each",
         ),
         ("release --model p-k-ad --k-values k.csv", "k.csv:2: there is no user 'Ken' in the graph"),
         ("release --model k-ad --schema original.toml", "the original is named, but who is who is not said"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
 
 import numpy as np
 
 from kgreason.arguments import check_numbers
 from kgreason.choices import PeopleModel
-from kgreason.errors import AnonymizationError
+from kgreason.errors import AnonymizationError, CallError
 
 if TYPE_CHECKING:
     from kgreason.assess.people.given import Mapped
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.graph.people.model import Counts, PeopleGraph
 
-    Release = PeopleGraph | Published
+    Release = PeopleGraph | Published | Path | str
 
 
 def verify_people(
@@ -41,15 +42,17 @@ def verify_people(
     Parameters
     ----------
     released
-        The release; for ``"kw-tad"`` several, the latest last. Of kgreason.assess, `Published` brings its source along.
+        The release, a graph or its folder; for ``"kw-tad"`` several, the latest last. Of kgreason.assess, `Published`
+        brings its source along.
     model
         ``"paired-k-degree"``: users share out-degrees and in-degrees with k - 1 others. ``"k-ad"``: attribute values,
         too. ``"p-k-ad"``: each user as his own k says. ``"kw-tad"``: what k-ad says of the series over the releases.
     k
-        Users who share, 3 by default; not for p-k-ad.
+        Users who share, 3 by default.
     levels
-        The k of each user, for p-k-ad: by the names of the original, or of the release if they are names of it and the
-        original is not given. Or int64, shape (n,), of the users of the original if it is given, else of the release.
+        The k of each user, for p-k-ad, in place of `k`: by the names of the original, or of the release if they are
+        names of it and the original is not given. Or int64, shape (n,), of the users of the original if it is given,
+        else of the release.
     original, mapping
         The original of each release, and the released name of each user in it, `None` or ``""`` for those who are
         removed. Or int64, shape (n,): original user u is released user ``mapping[u]``, -1 removed.
@@ -125,8 +128,8 @@ def _check_asked(model: object, k: int | None, personal: bool, window: int | Non
         known = " or ".join(map(str, get_args(PeopleModel)))
         raise AnonymizationError(f"unknown model {model!r}", hint=f"choose {known}")
     check_numbers(k=(k, 1), window=(window, 1))
-    if model == "p-k-ad" and (k is not None or not personal):
-        raise AnonymizationError("p-k-ad needs the k of each user, and no other", hint="give levels, not k")
+    if k is not None and personal:
+        raise AnonymizationError("there is one k for all users, and one for each", hint="give k or levels")
     if model != "p-k-ad" and personal:
         raise AnonymizationError(f"{model} has one k for all users", hint="leave levels out, or say p-k-ad")
     if model != "kw-tad" and window is not None:
@@ -142,11 +145,25 @@ def _releases(
     """Each release with its source."""
     from kgreason.assess.people.given import source_of
     from kgreason.assess.people.published import Published
+    from kgreason.graph.people.model import PeopleGraph
+    from kgreason.people.pairs import read_published
 
-    listed = list(released) if isinstance(released, Sequence) else [released]
+    several = isinstance(released, Sequence) and not isinstance(released, str)
+    listed = list(cast("Sequence[Release]", released)) if several else [cast("Release", released)]
+    for one in listed:
+        if not isinstance(one, PeopleGraph | Published | Path | str):
+            raise CallError(
+                f"a release of people is a graph or a folder, not of type {type(one).__name__}",
+                hint="of a result of anonymize_people it is result.release.graph",
+            )
     names = ["the release"] if len(listed) == 1 else [f"release {i}" for i in range(1, len(listed) + 1)]
     found = [
-        r if isinstance(r, Published) else Published(r, name=n) for r, n in zip(listed, names, strict=True)
+        read_published(Path(r))
+        if isinstance(r, str | Path)
+        else r
+        if isinstance(r, Published)
+        else Published(r, name=n)
+        for r, n in zip(listed, names, strict=True)
     ]
     if (original is None) != (mapping is None):
         raise AnonymizationError("original and mapping belong together", hint="give both, or neither")

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.arguments import check_folders, check_numbers
 from kgreason.choices import LeftOut, Loss, Mode, Partition, PeopleMethod
-from kgreason.errors import AnonymizationError
+from kgreason.errors import AnonymizationError, CallError, ReleaseError
 from kgreason.progress import SILENT, Progress
 from kgreason.results import Clock
 
@@ -28,7 +28,7 @@ def anonymize_people(
     data: PeopleGraph | Schema | Path | str,
     *,
     method: PeopleMethod = "pckga",
-    k: int = 3,
+    k: int | None = None,
     k_values: Levels | None = None,
     mode: Mode = "exact",
     loss: Loss = "adm",
@@ -56,9 +56,10 @@ def anonymize_people(
         ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"pckga"`` with a k for each
         user, ``"ctkga"`` for a sequence of releases.
     k
-        How many users must look like each user, he included; at least 2.
+        How many users must look like each user, he included; at least 2, and 3 by default.
     k_values
-        Of ``"pckga"``: each user's own k, at least 1, in place of `k`; a mapping, or a table ``user,k``.
+        Of ``"pckga"``: each user's own k, at least 1; a mapping, or a table ``user,k``. `k`, if given, is of those whom
+        it does not name.
     mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window, left_out
         See `kgreason.anonymizers.people.settings.Settings`.
     after
@@ -97,6 +98,7 @@ def anonymize_people(
     from kgreason.anonymizers.people.settings import Settings
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.read import read_people
+    from kgreason.graph.people.sources import Schema
     from kgreason.people.results import PeopleAnonymization
     from kgreason.people.stage import Stage
     from kgreason.publication import staged
@@ -108,9 +110,16 @@ def anonymize_people(
     if folders is not None:
         check_folders(folders)
     clock, rng = Clock(), np.random.default_rng(seed)
+    if not isinstance(data, PeopleGraph | Schema | Path | str):
+        raise CallError(
+            f"data are a PeopleGraph or a schema, not of type {type(data).__name__}",
+            hint="for instance the path of a schema file, or kgreason.PeopleGraph.from_triples(...)",
+        )
     graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
     levels = _levels(graph, k, k_values, settings)
-    before = _before(after, settings)
+    if unprotected := int((levels == 1).sum()):
+        progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
+    before = _before(after, settings, folders)
     stage = Stage(graph, settings, levels, before, seed is not None)
     clock.lap("read")
     history = None if before is None else read_history(before / "history.json")
@@ -130,32 +139,51 @@ def anonymize_people(
     return result
 
 
-def _before(after: Path | str | None, settings: Settings) -> Path | None:
-    if after is not None and settings.method != "ctkga":
+def _before(after: Path | str | None, settings: Settings, folders: Folders | None) -> Path | None:
+    """The private folder of the release before."""
+    if after is None:
+        return None
+    before = Path(after)
+    if settings.method != "ctkga":
         raise AnonymizationError(
             f"{settings.method} makes single releases, none after another",
             hint="leave out after, or take ctkga",
         )
-    return None if after is None else Path(after)
+    if not (before / "history.json").is_file():
+        what = (
+            "there is no such folder"
+            if not before.exists()
+            else "no release of a series has its secret there"
+        )
+        raise ReleaseError(
+            f"{before}: {what}", hint="name the private folder of the release before, made by ctkga"
+        )
+    if folders is not None and before.resolve() == folders.private.resolve():
+        raise ReleaseError(
+            f"the release after {before} cannot have its secret in the same place",
+            hint="each release of a series keeps folders of its own: choose another private folder",
+        )
+    return before
 
 
-def _levels(graph: PeopleGraph, k: int, k_values: Levels | None, settings: Settings) -> Counts:
+def _levels(graph: PeopleGraph, k: int | None, k_values: Levels | None, settings: Settings) -> Counts:
     """The k of each user."""
     from kgreason.graph.people.levels import read_levels
 
     if k_values is None:
-        return np.full(graph.n, k, dtype=np.int64)
+        return np.full(graph.n, 3 if k is None else k, dtype=np.int64)
     if settings.method != "pckga":
         raise AnonymizationError(
             f"{settings.method} has one k for all users", hint="leave out the k of each, or take pckga"
         )
     if not isinstance(k_values, Mapping):
-        return read_levels(Path(k_values), graph)
+        return read_levels(Path(k_values), graph, k)
     lacking = [label for label in graph.labels if label not in k_values]
-    if lacking:
+    if lacking and k is None:
         raise AnonymizationError(
-            f"{len(lacking):,} users have no k, such as {lacking[0]!r}", hint="give a k for every user"
+            f"{len(lacking):,} users have no k, such as {lacking[0]!r}",
+            hint="give a k for every user, or k for the others",
         )
-    for label in graph.labels:
-        check_numbers(**{f"the k of {label!r}": (k_values[label], 1)})
-    return np.array([k_values[label] for label in graph.labels], dtype=np.int64)
+    for label, own in k_values.items():
+        check_numbers(**{f"the k of {label!r}": (own, 1)})
+    return np.array([k_values.get(label, k) for label in graph.labels], dtype=np.int64)

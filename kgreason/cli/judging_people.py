@@ -84,8 +84,10 @@ def _check(
     if model != "kw-tad" and len(releases) > 1:
         hint = "name the release alone, and its original with --schema; for a series say --model kw-tad"
         raise CallError(f"{model} is of one release, and {len(releases)} are named", hint=hint)
-    if model == "p-k-ad" and k_values is None:
-        raise CallError("p-k-ad asks for the k of each user", hint="name a table user,k with --k-values")
+    if model != "p-k-ad" and k_values is not None:
+        raise CallError(
+            f"{model} has one k for all users", hint="leave out --k-values, or say --model p-k-ad"
+        )
     if mappings and not schemas:
         raise CallError("who is who is said, but not of which original", hint="name it with --schema")
     if schemas and not mappings and model != "p-k-ad":

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from kgreason.choices import LeftOut, Loss, Partition
+from kgreason.choices import LeftOut, Loss, Mode, Partition, PeopleMethod
 from kgreason.cli.base import print_json
 from kgreason.errors import CallError
 
@@ -40,7 +40,7 @@ ClusteringOption = Annotated[
     str | None,
     _option(
         show_default="the method's own",
-        help="vac, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name.",
+        help="vac, degrees, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name.",
     ),
 ]
 PartitionOption = Annotated[
@@ -101,11 +101,25 @@ def refuse(context: typer.Context, names: tuple[str, ...], method: str) -> None:
     """
     flags = {p.name: p.opts[-1] for p in context.command.params}
     for name in names:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise CallError(
-                f"{flags.get(name, name)} has no meaning with --method {method}", hint="leave it out"
-            )
+        if given(context, name, True):
+            hint = "leave it out" if names is not OF_PEOPLE else "say --method pckga for a graph of people"
+            raise CallError(f"{flags.get(name, name)} has no meaning with --method {method}", hint=hint)
+
+
+def given(context: typer.Context, name: str, value: Any) -> Any:
+    """What an option says, or nothing if it was not given."""
+    source = context.get_parameter_source(name)
+    return value if source is not None and source.name == "COMMANDLINE" else None
+
+
+def unused(
+    method: str, mode: Mode, loss: Loss, clustering: str | None, partition: Partition | None
+) -> tuple[str, ...]:
+    """Options that have no meaning with others."""
+    from kgreason.anonymizers.people.settings import Settings
+
+    chosen = cast(PeopleMethod, method)
+    return Settings(chosen, mode, loss, clustering=clustering, partition=partition).unused()
 
 
 def anonymize(schema: Schema, folders: Folders, *, as_json: bool, seed: int | None, **asked: Any) -> int:

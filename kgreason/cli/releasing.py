@@ -39,8 +39,10 @@ from kgreason.cli.people_releasing import (
     PartitionOption,
     Tau,
     Window,
+    given,
     refuse,
     say_seeded,
+    unused,
 )
 from kgreason.errors import CallError
 
@@ -120,6 +122,7 @@ def anonymize(
     folders.check()
     if method in get_args(PeopleMethod):
         refuse(context, OF_RULES, method)
+        refuse(context, unused(method, mode, loss, clustering, partition), method)
         return people_releasing.anonymize(
             the_schema(files, schema, attributes, numeric, relations, table),
             folders,
@@ -127,7 +130,7 @@ def anonymize(
             seed=seed,
             method=method,
             mode=mode,
-            k=k,
+            k=given(context, "k", k),
             k_values=k_values,
             loss=loss,
             alpha=alpha,

@@ -26,7 +26,7 @@ from kgreason.graph.people.parts import empty, texts
 from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema
 from kgreason.progress import SILENT, Progress
-from kgreason.written import TABLES, UNCHANGED, as_written, check_whole, read_pairs
+from kgreason.written import TABLES, UNCHANGED, Cell, as_written, check_whole, read_pairs
 
 USERS, VALUES, LINKS, SCHEMA = "users.csv", "attributes.csv", "relations.csv", "people.toml"
 SHOWN = 5
@@ -60,12 +60,33 @@ def read_published(
     if original is None or mapping is None:
         return found
     graph = original if isinstance(original, PeopleGraph) else read_people(original, progress)
-    file = mapping / "mapping.csv" if mapping.is_dir() else mapping
-    cells = read_pairs(file, ("original", "released"), partial=True)
+    return _sourced(found, graph, mapping)
+
+
+def read_named(release: Path, mapping: Path) -> Published:
+    """Read a release with the names of its original users, and nothing else of them.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        As for `read_published`.
+    """
+    names = list(_cells(mapping)[1])
+    labels = np.array([*names, None], dtype=object)[:-1]
+    return _sourced(_read(release), PeopleGraph(labels, {}, {}), mapping)
+
+
+def _sourced(found: Published, graph: PeopleGraph, mapping: Path) -> Published:
+    file, cells = _cells(mapping)
     names = {label: cell.text for label, cell in cells.items()}
     lines = {label: cell.line for label, cell in cells.items()}
     source = source_of(found.graph, graph, names, file=str(file), lines=lines)
     return Published(found.graph, source, found.rows, found.name)
+
+
+def _cells(mapping: Path) -> tuple[Path, dict[str, Cell]]:
+    file = mapping / "mapping.csv" if mapping.is_dir() else mapping
+    return file, read_pairs(file, ("original", "released"), partial=True)
 
 
 def _read(folder: Path) -> Published:

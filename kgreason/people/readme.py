@@ -21,14 +21,19 @@ Guarantee: {guarantee}.
 {checked}
 {promise}
 
-NOT PROTECTED: who is linked with whom (an attacker who knows links among several people may follow them), and what
-all users who look alike have in common.
-
+NOT PROTECTED: who is linked with whom (an attacker who knows links among several people may follow them), what all
+users who look alike have in common, and that a person with a rare value is among these people.
+{series}
 Files
   users.csv       the users; labels are random
-  attributes.csv  their values; users who look alike have the values of all of them, so some are not their own
+  attributes.csv  their values{mixed}
   relations.csv   links between users; some were added, some left out
   people.toml     says what the tables hold; kgreason reads the release by it
+"""
+MIXED = """; users who look alike have the values of all of them, so some are not their
+                  own: several ages of one user, for instance, are those of several people"""
+SERIES = """
+This is release {number} of its series. Users who are in several of its releases have the same label in all of them.
 """
 UNVERIFIED = """UNVERIFIED
 
@@ -45,9 +50,13 @@ Made with a fixed seed: it can be computed again. Do not publish this.
 def readme(result: PeopleAnonymization, *, seeded: bool) -> str:
     """Write the text of README.txt."""
     verdict = result.verdict
+    history = result.release.history
+    kind: PeopleModel = "k-ad" if verdict.model == "p-k-ad" and verdict.k else verdict.model
     text = TEXT.format(
         guarantee=verdict.asked,
         checked="Confirmed by an exact check of these files.\n" if result.holds else "",
-        promise=PROMISES[verdict.model].format(k=verdict.k, w=result.settings.window),
+        promise=PROMISES[kind].format(k=verdict.k, w=result.settings.window),
+        mixed=MIXED if result.release.graph.attributes else ", of which there are none",
+        series="" if history is None else SERIES.format(number=history.releases),
     )
     return "".join([UNVERIFIED * (not result.holds), EXPERIMENT * seeded, text])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgreason.assess.people import conditions
 from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.utility import Utility, measure
 from kgreason.assess.people.verdict import PeopleVerdict
@@ -19,7 +20,7 @@ from kgreason.assess.verdict import Item
 from kgreason.errors import DataError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.people.write import write_people
-from kgreason.people.pairs import read_published
+from kgreason.people.pairs import read_named, read_published
 from kgreason.people.readme import readme
 from kgreason.publication import write_json
 from kgreason.records import dataclass
@@ -62,7 +63,8 @@ class Stage:
     @property
     def k(self) -> int | None:
         """The one k of all users; `None` where each has his own."""
-        return None if self.settings.model == "p-k-ad" else int(self.levels.max(initial=1))
+        most = int(self.levels.max(initial=1))
+        return most if (self.levels == most).all() else None
 
     def judged(self, release: PeopleRelease) -> Judged:
         """What the checker finds of a release in memory."""
@@ -71,42 +73,45 @@ class Stage:
     def judged_as_written(self, public: Path, private: Path, progress: Progress) -> Judged:
         """What the checker finds in the folders; of a series, in those of the earlier releases, too."""
         progress.step("Verifying what was written")
-        written = read_published(public, self.graph, private / "mapping.csv", progress)
+        written = read_published(public, self.graph, private / "mapping.csv")
         assert written.source is not None
         earlier = [] if self.settings.method != "ctkga" else list(self._earlier())
         return self._judged(replace(written, name="this release"), written.source.mapping, earlier)
 
     def _judged(
-        self, written: Published, mapping: np.ndarray[tuple[int], np.dtype[np.int64]], earlier: list[Path]
+        self,
+        written: Published,
+        mapping: np.ndarray[tuple[int], np.dtype[np.int64]],
+        earlier: list[tuple[Path, Path]],
     ) -> Judged:
         utility = measure(self.graph, written.graph, mapping)
         one = replace(written, source=Source(self.graph, mapping))
         model = self.settings.model
         if model != "kw-tad":
-            demands = Demands(self.levels) if model == "p-k-ad" else None
+            demands = Demands(self.levels) if self.k is None else None
             return verify_people([one], model, self.k, demands), utility
         single = verify_people([one], "kw-tad", self.k)
-        gone = [folder for folder in earlier if not folder.is_dir()]
+        gone = [folder for folder, _ in earlier if not folder.is_dir()]
         if gone:
             return replace(single, items=(*single.items, _not_there(gone))), utility
-        before = [read_published(folder) for folder in reversed(earlier)]
-        if not before:
+        if not earlier:
             return single, utility
+        before = [read_named(*folders) for folders in reversed(earlier)]
         series = verify_people([*before, written], "kw-tad", self.k)
+        names = conditions.names([*before, one])
         told = {"names", *(item.name for item in series.items)}
-        items = (*series.items, *(item for item in single.items if item.name not in told))
-        needed = tuple(what for what in series.needs_original if what.startswith("names"))
-        return replace(series, items=items, needs_original=needed), utility
+        rest = [item for item in single.items if item.name not in told]
+        return replace(series, items=(*series.items, *rest, names), needs_original=()), utility
 
-    def _earlier(self) -> Iterator[Path]:
-        """Folders of the other releases of the window, the latest first."""
+    def _earlier(self) -> Iterator[tuple[Path, Path]]:
+        """Release and private folders of the other releases of the window, the latest first."""
         private = self.after
         for _ in range(self.settings.window - 1):
             if private is None:
                 return
             release, before = _series(private)
-            yield private / release
-            private = None if before is None else private / before
+            yield _beside(private, release), private
+            private = None if before is None else _beside(private, before)
 
     def write(self, release: PeopleRelease, public: Path, private: Path) -> None:
         """Write the graph, who is who, and the state of a series."""
@@ -136,7 +141,7 @@ class Stage:
 def _series(private: Path) -> tuple[str, str | None]:
     """Where an earlier release is, and the private folder of the one before it, seen from its private folder."""
     path = private / "report.json"
-    hint = "name the private folder that `anonymize --method ctkga` wrote for the release before"
+    hint = "the private folders of earlier releases must stay where they are, seen from one another: bring it back"
     try:
         series = json.loads(path.read_text(encoding="utf-8"))["series"]
         return str(series["release"]), series["after"]
@@ -146,12 +151,16 @@ def _series(private: Path) -> tuple[str, str | None]:
         raise DataError(str(path), "this is no report of a release of a series", hint=hint) from error
 
 
+def _beside(folder: Path, place: str) -> Path:
+    return Path(os.path.normpath(folder / place))
+
+
 def _not_there(folders: list[Path]) -> Item:
     names = tuple(f"{folder} is not there" for folder in folders)
     return Item(
         "earlier releases",
         False,
-        "the window was not looked at: folders of earlier releases are gone; bring them back and run "
+        f"the window was not looked at: {', '.join(names)}; bring it back and run "
         "`kgreason verify RELEASE... --model kw-tad`",
         names,
         undecided=True,

@@ -62,8 +62,9 @@ def release_of(
     found = work.refined(work.valid(work.first()))
     if graph.n and (found < 0).all():
         raise AnonymizationError(
-            "no user can be released: no cluster has as many users as they ask for",
-            hint="lower k, or raise tau",
+            f"no user can be released: {graph.n:,} users ask for k = {levels.min()} or more, and clustering "
+            f"({settings.clustering}) found no cluster of so many",
+            hint="lower k, or choose another clustering",
         )
     progress.step("Making users alike")
     return publish(generalize(graph, found, rng), graph, secret)

@@ -101,3 +101,27 @@ class Settings:
         if self.method == "cdga" and self.mode == "exact":
             clustering = "degrees"
         return replace(self, clustering=self.clustering or clustering, partition=self.partition or partition)
+
+    def unused(self) -> tuple[str, ...]:
+        """Names of what has no meaning with this method, clustering and partition.
+
+        Examples
+        --------
+        >>> Settings("pckga").unused()
+        ('omega', 'epsilon', 'dimensions', 'window', 'left_out')
+        """
+        own = self.filled()
+        merging = own.clustering == "merging"
+        pointed = own.clustering not in CLUSTERINGS or "k-means" in (own.clustering, own.partition)
+        meaning = {
+            "alpha": own.clustering not in ("merging", "degrees"),
+            "loss": own.clustering not in ("merging", "degrees"),
+            "tau": merging or own.partition in ("merge-split", "k-means"),
+            "omega": merging,
+            "epsilon": merging,
+            "dimensions": pointed or own.loss == "atdm",
+            "window": own.method == "ctkga",
+            "left_out": own.method == "ctkga",
+            "partition": own.method != "ctkga",
+        }
+        return tuple(name for name, has in meaning.items() if not has)

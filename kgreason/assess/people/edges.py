@@ -17,12 +17,15 @@ class Changes:
 
     Attributes
     ----------
+    original
+        |E|.
     added
         |E' - E|: edges of the release that are no image of an original one; those of fake users are among them.
     removed
         |E - E'|: original edges without an image; those of removed users are among them.
     """
 
+    original: int
     added: int
     removed: int
 
@@ -37,5 +40,5 @@ def changed_edges(original: PeopleGraph, released: PeopleGraph, mapping: Vertice
         there = (source >= 0) & (target >= 0)
         images, edges = (source * width + target)[there], theirs.source * width + theirs.target
         common = len(np.intersect1d(images, edges, assume_unique=True))
-        found[name] = Changes(len(edges) - common, len(links) - common)
+        found[name] = Changes(len(links), len(edges) - common, len(links) - common)
     return found

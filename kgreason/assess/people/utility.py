@@ -38,6 +38,8 @@ class Utility:
         Its parts.
     am, dm_out, dm_in
         Means of AM', DM'o and DM'i over the users that remain.
+    values
+        Values that users of the original have.
     values_added, values_removed
         Values that users have only in the release, and only in the original; removed users do not count.
     changes
@@ -66,6 +68,7 @@ class Utility:
     am: float
     dm_out: float
     dm_in: float
+    values: int
     values_added: int
     values_removed: int
     changes: dict[str, Changes]
@@ -141,6 +144,7 @@ def measure(
         am=float(gained.am.sum()) / (attributes * max(len(kept), 1)),
         dm_out=float(out.sum()) / (degrees * max(len(kept), 1)),
         dm_in=float(in_.sum()) / (degrees * max(len(kept), 1)),
+        values=sum(map(len, original.attributes.values())),
         values_added=gained.added,
         values_removed=gained.removed,
         changes=changes,

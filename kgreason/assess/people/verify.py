@@ -69,9 +69,9 @@ def verify_people(
     releases
         One, or for kw-tad all that are to be looked at, the latest last. Their originals count if all are known.
     k
-        Users who must share, of all models but p-k-ad.
+        Users who must share, where it is one number.
     demands
-        The k of each user, for p-k-ad.
+        The k of each user, for p-k-ad, in place of k.
     window
         How many releases adversaries have, for kw-tad; `None`: all.
 
@@ -86,8 +86,7 @@ def verify_people(
     last = releases[len(releases) - (window or len(releases)) :]
     if any(release.source is None for release in last):
         last = [replace(release, source=None) for release in last]
-    if model == "p-k-ad":
-        assert demands is not None
+    if demands is not None:
         verdict = _personalized(last[0], demands)
     else:
         assert k is not None
@@ -103,7 +102,7 @@ def verify_people(
 
 
 def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
-    """Whether each user shares with k - 1 others: degrees (Paired k-degree) or values and degrees (k-ad)."""
+    """Whether each user shares with k - 1 others: degrees (Paired k-degree) or values and degrees (k-ad, p-k-ad)."""
     graph = release.graph
     alone = model == "paired-k-degree"
     found, what = (degrees(graph), DEGREES) if alone else (information(graph), INFORMATION)

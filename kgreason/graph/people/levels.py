@@ -84,7 +84,9 @@ def _complete(raw: Raw, levels: Levels, graph: PeopleGraph, default: int | None)
         names = ", ".join(repr(label) for label in graph.labels[lacking[:3]])
         more = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
         raise DataError(
-            raw.file, f"no k for {names}{more}", hint="add a line for each of them, or give a default level"
+            raw.file,
+            f"no k for {names}{more}",
+            hint="add a line for each of them, or say with -k what holds for the others",
         )
     return levels
 

@@ -30,7 +30,7 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     Parameters
     ----------
     schema
-        A schema, or its file.
+        A schema, its file, or a folder with a ``people.toml``, such as a release.
     progress
         Is told what was left out: loops, repetitions, empty values, what the schema ignores.
 
@@ -39,7 +39,9 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     DataError
         If a file does not hold what the schema says.
     """
-    schema = schema if isinstance(schema, Schema) else read_schema(schema)
+    if not isinstance(schema, Schema):
+        place = Path(schema)
+        schema = read_schema(place / "people.toml" if place.is_dir() else place)
     files = [
         file for part in (schema.triples, schema.tables, schema.names) for some in part for file in some.files
     ]
