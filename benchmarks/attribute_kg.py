@@ -50,7 +50,7 @@ Way = Callable[[Levels], Clusters]
 
 
 def main() -> None:
-    data = Path(sys.argv[1])
+    data = Path(sys.argv[1]).resolve()
     for part in sys.argv[2:] or ["quality", "time", "large", "degrees"]:
         {"quality": quality, "time": times, "large": large, "degrees": degrees}[part](data)
 

@@ -408,6 +408,18 @@ def test_bad_arguments_are_named(given: dict[str, Any], message: str) -> None:
         anonymize_people(graph, **given)
 
 
+def test_a_graph_of_nobody_is_refused() -> None:
+    for method in ("cdga", "ckga", "pckga"):
+        with pytest.raises(AnonymizationError, match="has no users"):
+            anonymize_people(PeopleGraph.from_triples([], [], relations=["knows"]), method=method)  # type: ignore[arg-type]
+
+
+def test_degrees_are_not_clustered_without_relations() -> None:
+    graph = PeopleGraph.from_triples("ab", [("a", "job", "cook"), ("b", "job", "nurse")])
+    with pytest.raises(AnonymizationError, match="clusters users by relations, and the graph has none"):
+        anonymize_people(graph, clustering="degrees")
+
+
 def test_a_graph_without_anything_is_refused() -> None:
     with pytest.raises(AnonymizationError, match="neither attributes nor relations"):
         anonymize_people(PeopleGraph.from_triples("ab", []))
@@ -429,6 +441,56 @@ def test_a_release_does_not_replace_its_predecessor(tmp_path: Path) -> None:
     again = Folders(tmp_path / "r1", first.private, force=True)
     with pytest.raises(ReleaseError, match="cannot have its secret in the same place"):
         anonymize_people(schema, method="ctkga", k=2, after=first.private, folders=again)
+
+
+def test_another_release_in_the_place_of_an_earlier_one_is_found(tmp_path: Path) -> None:
+    schema = snapshot(tmp_path / "s", 0, 20)
+    for i in range(2):
+        after = None if i == 0 else tmp_path / "p0"
+        places = Folders(tmp_path / f"r{i}", tmp_path / f"p{i}")
+        anonymize_people(schema, method="ctkga", k=2, after=after, folders=places)
+    shutil.rmtree(tmp_path / "r0")
+    anonymize_people(schema, method="ctkga", k=2, folders=Folders(tmp_path / "r0", tmp_path / "other"))
+    shutil.rmtree(tmp_path / "p0" / "mapping.csv", ignore_errors=True)
+    shutil.copy(tmp_path / "other" / "mapping.csv", tmp_path / "p0" / "mapping.csv")
+    result = anonymize_people(
+        schema, method="ctkga", k=2, after=tmp_path / "p1", folders=Folders(tmp_path / "r2", tmp_path / "p2")
+    )
+    assert result.verdict["earlier releases"].state == "fails"
+    assert "r0 is not the release that was made then" in result.verdict["earlier releases"].detail
+
+
+@pytest.mark.parametrize("clustering", ["vac", "k-medoids", "k-means", "hdb-star", "AgglomerativeClustering"])
+def test_a_series_by_any_clustering(tmp_path: Path, clustering: str) -> None:
+    schema = snapshot(tmp_path / "s", 0, 20)
+    result = anonymize_people(schema, method="ctkga", k=2, clustering=clustering)
+    assert result.holds
+
+
+def test_a_series_of_which_nobody_may_be_seen(tmp_path: Path) -> None:
+    def graph(users: str) -> PeopleGraph:
+        return PeopleGraph.from_triples(
+            users, [(u, "job", "cook") for u in users], numeric=[], relations=["knows"]
+        )
+
+    after = None
+    for i, users in enumerate(["abc", "ab", "", "abcd"]):
+        places = Folders(tmp_path / f"r{i}", tmp_path / f"p{i}")
+        result = anonymize_people(graph(users), method="ctkga", k=3, after=after, folders=places)
+        assert result.holds
+        after = places.private
+    assert result.release.graph.n >= 3
+
+
+def test_truth_is_not_lost_to_the_search_for_less_loss() -> None:
+    rng = np.random.default_rng(3)
+    values = [(str(u), name, str(rng.integers(6))) for u in range(40) for name in "abc"]
+    graph = PeopleGraph.from_triples(map(str, range(40)), values)
+    both = [
+        anonymize_people(graph, method="ckga", loss="atdm", mode=mode, k=3, dimensions=4, seed=1)  # type: ignore[arg-type]
+        for mode in ("exact", "published")
+    ]
+    assert both[0].utility.untruthful <= both[1].utility.untruthful * 1.05
 
 
 def test_a_lost_private_folder_of_a_series_is_named(tmp_path: Path) -> None:

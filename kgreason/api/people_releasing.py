@@ -132,7 +132,7 @@ def anonymize_people(
     with staged(folders) as (public, private):
         stage.write(release, public, private)
         clock.lap("write")
-        verdict, utility = stage.judged_as_written(public, private, progress)
+        verdict, utility = stage.judged_as_written(release, public, private, progress)
         clock.lap("verify")
         result = PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps)
         stage.conclude(result, public, private, folders)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgreason.anonymizers.people.history import fingerprint
+from kgreason.anonymizers.people.history_file import write_history
 from kgreason.assess.people import conditions
 from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.utility import Utility, measure
@@ -68,21 +70,25 @@ class Stage:
 
     def judged(self, release: PeopleRelease) -> Judged:
         """What the checker finds of a release in memory."""
-        return self._judged(Published(release.graph), release.mapping, [])
+        return self._judged(Published(release.graph), release.mapping, [], ())
 
-    def judged_as_written(self, public: Path, private: Path, progress: Progress) -> Judged:
+    def judged_as_written(
+        self, release: PeopleRelease, public: Path, private: Path, progress: Progress
+    ) -> Judged:
         """What the checker finds in the folders; of a series, in those of the earlier releases, too."""
         progress.step("Verifying what was written")
         written = read_published(public, self.graph, private / "mapping.csv")
         assert written.source is not None
         earlier = [] if self.settings.method != "ctkga" else list(self._earlier())
-        return self._judged(replace(written, name="this release"), written.source.mapping, earlier)
+        marks = () if release.history is None else release.history.fingerprints
+        return self._judged(replace(written, name="this release"), written.source.mapping, earlier, marks)
 
     def _judged(
         self,
         written: Published,
         mapping: np.ndarray[tuple[int], np.dtype[np.int64]],
         earlier: list[tuple[Path, Path]],
+        marks: tuple[str, ...],
     ) -> Judged:
         utility = measure(self.graph, written.graph, mapping)
         one = replace(written, source=Source(self.graph, mapping))
@@ -97,11 +103,17 @@ class Stage:
         if not earlier:
             return single, utility
         before = [read_named(*folders) for folders in reversed(earlier)]
+        others = [
+            f"{one.name} is not the release that was made then"
+            for one, mark in zip(reversed(before), reversed(marks[:-1]), strict=False)
+            if fingerprint(one.graph) != mark
+        ]
         series = verify_people([*before, written], "kw-tad", self.k)
         names = conditions.names([*before, one])
         told = {"names", *(item.name for item in series.items)}
         rest = [item for item in single.items if item.name not in told]
-        return replace(series, items=(*series.items, *rest, names), needs_original=()), utility
+        found = [_other(others)] if others else []
+        return replace(series, items=(*series.items, *rest, names, *found), needs_original=()), utility
 
     def _earlier(self) -> Iterator[tuple[Path, Path]]:
         """Release and private folders of the other releases of the window, the latest first."""
@@ -115,12 +127,11 @@ class Stage:
 
     def write(self, release: PeopleRelease, public: Path, private: Path) -> None:
         """Write the graph, who is who, and the state of a series."""
-        from kgreason.anonymizers.people.history_file import write_history
-
         write_people(public, release.graph)
         order = np.argsort(self.graph.labels.astype(str), kind="stable")
         place = release.mapping[order]
-        released = np.where(place >= 0, release.graph.labels[place], "") if release.graph.n else place
+        released = np.full(len(order), "", dtype=object)
+        released[place >= 0] = release.graph.labels[place[place >= 0]]
         write_csv(private / "mapping.csv", ("original", "released"), (self.graph.labels[order], released))
         if release.history is not None:
             write_history(private / "history.json", release.history)
@@ -153,6 +164,10 @@ def _series(private: Path) -> tuple[str, str | None]:
 
 def _beside(folder: Path, place: str) -> Path:
     return Path(os.path.normpath(folder / place))
+
+
+def _other(words: list[str]) -> Item:
+    return Item("earlier releases", False, "; ".join(words), tuple(words))
 
 
 def _not_there(folders: list[Path]) -> Item:

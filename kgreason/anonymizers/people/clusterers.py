@@ -117,8 +117,6 @@ def scikit(
     >>> scikit("AgglomerativeClustering", points, {"n_clusters": 2, "linkage": "average"}).tolist()
     [0, 0, 1, 1]
     """
-    from sklearn.exceptions import ConvergenceWarning
-
     model = _model(estimator, parameters or {}) if isinstance(estimator, str) else estimator
     name = type(model).__name__
     known = model.get_params()
@@ -135,11 +133,13 @@ def scikit(
         )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", ConvergenceWarning
-            )  # users who are equal are fewer points than asked for
+            warnings.simplefilter("ignore")  # for instance that equal users are fewer points than asked for
             return _clusters(model.fit_predict(values))
-    except (ValueError, TypeError) as error:  # what scikit-learn raises for parameters that do not fit
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+    ) as error:  # what scikit-learn raises for parameters that do not fit
         raise AnonymizationError(f"{name} cannot cluster these users: {error}") from error
 
 

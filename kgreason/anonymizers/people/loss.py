@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.people.distance import Distances
+from kgreason.anonymizers.people.distance import Clusters, Distances
 from kgreason.anonymizers.people.indicator import Indicator
 from kgreason.anonymizers.people.loss_kernels import adm_pairs, adm_rows, atdm_rows
 from kgreason.anonymizers.people.values import Values, all_values
@@ -184,6 +184,20 @@ class TruthDegreeLoss(_Loss):
         false[self._values.together()] = 0
         self._false = np.ascontiguousarray(false)
         self._by_truth = alpha
+
+    def untruth(self, clusters: Clusters, users: Vertices) -> float:
+        """ATM of some users in their clusters (-1: in none), summed: shares of pairs that are untruthful together."""
+        total = 0.0
+        for cluster in range(int(clusters.max(initial=-1)) + 1):
+            members = users[clusters == cluster]
+            start, owned = self._values.owner_start, self._values.owned
+            values = np.unique(
+                np.concatenate([owned[start[u] : start[u + 1]] for u in members] or [owned[:0]])
+            )
+            if len(values):
+                share = float(self._false[np.ix_(values, values)].sum()) / 2 / len(values) ** 2
+                total += share * len(members)
+        return total
 
     def _fill(self, first: int, stop: int, rows: Vertices, columns: Vertices, out: Distances) -> None:
         atdm_rows(

@@ -76,11 +76,11 @@ def _next(work: Clustering, history: History | None, secret: np.random.Generator
     made = next_release(
         work.graph,
         history,
-        work.most,
+        work.most if work.graph.n or history is None else history.k,
         work.settings.window,
         work.rng,
         distance=work.distance,
-        cluster=work.by_distance,
+        cluster=work.alike,
         partition=work.parted,
         left_out=work.settings.left_out,
         secret=secret,
@@ -97,6 +97,15 @@ def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
     if not graph.attributes and not graph.relations:
         raise AnonymizationError(
             "the graph has neither attributes nor relations: there is nothing to make alike"
+        )
+    if settings.clustering in ("degrees", "merging") and not graph.relations:
+        raise AnonymizationError(
+            f"{settings.clustering} clusters users by relations, and the graph has none",
+            hint="take another clustering",
+        )
+    if not graph.n and settings.method != "ctkga":
+        raise AnonymizationError(
+            "the graph has no users", hint="is a header taken for data, or data for a header?"
         )
     if levels.min(initial=1) < 1:
         raise AnonymizationError("each k must be at least 1")
@@ -129,14 +138,9 @@ class Clustering:
         return TruthDegreeLoss(self.graph, indicator, self.settings.alpha)
 
     @property
-    def bettered(self) -> bool:
-        """Whether clusters are bettered: what users lose by ADM falls, and with the values untruthful pairs fall."""
-        return self.settings.mode == "exact"
-
-    @property
     def most(self) -> int:
         """The largest k."""
-        return int(self.levels.max(initial=1))
+        return int(self.levels.max(initial=2))
 
     @cached_property
     def points(self) -> Points:
@@ -148,42 +152,42 @@ class Clustering:
 
     def first(self) -> Clusters:
         """Clusters of like users, whatever their numbers."""
+        self.progress.step(f"Clustering ({self.settings.clustering})")
+        return self.clustered(Among(self.distance, np.arange(self.graph.n)), self.levels, self.rng)
+
+    def alike(self, part: Distance, k: int, rng: np.random.Generator) -> Clusters:
+        """Clusters of like users among those with the same history."""
+        return self.clustered(cast(Among, part), np.full(part.n, k, dtype=np.int64), rng)
+
+    def clustered(self, part: Among, levels: Levels, rng: np.random.Generator) -> Clusters:
+        """Clusters of like users among some."""
         from kgreason.anonymizers.people import clusterers
         from kgreason.anonymizers.people.degree_clusters import degree_clusters
         from kgreason.anonymizers.people.merging import merge
         from kgreason.anonymizers.people.vac import vac
 
-        most, settings, rng = self.most, self.settings, self.rng
-        degrees = self.graph.out_degrees(), self.graph.in_degrees()
-        self.progress.step(f"Clustering ({settings.clustering})")
+        settings, users, most = self.settings, part.users, int(levels.max(initial=1))
+        count = max(len(users) // most, 1)
+        degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
         match settings.clustering:
             case "vac":
-                return vac(self.distance, self.levels, literal=settings.mode == "published")
+                return vac(part, levels, literal=settings.mode == "published")
             case "degrees":
-                return degree_clusters(*degrees, self.levels, rng, runs=cores())
+                return degree_clusters(*degrees, levels, rng, runs=cores())
             case "merging":
                 largest = settings.epsilon or 2 * most
                 return merge(*degrees, most, settings.tau, settings.omega, largest, 0.5, rng)
             case "k-means":
-                return clusterers.k_means(self.points, max(self.graph.n // most, 1), rng)
+                return clusterers.k_means(self.points[users], count, rng)
+            case "k-medoids":
+                return clusterers.k_medoids(part, count, rng)
+            case "hdbscan":
+                return clusterers.hdbscan(part, most)
             case "hdb-star":
-                return clusterers.hdb_star(self.distance, self.levels)
-            case "k-medoids" | "hdbscan":
-                return self.by_distance(self.distance, most, rng)
+                return clusterers.hdb_star(part, levels)
             case name:
-                asked = clusterers.sized(str(name), max(self.graph.n // most, 1), most)
-                return clusterers.scikit(str(name), self.points, asked, rng)
-
-    def by_distance(self, distance: Distance, k: int, rng: np.random.Generator) -> Clusters:
-        """Clusters of like users by their distances alone, of about k of them."""
-        from kgreason.anonymizers.people import clusterers
-
-        name = str(self.settings.clustering)
-        if name == "k-medoids":
-            return clusterers.k_medoids(distance, max(distance.n // k, 1), rng)
-        if name == "hdbscan":
-            return clusterers.hdbscan(distance, k)
-        return clusterers.scikit(name, distance, clusterers.sized(name, max(distance.n // k, 1), k), rng)
+                asked = clusterers.sized(str(name), count, most)
+                return clusterers.scikit(str(name), self.points[users], asked, rng)
 
     def valid(self, found: Clusters) -> Clusters:
         """Clusters of enough users, and not of far too many."""
@@ -204,21 +208,27 @@ class Clustering:
 
     def refined(self, found: Clusters) -> Clusters:
         """Clusters with less loss, in exact mode."""
-        from kgreason.anonymizers.people.refine import refine
-
-        if not self.bettered or self.settings.clustering == "degrees":
+        if self.settings.clustering == "degrees":
             return found
         self.progress.step("Bettering clusters")
-        return refine(self.graph, found, self.levels, self.distance, self.settings.alpha)
+        return self.better(found, Among(self.distance, np.arange(self.graph.n)), self.levels)
 
     def parted(self, part: Distance, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
         """Valid clusters of users with the same history, with less loss in exact mode."""
         from kgreason.anonymizers.people.partition import k_medoids_partition
-        from kgreason.anonymizers.people.refine import refine
 
         valid = k_medoids_partition(part, found, k, rng)
-        if not self.bettered:
-            return valid
-        users = cast(Among, part).users
-        levels = np.full(len(users), k, dtype=np.int64)
-        return refine(self.graph.of(users), valid, levels, part, self.settings.alpha)
+        return self.better(valid, cast(Among, part), np.full(part.n, k, dtype=np.int64))
+
+    def better(self, found: Clusters, part: Among, levels: Levels) -> Clusters:
+        """Clusters with less loss by values and degrees; none that are less truthful where truth counts."""
+        from kgreason.anonymizers.people.loss import TruthDegreeLoss
+        from kgreason.anonymizers.people.refine import refine
+
+        if self.settings.mode == "published":
+            return found
+        made = refine(self.graph.of(part.users), found, levels, part, self.settings.alpha)
+        if isinstance(self.distance, TruthDegreeLoss):
+            before, after = (self.distance.untruth(clusters, part.users) for clusters in (found, made))
+            return made if after <= before else found
+        return made

@@ -98,8 +98,8 @@ class Settings:
     def filled(self) -> Settings:
         """The same with the method's own clustering and partition where none are chosen."""
         clustering, partition, _ = OWN[self.method]
-        if self.method == "cdga" and self.mode == "exact":
-            clustering = "degrees"
+        if self.mode == "exact":
+            clustering = {"cdga": "degrees", "ctkga": "vac"}.get(self.method, clustering)
         return replace(self, clustering=self.clustering or clustering, partition=self.partition or partition)
 
     def unused(self) -> tuple[str, ...]:

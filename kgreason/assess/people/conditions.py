@@ -150,9 +150,10 @@ def _has(
 def _said(attribute: Attribute, text: str) -> str | Decimal:
     """What a value says: of numbers, 18.0 is 18."""
     try:
-        return Decimal(text) if attribute.kind == "numeric" else text
+        number = Decimal(text) if attribute.kind == "numeric" else None
     except InvalidOperation:
         return text
+    return text if number is None or number.is_nan() else number
 
 
 def _keys(attribute: Attribute, user: Vertices, value: Vertices) -> Vertices:
