@@ -156,9 +156,9 @@ id = "name"
 files = ["links.tsv"]
 columns = ["target", "_", "user"]
 relation = "knows"
-symmetric = true
 [kinds]
-relations = ["knows", "boss"]
+relations = ["boss"]
+mutual = ["knows"]
 ignore = ["note"]
 """,
         one_csv="name,city,boss,note\nann,Como,bob,x\nbob,,,y\n",
@@ -202,6 +202,7 @@ def test_undirected_files_are_read_both_ways(tmp_path: Path) -> None:
     said = '[[triples]]\nfiles = ["a.edges"]\nrelation = "knows"\n[kinds]\nrelations = ["knows"]\n'
     graph = read_people(files(tmp_path, people_toml=said, a_edges="% sym unweighted\n1 2\n2 3\n2 1\n"))
     assert content(graph)["relations"]["knows"] == [("1", "2"), ("2", "1"), ("2", "3"), ("3", "2")]
+    assert graph.relations["knows"].mutual
 
 
 def test_names_may_hold_the_delimiter(tmp_path: Path) -> None:
@@ -473,7 +474,7 @@ def test_the_files_hold_the_graph_and_nothing_else(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "people.toml").read_text() == (
         '[[tables]]\nfiles = ["users.csv"]\nid = "user"\n\n'
         '[[triples]]\nfiles = ["attributes.csv", "relations.csv"]\nheader = true\n\n'
-        '[kinds]\nnumeric = ["age"]\ncategorical = ["city", "job", "speaks"]\nrelations = ["follows", "married"]\n'
+        '[kinds]\nnumeric = ["age"]\ncategorical = ["city", "job", "speaks"]\nrelations = ["follows"]\nmutual = ["married"]\n'
     )
 
 

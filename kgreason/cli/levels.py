@@ -10,7 +10,16 @@ import typer
 
 from kgreason.cli.base import counted, guarded
 from kgreason.cli.options import OutFile, Seed
-from kgreason.cli.people import Attributes, IsTable, Numeric, PeopleFiles, Relations, SchemaFile, the_schema
+from kgreason.cli.people import (
+    Attributes,
+    IsTable,
+    Mutual,
+    Numeric,
+    PeopleFiles,
+    Relations,
+    SchemaFile,
+    the_schema,
+)
 
 if TYPE_CHECKING:
     from kgreason.graph.people.levels import Levels
@@ -46,6 +55,7 @@ def zipf(
     attributes: Attributes = None,
     numeric: Numeric = None,
     relations: Relations = None,
+    mutual: Mutual = None,
     table: IsTable = False,
     seed: Seed = None,
 ) -> int:
@@ -59,7 +69,7 @@ def zipf(
     rng = np.random.default_rng(seed)
     low, high, step = range
     with progress() as shown:
-        graph = read_people(the_schema(files, schema, attributes, numeric, relations, table), shown)
+        graph = read_people(the_schema(files, schema, attributes, numeric, relations, mutual, table), shown)
     return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng))
 
 
@@ -73,6 +83,7 @@ def te(
     attributes: Attributes = None,
     numeric: Numeric = None,
     relations: Relations = None,
+    mutual: Mutual = None,
     table: IsTable = False,
 ) -> int:
     """Levels that grow with the number of a user's edges."""
@@ -81,7 +92,7 @@ def te(
     from kgreason.terminal import progress
 
     with progress() as shown:
-        graph = read_people(the_schema(files, schema, attributes, numeric, relations, table), shown)
+        graph = read_people(the_schema(files, schema, attributes, numeric, relations, mutual, table), shown)
     return _write(out, graph, te_levels(graph, *range))
 
 

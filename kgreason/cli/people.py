@@ -36,6 +36,10 @@ Numeric = Annotated[
 Relations = Annotated[
     list[str] | None, typer.Option("--relations", metavar="NAME,...", help="Relations between users.")
 ]
+Mutual = Annotated[
+    list[str] | None,
+    typer.Option("--mutual", metavar="NAME,...", help="Relations whose links run both ways, as married."),
+]
 IsTable = Annotated[
     bool,
     typer.Option("--table", help="The files are tables; FILE?id=COLUMN says which column names the users."),
@@ -48,6 +52,7 @@ def the_schema(
     attributes: Sequence[str] | None,
     numeric: Sequence[str] | None,
     relations: Sequence[str] | None,
+    mutual: Sequence[str] | None,
     table: bool,
 ) -> Schema:
     """Where the graph is that the options name.
@@ -62,7 +67,7 @@ def the_schema(
     from kgreason.graph.people.schema import read_schema, schema_of_options
 
     if schema is not None:
-        if files or attributes or numeric or relations or table:
+        if files or attributes or numeric or relations or mutual or table:
             raise CallError(
                 "the schema says what is read", hint="leave out the files and their options, or --schema"
             )
@@ -74,6 +79,7 @@ def the_schema(
         attributes=_split(attributes),
         numeric=_split(numeric),
         relations=_split(relations),
+        mutual=_split(mutual),
         table=table,
     )
 

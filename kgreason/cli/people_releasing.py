@@ -85,7 +85,18 @@ After = Annotated[
 ]
 
 OF_PEOPLE = (
-    *("files", "schema", "attributes", "numeric", "relations", "table", "k_values", "loss", "alpha"),
+    *(
+        "files",
+        "schema",
+        "attributes",
+        "numeric",
+        "relations",
+        "mutual",
+        "table",
+        "k_values",
+        "loss",
+        "alpha",
+    ),
     *("clustering", "partition", "tau", "omega", "epsilon", "dimensions", "window", "left_out", "after"),
 )
 OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")

@@ -23,7 +23,16 @@ from kgreason.cli.options import (
     Split,
     X,
 )
-from kgreason.cli.people import Attributes, IsTable, Numeric, PeopleFiles, Relations, SchemaFile, the_schema
+from kgreason.cli.people import (
+    Attributes,
+    IsTable,
+    Mutual,
+    Numeric,
+    PeopleFiles,
+    Relations,
+    SchemaFile,
+    the_schema,
+)
 from kgreason.cli.people_releasing import (
     OF_PEOPLE,
     OF_RULES,
@@ -95,6 +104,7 @@ def anonymize(
     attributes: Attributes = None,
     numeric: Numeric = None,
     relations: Relations = None,
+    mutual: Mutual = None,
     table: IsTable = False,
     k_values: KValues = None,
     loss: LossOption = "adm",
@@ -124,7 +134,7 @@ def anonymize(
         refuse(context, OF_RULES, method)
         refuse(context, unused(method, mode, loss, clustering, partition), method)
         return people_releasing.anonymize(
-            the_schema(files, schema, attributes, numeric, relations, table),
+            the_schema(files, schema, attributes, numeric, relations, mutual, table),
             folders,
             as_json=as_json,
             seed=seed,

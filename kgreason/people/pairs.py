@@ -1,7 +1,8 @@
 """Graphs of people and their releases, read from files to be judged.
 
 Of a release folder the tables are read as they stand, not as its own schema wants them read: whoever gets the folder
-sees all rows. Only which attributes are numbers, and which relations have no links, is taken from the schema.
+sees all rows. Only which attributes are numbers, and which relations have no links or are mutual, is taken from the
+schema; no link is completed by its reverse.
 """
 
 from __future__ import annotations
@@ -114,9 +115,14 @@ def _read(folder: Path) -> Published:
             text: _attribute(owner[name == i], value[name == i], said, numeric=text in kinds.numeric)
             for i, text in enumerate(attributes)
         },
-        {text: distinct_links(len(labels), source[:0], target[:0]) for text in kinds.relations}
+        {
+            text: distinct_links(len(labels), source[:0], target[:0], mutual=text in kinds.mutual)
+            for text in (*kinds.relations, *kinds.mutual)
+        }
         | {
-            text: distinct_links(len(labels), source[kind == i], target[kind == i])
+            text: distinct_links(
+                len(labels), source[kind == i], target[kind == i], mutual=text in kinds.mutual
+            )
             for i, text in enumerate(relations)
         },
     )

@@ -1,7 +1,8 @@
 """Knowledge graph generalization (KGG): users of a cluster become alike in their values and in all their degrees.
 
 Attribute values are united. In each relation, targets of the degrees are set and balanced (targets.py, balance.py) and
-a graph with these degrees is made that keeps as many edges as possible (realize.py). Should no simple graph have these
+a graph with these degrees is made that keeps as many edges as possible (realize.py); of a mutual relation one whose
+links all run both ways (mutual.py). Should no simple graph have these
 degrees, a target that could not be met is lowered and may not rise again (Degree Decrement); as there are only so many
 degrees to lower, and the graph without edges has all degrees zero, this comes to an end.
 
@@ -21,6 +22,7 @@ import numpy as np
 from kgreason import cores
 from kgreason.anonymizers.people.balance import balance
 from kgreason.anonymizers.people.distance import Clusters
+from kgreason.anonymizers.people.mutual import mutually_alike
 from kgreason.anonymizers.people.realize import Unrealizable, realize
 from kgreason.anonymizers.people.targets import KEEP, Targets
 from kgreason.anonymizers.people.unions import united
@@ -31,7 +33,7 @@ from kgreason.records import dataclass
 
 @dataclass(frozen=True)
 class LinkFigures:
-    """What became of one relation.
+    """What became of one relation; a link of a mutual one is two edges, one in each direction.
 
     Attributes
     ----------
@@ -185,6 +187,8 @@ def _generalized(
     n = len(clusters)
     if not len(links):
         return links, 0
+    if links.mutual:
+        return mutually_alike(links, clusters, rng, removal)
     out, into = np.bincount(links.source, minlength=n), np.bincount(links.target, minlength=n)
     count = int(clusters.max()) + 1
     caps = np.full(2 * count, n - 1)

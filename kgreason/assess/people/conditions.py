@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,30 @@ def mapping(release: Published, source: Source) -> Item:
         detail = f"{len(shared):,} released users stand for several originals"
         return Item("mapping", False, detail, listing(words, len(shared)))
     return Item("mapping", True, f"each of {len(kept):,} users has a released user of his own")
+
+
+def mutual_relations(release: Published) -> set[str]:
+    """Relations that are mutual by nature, as the original says, if it is known, or the release."""
+    graphs = [release.graph] if release.source is None else [release.graph, release.source.graph]
+    return {name for graph in graphs for name, links in graph.relations.items() if links.mutual}
+
+
+def mutual(release: Published) -> Item:
+    """Whether each link of a mutual relation stands in both directions: else it is told from the others."""
+    alone, total, words = 0, 0, list[str]()
+    relations, names = release.graph.relations, release.graph.labels
+    for name in sorted(mutual_relations(release) & set(relations)):
+        links = relations[name]
+        there = links.source * release.graph.n + links.target
+        missing = np.flatnonzero(~np.isin(links.target * release.graph.n + links.source, there))
+        total += len(links)
+        alone += len(missing)
+        ends = zip(names[links.source[missing]], names[links.target[missing]], strict=True)
+        words += [f"{name}: {a} to {b}, not back" for a, b in islice(ends, SHOWN)]
+    if alone:
+        detail = f"{alone:,} of {total:,} links of mutual relations run one way only"
+        return Item("mutual", False, detail, listing(words[:SHOWN], alone))
+    return Item("mutual", True, f"all {total:,} links of mutual relations run both ways")
 
 
 def users(source: Source) -> Item:

@@ -91,7 +91,8 @@ def verify_people(
     else:
         assert k is not None
         verdict = _series(last, k) if model == "kw-tad" else _alike(last[0], model, k)
-    columns = zip(*(_besides(release, model) for release in last), strict=True)
+    mutual = any(conditions.mutual_relations(release) for release in last)
+    columns = zip(*(_besides(release, model, mutual=mutual) for release in last), strict=True)
     items = [*verdict.items, *(_each(column, last) for column in columns)]
     if last[0].source is None:
         needed = (*verdict.needs_original, *NEEDED, *((NEEDED_OVER,) if model == "kw-tad" else ()))
@@ -142,13 +143,14 @@ def _k_ad(graph: PeopleGraph, k: int) -> Item:
     return shared(information(graph), graph.labels, np.full(graph.n, k), INFORMATION, "each release")[0]
 
 
-def _besides(release: Published, model: PeopleModel) -> list[Item]:
+def _besides(release: Published, model: PeopleModel, *, mutual: bool) -> list[Item]:
     """What is asked of a release besides the definition; the same items of any release of which as much is known."""
-    items = [conditions.simple(release)]
+    items = [conditions.simple(release), *([conditions.mutual(release)] if mutual else [])]
     if (source := release.source) is None:
         return items
-    items += [conditions.mapping(release, source), conditions.labels(release, source)]
-    if not items[1].holds:
+    paired = conditions.mapping(release, source)
+    items += [paired, conditions.labels(release, source)]
+    if not paired.holds:
         lost = [
             Item(name, False, "not examined: the mapping is broken", undecided=True)
             for name in ("users", "values", "fakes")

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgreason.graph.io.raw import Column
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import Attribute, Kind, Links, Texts, distinct_links
+from kgreason.graph.people.model import Attribute, Kind, Links, Texts, completed, distinct_links
 from kgreason.graph.people.names import Lookup
 from kgreason.graph.people.parts import Part
 from kgreason.graph.people.remarks import Remarks
@@ -40,18 +40,18 @@ class Entries:
         return Entries(self.part.take(rows), self.user[rows], self.other[rows])
 
 
-def links_of(name: str, entries: Sequence[Entries], n: int, remarks: Remarks) -> Links:
-    """Links of a relation among n users; loops and repetitions are counted."""
+def links_of(name: str, entries: Sequence[Entries], n: int, remarks: Remarks, *, mutual: bool) -> Links:
+    """Links of a relation among n users; loops, repetitions and links completed by their reverse are counted."""
     source, target = _joined([e.user for e in entries]), _joined([e.other for e in entries])
     links = distinct_links(n, source, target)
     loops = int((source == target).sum())
     remarks.count("loops", name, loops)
     remarks.count("repeated", name, len(source) - loops - len(links))
-    both = [(e, np.flatnonzero(e.part.both)) for e in entries if e.part.both is not None]
-    if not both:
+    if not mutual:
         return links
-    back, forth = _joined([e.other[m] for e, m in both]), _joined([e.user[m] for e, m in both])
-    return distinct_links(n, np.concatenate([source, back]), np.concatenate([target, forth]))
+    both = completed(n, links)
+    remarks.count("completed", name, len(both) - len(links))
+    return both
 
 
 def attribute_of(

@@ -16,9 +16,10 @@ _SHOWN = 8
 
 
 def kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict[str, str]:
-    """Kind of each relation and column: numeric, categorical, relations or ignore.
+    """Kind of each relation and column, one of `OTHERS`.
 
-    First those of the data, as they occur first, then those that the schema names and that have no statement.
+    First those of the data, as they occur first, then those that the schema names and that have no statement. A
+    relation is also mutual if a file with statements of it says that its links run both ways.
 
     Raises
     ------
@@ -32,7 +33,8 @@ def kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict[
         for name in part.names:
             kind = named.get(name) or schema.kinds.others or ("categorical" if part.table else None)
             if kind is not None:
-                kinds[name] = kind
+                both = kind == "relations" and (part.both or kinds.get(name) == "mutual")
+                kinds[name] = "mutual" if both else kind
             else:
                 unknown.setdefault(name, part)
     if unknown:
@@ -52,9 +54,9 @@ def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
     near = suggest(name, schema.kinds.named())
     asked = f"did you mean {near!r}? " if near else ""
     how = (
-        "give them with --attributes, --numeric or --relations"
+        "give them with --attributes, --numeric, --relations or --mutual"
         if schema.file is None
-        else "name them under [kinds]: numeric, categorical, relations or ignore; "
+        else "name them under [kinds]: numeric, categorical, relations, mutual or ignore; "
         'for all at once others = "categorical"'
     )
     first = np.flatnonzero(part.name == part.names.index(name))
@@ -74,4 +76,5 @@ def _check_spelling(schema: Schema, name: str, kind: str, others: Sequence[str])
 
 
 def _among(kind: str) -> str:
-    return {"relations": "the relations", "ignore": "those to ignore"}.get(kind, f"the {kind} attributes")
+    words = {"relations": "the relations", "mutual": "the mutual relations", "ignore": "those to ignore"}
+    return words.get(kind, f"the {kind} attributes")

@@ -57,10 +57,13 @@ class Links:
     ----------
     source, target
         int64 user numbers, shape (m,), ordered by source, then target.
+    mutual
+        Whether the relation is mutual by nature (married, friends): each link stands in both directions.
     """
 
     source: Vertices
     target: Vertices
+    mutual: bool = False
 
     def __len__(self) -> int:
         return len(self.source)
@@ -109,17 +112,20 @@ class PeopleGraph:
         links: Iterable[tuple[str, str, str]] = (),
         numeric: Iterable[str] = (),
         relations: Iterable[str] = (),
+        mutual: Iterable[str] = (),
     ) -> PeopleGraph:
         """Build a graph from triples (user, attribute, value) and (user, relation, user).
 
-        Repeated triples and links from a user to itself are dropped. `relations` names those without links.
+        Repeated triples and links from a user to itself are dropped. `relations` names those without links. Links of
+        `mutual` relations run both ways, also where only one direction is given.
         """
         labels = list(dict.fromkeys(users))
         number = {label: i for i, label in enumerate(labels)}
         by_attribute: dict[str, list[tuple[int, str]]] = {}
         for user, name, text in values:
             by_attribute.setdefault(name, []).append((number[user], text))
-        by_relation: dict[str, list[tuple[int, int]]] = {name: [] for name in relations}
+        both = set(mutual)
+        by_relation: dict[str, list[tuple[int, int]]] = {name: [] for name in (*relations, *sorted(both))}
         for source, name, target in links:
             by_relation.setdefault(name, []).append((number[source], number[target]))
         numbers = set(numeric)
@@ -131,10 +137,10 @@ class PeopleGraph:
             )
             for name, pairs in by_attribute.items()
         }
-        found = {
-            name: distinct_links(len(labels), *np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
-            for name, pairs in by_relation.items()
-        }
+        found = {}
+        for name, pairs in by_relation.items():
+            given = distinct_links(len(labels), *np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
+            found[name] = completed(len(labels), given) if name in both else given
         return cls(np.array(labels, dtype=object), attributes, found)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -182,7 +188,8 @@ class PeopleGraph:
         relations = {}
         for name, r in self.relations.items():
             kept = (place[r.source] >= 0) & (place[r.target] >= 0)
-            relations[name] = distinct_links(len(users), place[r.source[kept]], place[r.target[kept]])
+            ends = place[r.source[kept]], place[r.target[kept]]
+            relations[name] = distinct_links(len(users), *ends, mutual=r.mutual)
         return PeopleGraph(self.labels[users], attributes, relations)
 
 
@@ -199,7 +206,20 @@ def attribute(kind: Kind, user: Vertices, texts: Texts) -> Attribute:
     return Attribute(kind, distinct.astype(object), pairs[0].copy(), pairs[1].copy())
 
 
-def distinct_links(n: int, source: Vertices, target: Vertices) -> Links:
-    """Links in any order without repetitions and without loops."""
+def distinct_links(n: int, source: Vertices, target: Vertices, *, mutual: bool = False) -> Links:
+    """Links in any order without repetitions and without loops; of a mutual relation, both directions are given."""
     key = np.unique((source * n + target)[source != target])
-    return Links(key // max(n, 1), key % max(n, 1))
+    return Links(key // max(n, 1), key % max(n, 1), mutual)
+
+
+def completed(n: int, links: Links) -> Links:
+    """The links as those of a mutual relation: each with its reverse.
+
+    Examples
+    --------
+    >>> both = completed(3, Links(np.array([0, 1, 1]), np.array([1, 0, 2])))
+    >>> both.source.tolist(), both.target.tolist(), both.mutual
+    ([0, 1, 1, 2], [1, 0, 2, 1], True)
+    """
+    ends = np.concatenate([links.source, links.target]), np.concatenate([links.target, links.source])
+    return distinct_links(n, *ends, mutual=True)

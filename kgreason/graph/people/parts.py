@@ -42,7 +42,7 @@ class Part:
     table
         Whether it is a column of a table.
     both
-        Whether links of these statements run both ways, shape (m,); `None`: none does.
+        Whether the file says that its links run both ways.
     looked_up, users_looked_up
         Whether tables of names apply to relations and values, and to users.
     constant
@@ -61,7 +61,7 @@ class Part:
     looked_up: bool = False
     table: bool = False
     constant: bool = False
-    both: Flags | None = None
+    both: bool = False
     missing: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -78,7 +78,6 @@ class Part:
             user=self.user.take(at),
             name=self.name[rows],
             target=self.target.take(at),
-            both=None if self.both is None else self.both[rows],
         )
 
 
@@ -208,12 +207,11 @@ def _statements(triples: Triples, file: File, progress: Progress) -> Part:
         names, name = tuple(coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)
     else:
         names, name = (triples.relation or "",), np.zeros(len(row), dtype=np.int64)
-    both = raw.undirected if triples.symmetric is None else np.full(len(row), triples.symmetric)
     return Part(
         *(raw, row, found["user"], names, name, found["target"], triples.names),
         looked_up=triples.names,
         constant=triples.relation is not None,
-        both=both,
+        both=raw.undirected is not None,
         missing=triples.missing,
     )
 

@@ -17,7 +17,7 @@ from kgreason.graph.people.names import Lookup, lookups
 from kgreason.graph.people.parts import Part, Users, empty, parts_of
 from kgreason.graph.people.remarks import Remarks
 from kgreason.graph.people.schema import read_schema
-from kgreason.graph.people.sources import Schema
+from kgreason.graph.people.sources import LINKS, Schema
 from kgreason.progress import SILENT, Progress
 
 
@@ -32,7 +32,7 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     schema
         A schema, its file, or a folder with a ``people.toml``, such as a release.
     progress
-        Is told what was left out: loops, repetitions, empty values, what the schema ignores.
+        Is told what was left out: loops, repetitions, empty values, what the schema ignores; and what looks amiss.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     found = _by_name(entries, kinds)
     attributes, relations = {}, {}
     for name, kind in kinds.items():
-        if kind == "relations":
-            relations[name] = links_of(name, found[name], len(labels), remarks)
+        if kind in LINKS:
+            relations[name] = links_of(name, found[name], len(labels), remarks, mutual=kind == "mutual")
         elif kind != "ignore":
             of: Kind = "numeric" if kind == "numeric" else "categorical"
             attributes[name] = attribute_of(name, of, found[name], names.get("values"), remarks)
@@ -106,7 +106,7 @@ def _numbered(
     statements = [(i, part) for i, part in enumerate(parts) if isinstance(part, Part)]
     links = []
     for _, part in statements:
-        link = np.array([kinds[name] == "relations" for name in part.names], dtype=np.bool_)
+        link = np.array([kinds[name] in LINKS for name in part.names], dtype=np.bool_)
         rows = np.flatnonzero(link[part.name])
         links.append(rows)
         texts.append(_looked_up(lookup, part, part.target.take(pa.array(rows)), part.row[rows]))

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 
-from kgreason.graph.people.model import PeopleGraph
+import numpy as np
+
+from kgreason.graph.people.model import Links, PeopleGraph
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 
@@ -15,18 +17,22 @@ _SAID = {
     "loops": "links from a user to itself, left out",
     "repeated": "statements that repeat others, counted once",
     "numbers": "values that are another one's number in other digits (1.0 beside 1), taken for it",
+    "completed": "links of mutual relations whose reverse was missing, completed by it",
     "ignored": "statements left out as the schema says",
     "users": "values of attributes that are names of users. They are released as they are: is one of these a relation?",
 }
 _SHOWN = 5
+_FEWEST = 10  # links that tell whether a relation is mutual
+_MOSTLY = 0.5  # share of its links that have their reverse, then
 _NUMBER = re.compile(r"[+-]?[\d.,]+")
 
 
 @dataclass
 class Remarks:
-    """Counts of what was left out, by kind and name."""
+    """Counts of what was left out, by kind and name, and what else there is to say."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     def count(self, what: str, name: str, number: int) -> None:
         """Add to a count."""
@@ -35,16 +41,43 @@ class Remarks:
             of[name] = of.get(name, 0) + number
 
     def suspect(self, graph: PeopleGraph) -> None:
-        """Count values that are names of users, but for numbers, which may stand for anything."""
+        """Look for what gives users away.
+
+        Values that are names of users are counted, but for numbers, which may stand for anything. Relations are
+        looked at whose links mostly have their reverse: generalization adds links without, so they would be told.
+        """
         users = {label for label in graph.labels.tolist() if not _NUMBER.fullmatch(label)}
         for name, a in graph.attributes.items():
             self.count("users", name, len(users.intersection(a.domain.tolist())))
+        relations = {name: (r.source * graph.n + r.target, r) for name, r in graph.relations.items()}
+        for name, (_, r) in relations.items():
+            if len(r) >= _FEWEST:
+                back = r.target * graph.n + r.source
+                for other, (there, _) in relations.items():
+                    self._against(name, other, r, np.count_nonzero(np.isin(back, there)) / len(r))
+
+    def _against(self, name: str, other: str, links: Links, share: float) -> None:
+        """Warn if a share of the links of a relation have their reverse in another, or in itself."""
+        if share < _MOSTLY:
+            return
+        if name != other:
+            self.warnings.append(
+                f"links of {name} mostly run against links of {other} ({100 * share:.0f} %): if the one follows from "
+                "the other, leave one out, or added links can be told"
+            )
+        elif not links.mutual:
+            self.warnings.append(
+                f"{100 * share:.0f} % of the links of {name} have their reverse: if {name} is mutual, say so in "
+                "[kinds], or added links can be told"
+            )
 
     def tell(self, progress: Progress) -> None:
         """Note all of it."""
         for what, said in _SAID.items():
             if found := self.counts.get(what):
                 progress.note(f"{said}: {sum(found.values()):,} ({_largest(found)})")
+        for warning in self.warnings:
+            progress.note(warning)
 
 
 def _largest(counts: Mapping[str, int]) -> str:

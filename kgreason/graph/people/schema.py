@@ -14,6 +14,7 @@
     numeric = ["age"]
     categorical = ["job", "city"]
     relations = ["follows"]
+    mutual = ["married"]              # relations whose links run both ways
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ def schema_of_options(
     attributes: Sequence[str] = (),
     numeric: Sequence[str] = (),
     relations: Sequence[str] = (),
+    mutual: Sequence[str] = (),
     ignore: Sequence[str] = (),
     others: str | None = None,
     table: bool = False,
@@ -69,8 +71,8 @@ def schema_of_options(
     files
         Files of triples, each perhaps with options behind a question mark: the keys of a section of the schema,
         lists separated by commas, as in ``facts.txt?columns=user,target,relation&skip=1``.
-    attributes, numeric, relations, ignore
-        Names of categorical and numeric attributes, of relations, and of what is left out.
+    attributes, numeric, relations, mutual, ignore
+        Names of categorical and numeric attributes, of relations, of mutual ones, and of what is left out.
     others
         What all others are; see `Kinds`.
     table
@@ -95,8 +97,8 @@ def schema_of_options(
             Section(str(spec.path), "tables" if table else "triples", {"files": [str(spec.path)], **given})
         )
     here = Path()
-    lists = {"numeric": numeric, "categorical": attributes, "relations": relations, "ignore": ignore}
-    kinds: dict[str, Any] = {name: list(given) for name, given in lists.items()}
+    lists = numeric, attributes, relations, mutual, ignore
+    kinds: dict[str, Any] = {name: list(given) for name, given in zip(OTHERS, lists, strict=True)}
     if others is not None:
         kinds["others"] = others
     return _whole(
@@ -119,7 +121,6 @@ def _triples(part: Section, folder: Path) -> Triples:
         _files(part, folder, given, header=given.get("header", False)),
         columns,
         relation,
-        given.get("symmetric"),
         given.get("names", True),
         tuple(given.get("missing", ())),
     )
@@ -209,8 +210,7 @@ def _kinds(part: Section) -> Kinds:
     others = given.get("others")
     if others is not None and others not in OTHERS:
         raise part.error("others", f"others cannot be {others!r}", f"one of {', '.join(OTHERS)}")
-    numeric, categorical, relations, ignore = (tuple(given.get(kind, ())) for kind in OTHERS)
-    return Kinds(numeric, categorical, relations, ignore, others)
+    return Kinds(**{kind: tuple(given.get(kind, ())) for kind in OTHERS}, others=others)
 
 
 def _whole(schema: Schema) -> Schema:

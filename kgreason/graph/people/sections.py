@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
+from kgreason.graph.people.sources import OTHERS
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
@@ -24,10 +25,10 @@ _FILE: dict[str, type] = {
 }
 _DATA: dict[str, type] = {**_FILE, "names": bool, "missing": list}
 KEYS: dict[str, dict[str, type]] = {
-    "triples": {**_DATA, "relation": str, "symmetric": bool},
+    "triples": {**_DATA, "relation": str},
     "tables": {**_DATA, "id": str},
     "names": {**_FILE, "of": list},
-    "kinds": {"numeric": list, "categorical": list, "relations": list, "ignore": list, "others": str},
+    "kinds": {**dict.fromkeys(OTHERS, list), "others": str},
 }
 """Keys of each section and the type of what they say; a list is one of texts."""
 _SHOWN = {

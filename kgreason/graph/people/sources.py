@@ -7,7 +7,9 @@ from kgreason.graph.io.options import Options
 from kgreason.graph.io.source import SourceSpec
 from kgreason.records import dataclass
 
-OTHERS = ("numeric", "categorical", "relations", "ignore")
+OTHERS = ("numeric", "categorical", "relations", "mutual", "ignore")
+LINKS = ("relations", "mutual")
+"""Kinds of what relates users."""
 ROLES = ("user", "relation", "target")
 SKIPPED = "_"
 """Name of columns that are not read."""
@@ -41,8 +43,6 @@ class Triples:
         Role of each column: user, relation, target or `SKIPPED`.
     relation
         The relation (or attribute) of all lines, of files that have no column for it.
-    symmetric
-        Links between users run both ways; `None`: if the file says so.
     names
         Whether the tables of names apply.
     missing
@@ -52,7 +52,6 @@ class Triples:
     files: tuple[File, ...]
     columns: tuple[str, ...]
     relation: str | None = None
-    symmetric: bool | None = None
     names: bool = True
     missing: tuple[str, ...] = ()
 
@@ -107,8 +106,8 @@ class Kinds:
     ----------
     numeric, categorical
         Attributes, whose values are numbers or names.
-    relations
-        Relations between users.
+    relations, mutual
+        Relations between users; those that are mutual by nature, whose links run both ways.
     ignore
         What is left out.
     others
@@ -118,6 +117,7 @@ class Kinds:
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
+    mutual: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     others: str | None = None
 

@@ -134,9 +134,11 @@ def _ordered(
 
 
 def _schema(graph: PeopleGraph) -> str:
-    kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "relations": sorted(graph.relations)}
+    kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "relations": [], "mutual": []}
     for name in sorted(graph.attributes):
         kinds[graph.attributes[name].kind].append(name)
+    for name in sorted(graph.relations):
+        kinds["mutual" if graph.relations[name].mutual else "relations"].append(name)
     return "\n".join(
         [
             *("[[tables]]", 'files = ["users.csv"]', 'id = "user"', ""),
