@@ -794,7 +794,11 @@ def test_the_schema_of_a_release_hides_nothing(written: Path) -> None:
     table(written / "release" / "more.csv", "user,salary", "a,1")
     result = run("release", "--model", "k-ad", "-k", "2")
     assert result.exit_code == 2
-    assert "more.csv: this table is none of a release of people" in result.stderr
+    assert "more.csv: this is none of the files of a release of people" in result.stderr
+    (written / "release" / "more.csv").rename(written / "more.csv")
+    text = schema.read_text(encoding="utf-8")
+    schema.write_text(text.replace('"relations.csv"', '"relations.csv", "../more.csv"'), encoding="utf-8")
+    assert "it names more.csv, which is none of a release" in run("release", "--model", "k-ad").stderr
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ from kgreason.graph.people.parts import empty, texts
 from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema
 from kgreason.progress import SILENT, Progress
-from kgreason.written import TABLES, UNCHANGED, Cell, as_written, check_whole, read_pairs
+from kgreason.written import UNCHANGED, Cell, as_written, check_whole, read_pairs
 
+BESIDE = ("README.txt", "UNVERIFIED")
 USERS, VALUES, LINKS, SCHEMA = "users.csv", "attributes.csv", "relations.csv", "people.toml"
 SHOWN = 5
 
@@ -92,7 +93,16 @@ def _cells(mapping: Path) -> tuple[Path, dict[str, Cell]]:
 
 def _read(folder: Path) -> Published:
     _check_files(folder)
-    kinds = read_schema(folder / SCHEMA).kinds
+    schema = read_schema(folder / SCHEMA)
+    parts = (schema.triples, schema.tables, schema.names)
+    named = {file.spec.path.name for part in parts for some in part for file in some.files}
+    if strange := sorted(named - {USERS, VALUES, LINKS}):
+        raise DataError(
+            str(folder / SCHEMA),
+            f"it names {strange[0]}, which is none of a release of people",
+            hint=UNCHANGED,
+        )
+    kinds = schema.kinds
     labels = _labels(folder / USERS)
     values = _table(folder / VALUES, ("user", "attribute", "value"))
     links = _table(folder / LINKS, ("source", "relation", "target"))
@@ -140,10 +150,9 @@ def _check_files(folder: Path) -> None:
                 str(folder / name), "there is no such file", hint="take an unchanged copy of the folder"
             )
     for path in sorted(folder.iterdir()):
-        known = path.name in (USERS, VALUES, LINKS)
-        if not known and path.name.endswith((*TABLES, *(f"{end}.gz" for end in TABLES))):
+        if path.name not in (USERS, VALUES, LINKS, SCHEMA, *BESIDE):
             hint = "take it out of the release: what it tells of users is not looked at"
-            raise DataError(str(path), "this table is none of a release of people", hint=hint)
+            raise DataError(str(path), "this is none of the files of a release of people", hint=hint)
 
 
 def _table(path: Path, header: Sequence[str]) -> Raw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 
@@ -104,6 +105,8 @@ def _check_numbers(name: str, coded: Column, entries: Sequence[Entries]) -> None
     import pyarrow.compute as pc
 
     fits = pc.match_substring_regex(coded.dictionary, _NUMBER).to_numpy(zero_copy_only=False)
+    words = np.array(coded.dictionary.to_pylist(), dtype=object)
+    fits[fits] = np.isfinite(words[fits].astype(np.float64))
     if fits.all():
         return
     bad = np.flatnonzero(~fits[coded.indices.to_numpy()])
@@ -122,8 +125,9 @@ def _same_numbers(texts: Texts) -> Vertices:
     """Of texts that are the same number, the first of the shortest, for each of them."""
     if not len(texts):
         return np.empty(0, dtype=np.int64)
-    order = np.array(sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i])), dtype=np.int64)
-    _, first, group = np.unique(texts[order].astype(np.float64), return_index=True, return_inverse=True)
+    best: dict[Decimal, int] = {}
+    order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
     same = np.empty(len(texts), dtype=np.int64)
-    same[order] = order[first][group]
+    for i in order:  # as decimals: doubles would take 9007199254740993 for its neighbour
+        same[i] = best.setdefault(Decimal(texts[i]), i)
     return same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -101,6 +102,9 @@ class Users:
     row: Vertices
     user: Column
     users_looked_up: bool
+
+
+_IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers add _2 to a name that stands twice
 
 
 def parts_of(schema: Schema, progress: Progress) -> Iterator[Part | Users]:
@@ -255,6 +259,8 @@ def _numbers(first: int, count: int) -> Column:
 def _titles(table: Table, raw: Raw) -> tuple[str, ...]:
     width = len(raw.columns)
     if table.columns is None:
+        if raw.named:
+            _check_titles(raw)
         return raw.names if raw.named else tuple(str(i + 1) for i in range(width))
     if width and len(table.columns) != width:
         raise DataError(
@@ -264,6 +270,20 @@ def _titles(table: Table, raw: Raw) -> tuple[str, ...]:
             hint=f'name each, with "{SKIPPED}" for one that is not read',
         )
     return table.columns
+
+
+def _check_titles(raw: Raw) -> None:
+    """Refuse a first line that is data: it would be published, and its user lost."""
+    twice = sorted({name for name in raw.names if raw.names.count(name) > 1})
+    numbers = [name for name in raw.names if _IS_NUMBER.fullmatch(name.strip())]
+    if twice or numbers:
+        said = f"two columns are called {twice[0]!r}" if twice else f"a column is called {numbers[0]!r}"
+        raise DataError(
+            raw.file,
+            f"{said}: the first line looks like data, not like names of columns",
+            raw.title_line,
+            hint="say header = false, or give columns names that differ and are no numbers",
+        )
 
 
 def _place(table: Table, raw: Raw, titles: tuple[str, ...]) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import field
 
 import numpy as np
 
-from kgreason.graph.people.model import Links, PeopleGraph
+from kgreason.graph.people.model import Attribute, Links, PeopleGraph
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 
@@ -24,6 +24,7 @@ _SAID = {
 _SHOWN = 5
 _FEWEST = 10  # links that tell whether a relation is mutual
 _MOSTLY = 0.5  # share of its links that have their reverse, then
+_OWN = 0.9  # share of the values that are of one user each, where they may name him
 _NUMBER = re.compile(r"[+-]?[\d.,]+")
 
 
@@ -49,12 +50,23 @@ class Remarks:
         users = {label for label in graph.labels.tolist() if not _NUMBER.fullmatch(label)}
         for name, a in graph.attributes.items():
             self.count("users", name, len(users.intersection(a.domain.tolist())))
+        for name, a in graph.attributes.items():
+            self._naming(name, a)
         relations = {name: (r.source * graph.n + r.target, r) for name, r in graph.relations.items()}
         for name, (_, r) in relations.items():
             if len(r) >= _FEWEST:
                 back = r.target * graph.n + r.source
                 for other, (there, _) in relations.items():
                     self._against(name, other, r, np.count_nonzero(np.isin(back, there)) / len(r))
+
+    def _naming(self, name: str, a: Attribute) -> None:
+        """Warn of an attribute of which nearly everybody has a value of his own."""
+        own = int((np.bincount(a.value) == 1).sum())
+        if a.kind == "categorical" and len(a) >= _FEWEST and own >= _OWN * len(a):
+            self.warnings.append(
+                f"nearly all values of {name} are of one user each ({own:,} of {len(a):,}). They are released as they "
+                f"are: if {name} names its user, leave it out (ignore)"
+            )
 
     def _against(self, name: str, other: str, links: Links, share: float) -> None:
         """Warn if a share of the links of a relation have their reverse in another, or in itself."""

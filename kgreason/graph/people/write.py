@@ -60,7 +60,7 @@ def opaque(
 def write_people(folder: Path, graph: PeopleGraph) -> None:
     """Write a graph into a folder, as the files `FILES`.
 
-    Values that nobody has are not written.
+    Values that nobody has are not written, nor are attributes without values.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def _ordered(
 
 def _schema(graph: PeopleGraph) -> str:
     kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "relations": [], "mutual": []}
-    for name in sorted(graph.attributes):
+    for name in sorted(name for name, a in graph.attributes.items() if len(a)):
         kinds[graph.attributes[name].kind].append(name)
     for name in sorted(graph.relations):
         kinds["mutual" if graph.relations[name].mutual else "relations"].append(name)
