@@ -16,8 +16,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 @cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def module(path: Path) -> str:
@@ -27,7 +27,7 @@ def module(path: Path) -> str:
 
 def imports(path: Path) -> Iterator[str]:
     """Full names of all that a file imports, wherever in the file."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -90,7 +90,7 @@ def test_nothing_imports_the_command_line() -> None:
 
 def calls(path: Path) -> Iterator[str]:
     """Dotted names of what a file calls."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func)
 
@@ -127,7 +127,7 @@ def test_kernels_live_in_kernel_files() -> None:
     compiled = {
         path.name
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef)
         and {"kernel", "allocating"}.intersection(map(ast.unparse, node.decorator_list))
     }
@@ -139,7 +139,7 @@ def test_no_error_is_swallowed() -> None:
     broad = {
         module(path)
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ExceptHandler)
         and (
             node.type is None

@@ -146,7 +146,7 @@ def test_the_same_seed_makes_the_same_release_on_one_core_and_on_four(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(mending, "_ATTEMPTS", 2)
-    graph = scale_free(80, 3.0, np.random.default_rng(5), economic=True)
+    graph = scale_free(50, 3.0, np.random.default_rng(5), economic=True)
     found = []
     for count in (1, 4):
         monkeypatch.setattr(cores, "cores", lambda count=count: count)
