@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -946,5 +947,5 @@ def test_columns_that_name_their_users_are_noted(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("name,job\n" + rows, encoding="utf-8")
     notes = Notes()
     read_people(schema_of_options([str(tmp_path / "t.csv")], table=True), notes)
-    assert any("nearly all values of name are of one user each (12 of 12)" in note for note in notes.said)
-    assert not any("job" in note for note in notes.said)
+    assert any("nearly all values of name are of one user each (12 of 12)" in note for note in notes.notes)
+    assert not any("job" in note for note in notes.notes)
