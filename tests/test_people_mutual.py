@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason import PeopleGraph, anonymize_people, read_people
 from kgreason.anonymizers.people.generalize import Generalized, generalize
-from kgreason.anonymizers.people.mutual import _Undirected, mutually_alike
+from kgreason.anonymizers.people.mutual import _Undirected, graphical, mutually_alike
 from kgreason.anonymizers.people.targets import KEEP
 from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.verify import verify_people
@@ -115,11 +115,12 @@ def test_degrees_are_met_exactly_if_any_graph_has_them(
     n, pairs, _ = case
     target = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n)), dtype=np.int64)
     graph = _Undirected(undirected(n, pairs), target, rng)
-    lacking = graph.complete()
+    lacking = graph.complete(rng)
     graph.mix(rng)
     made = graph.links()
     assert (np.bincount(made.source, minlength=n) == target - lacking).all()
     assert bool(lacking.any()) is not nx.is_graphical(target.tolist())
+    assert graphical(target) is nx.is_graphical(target.tolist())
 
 
 @given(st.integers(20, 60), st.data(), seeds)
