@@ -474,7 +474,8 @@ def test_the_files_hold_the_graph_and_nothing_else(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "people.toml").read_text() == (
         '[[tables]]\nfiles = ["users.csv"]\nid = "user"\n\n'
         '[[triples]]\nfiles = ["attributes.csv", "relations.csv"]\nheader = true\n\n'
-        '[kinds]\nnumeric = ["age"]\ncategorical = ["city", "job", "speaks"]\nrelations = ["follows"]\nmutual = ["married"]\n'
+        '[kinds]\nnumeric = ["age"]\ncategorical = ["city", "job", "speaks"]\n'
+        'relations = ["follows"]\nmutual = ["married"]\n'
     )
 
 
