@@ -9,12 +9,15 @@ added and removed in both directions at once.
 3. Missing links are added between users who are not linked, whoever lacks most first.
 4. Where all who lack links are linked with each other, links x-y are replaced by u-x and y-v, or in a row of such
    steps by u-x, y-x', y'-v, found by breadth-first search: through added links if that can be, else through others.
-5. If there is no such row, the target of the cluster that lacks most is lowered and all begins again. What was lowered
+   The search may miss rows that meet a user twice. If it finds none although there are graphs with these degrees, what
+   is lacking is moved to somebody else at random, a bounded number of times.
+5. If that does not help, the target of the cluster that lacks most is lowered and all begins again. What was lowered
    may not rise again, and all degrees zero can be had; so this ends.
 
 References
 ----------
 Havel, "A remark on the existence of finite graphs", 1955, and Hakimi, SIAM J. Appl. Math. 10, 1962, for step 3.
+Erdős and Gallai, "Graphs with prescribed degrees of vertices", 1960, for which degrees there are graphs.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts, Links, completed
 
 _ROUNDS = 8  # exchanges that each added link takes part in, on average
+_MOVES = 50  # of what is lacking, at random
 Neighbours = Mapping[int, set[int]]
 
 
@@ -71,7 +75,7 @@ def mutually_alike(
         targets = Targets(degree, degree, clusters, removal, caps)
         _even(targets, count)
         graph = _Undirected(links, targets.value[:count][clusters], rng)
-        lacking = graph.complete()
+        lacking = graph.complete(rng)
         if not lacking.any():
             graph.mix(rng)
             return graph.links(), lowered
@@ -97,6 +101,24 @@ def _even(targets: Targets, count: int) -> None:
     value[i] += by
 
 
+def graphical(degrees: Counts) -> bool:
+    """Whether a simple undirected graph has these degrees, int64, shape (n,).
+
+    Examples
+    --------
+    >>> graphical(np.array([2, 2, 2])), graphical(np.array([3, 1])), graphical(np.array([2, 2, 1, 3]))
+    (True, False, True)
+    """
+    falling = np.sort(degrees)[::-1]
+    k = np.arange(1, len(falling) + 1)
+    sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(falling)])
+    many = np.maximum(
+        k, np.searchsorted(-falling, -k, side="right")
+    )  # have k or more, or are among the first k
+    room = k * (k - 1) + k * (many - k) + sums[-1] - sums[many]
+    return bool(sums[-1] % 2 == 0 and (sums[1:] <= room).all())
+
+
 class _Undirected:
     """An undirected graph on its way to given degrees, over the users that have any, in random order.
 
@@ -110,6 +132,7 @@ class _Undirected:
 
     def __init__(self, links: Links, target: Counts, rng: np.random.Generator) -> None:
         self.n = len(target)
+        self.target = target
         active = target > 0
         active[links.source] = True
         self.users: Vertices = rng.permutation(np.flatnonzero(active))
@@ -120,6 +143,7 @@ class _Undirected:
         for x, y in zip(source, target_of, strict=True):
             self.originals[x].add(y)
         self.near = [set(some) for some in self.originals]
+        self.whole = dict(enumerate(self.near))
         self.new: dict[int, set[int]] = {}
         self.lack: list[int] = (target[self.users] - [len(some) for some in self.near]).tolist()
         self._blocked: set[int] = set()
@@ -156,11 +180,18 @@ class _Undirected:
             if one in self.new:
                 self.new[one].discard(other)
 
-    def complete(self) -> Counts:
+    def complete(self, rng: np.random.Generator) -> Counts:
         """Add what is missing; returns what each user lacks after all, shape (n,)."""
         self._fill()
-        while any(self.lack) and self._step():
-            pass
+        moves = _MOVES if graphical(self.target) else 0
+        left = [u for u, lack in enumerate(self.lack) if lack]
+        while left:
+            if not self._step(left):
+                if not moves:
+                    break
+                moves -= 1
+                left += self._moved(left, rng)
+            left = [u for u in left if self.lack[u]]
         lacking = np.zeros(self.n, dtype=np.int64)
         lacking[self.users] = self.lack
         return lacking
@@ -190,9 +221,9 @@ class _Undirected:
                 break
         return found
 
-    def _step(self) -> bool:
-        """Bring in one more link; whether that can be."""
-        lacking = sorted((u for u, lack in enumerate(self.lack) if lack), key=lambda u: -self.lack[u])
+    def _step(self, left: list[int]) -> bool:
+        """Bring in one more link for those who are left; whether that can be."""
+        lacking = sorted(left, key=lambda u: -self.lack[u])
         for u in lacking:
             for v in lacking:
                 if u != v and v not in self.near[u]:
@@ -203,19 +234,30 @@ class _Undirected:
                 if self._exchange(u, lacking, self.new):
                     return True
                 self._blocked.add(u)  # looked for once: whoever has got stuck most often stays so
-        whole = dict(enumerate(self.near))
-        return any(self._exchange(u, lacking, whole) for u in lacking)
+        return any(self._exchange(u, lacking, self.whole) for u in lacking)
+
+    def _moved(self, left: list[int], rng: np.random.Generator) -> list[int]:
+        """Join somebody who lacks a link with one who drops another for it; returns who lacks one now and did not."""
+        u = int(rng.choice(left))
+        far = [x for x, near in enumerate(self.near) if near and x != u and x not in self.near[u]]
+        if not far:
+            return []
+        x = int(rng.choice(far))
+        y = int(rng.choice(sorted(self.near[x])))
+        self._drop(x, y)
+        self._join(u, x)
+        return [y] if y not in left else []
 
     def _exchange(self, u: int, lacking: list[int], through: Neighbours) -> bool:
         """Give a link more to u and to another one who lacks some, or two to u, at the cost of links `through`."""
         before: dict[int, tuple[int, int]] = {}
         ends = [v for v in lacking if v != u or self.lack[u] > 1]
         far = [u]
-        unseen = [x for x in through if x != u]
+        unseen: Iterable[int] = through
         while far:
             reached = []
             for w in far:
-                left = []
+                left: list[int] = []
                 for x in unseen:
                     if x == w or x in self.near[w]:
                         left.append(x)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,4 +36,5 @@ def clustering(graph: PeopleGraph) -> float:
     degree: Doubles = np.asarray(both.sum(axis=1)).ravel()
     mutual: Doubles = np.asarray(directed.multiply(directed.T).sum(axis=1)).ravel()
     possible = 2 * (degree * (degree - 1) - 2 * mutual)
-    return float(np.mean(triangles / np.where(possible > 0, possible, 1)))
+    # exact, so that the order of users, which labels decide, makes no difference
+    return fsum((triangles / np.where(possible > 0, possible, 1)).tolist()) / n
