@@ -399,6 +399,7 @@ def test_bad_usage_says_what_to_do(tmp_path: Path, options: list[str | Path], me
         ({"k": 1}, "k must be a whole number of at least 2"),
         ({"k_values": {"a": 2}}, "users have no k"),
         ({"k_values": {"a": 2, "b": 0}}, "the k of 'b'"),
+        ({"k": 2, "k_values": {"A": 6}}, "there is no user 'A' in the graph"),
         ({"method": "ckga", "after": "p"}, "single releases"),
     ],
 )
@@ -474,11 +475,14 @@ def test_a_series_of_which_nobody_may_be_seen(tmp_path: Path) -> None:
         )
 
     after = None
-    for i, users in enumerate(["abc", "ab", "", "abcd"]):
+    for i, users in enumerate(["", "abc", "ab", "", "abcd"]):
         places = Folders(tmp_path / f"r{i}", tmp_path / f"p{i}")
         result = anonymize_people(graph(users), method="ctkga", k=3, after=after, folders=places)
         assert result.holds
+        assert result.verdict.k == 3
         after = places.private
+    with pytest.raises(AnonymizationError, match="cannot be raised from 3 to 4"):
+        anonymize_people(graph(""), method="ctkga", k=4, after=after)
     assert result.release.graph.n >= 3
 
 
@@ -542,6 +546,11 @@ def test_k_is_of_those_whom_the_table_leaves_out(tmp_path: Path) -> None:
     result = anonymize_people(graph, k=2, k_values=levels)
     own = {label: 7 if label == "Ada Ivanova" else 2 for label in graph.labels}
     assert p_k_ad(plain(result.release.graph), {result.mapping[u]: k for u, k in own.items()})
+    where = ("--release", tmp_path / "r", "--private", tmp_path / "p")
+    said = ("--schema", SCHEMA, "--k-values", levels, "-k", "2")
+    assert run("anonymize", "--method", "pckga", *said, *where).exit_code == 0
+    checked = run("verify", tmp_path / "r", "--model", "p-k-ad", *said, "--mapping", tmp_path / "p")
+    assert checked.exit_code == 0, checked.output
 
 
 @pytest.mark.parametrize(
@@ -566,6 +575,13 @@ def test_what_is_no_graph_is_named() -> None:
         anonymize_people({"a": 1})  # type: ignore[arg-type]
     with pytest.raises(CallError, match="a release of people is a graph or a folder"):
         kgreason.verify_people(3, model="k-ad")  # type: ignore[arg-type]
+
+
+def test_levels_of_nobody_prove_nothing() -> None:
+    graph = PeopleGraph.from_triples("ab", [("a", "job", "cook"), ("b", "job", "nurse")])
+    for levels in ({}, {"q": 1}):
+        with pytest.raises(AnonymizationError, match="has no k"):
+            kgreason.verify_people(graph, model="p-k-ad", levels=levels)
 
 
 def test_a_release_is_verified_by_its_folder(tmp_path: Path) -> None:

@@ -120,10 +120,10 @@ def anonymize_people(
     if unprotected := int((levels == 1).sum()):
         progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
     before = _before(after, settings, folders)
-    stage = Stage(graph, settings, levels, before, seed is not None)
+    stage = Stage(graph, settings, levels, before, seed is not None, k or 3)
     clock.lap("read")
     history = None if before is None else read_history(before / "history.json")
-    release = release_of(graph, levels, settings, history, rng, progress, seeded=seed is not None)
+    release = release_of(graph, levels, settings, history, rng, progress, k=k or 3, seeded=seed is not None)
     clock.lap("anonymize")
     if folders is None:
         verdict, utility = stage.judged(release)
@@ -178,6 +178,11 @@ def _levels(graph: PeopleGraph, k: int | None, k_values: Levels | None, settings
         )
     if not isinstance(k_values, Mapping):
         return read_levels(Path(k_values), graph, k)
+    if unknown := sorted(map(str, set(k_values) - set(graph.labels))):
+        raise AnonymizationError(
+            f"there is no user {unknown[0]!r} in the graph, of whom a k is given",
+            hint="use the names of the data",
+        )
     lacking = [label for label in graph.labels if label not in k_values]
     if lacking and k is None:
         raise AnonymizationError(

@@ -35,8 +35,9 @@ def verify(
     _check(releases, model, schemas, mappings, k_values)
     with progress() as shown:
         found = _read(releases, schemas, mappings, shown)
-        levels = None if k_values is None else _levels(k_values, found[0], schemas)
-    verdict = verify_people(found, model=model, k=k, levels=levels, window=window)
+        levels = None if k_values is None else _levels(k_values, found[0], schemas, k)
+    one = k if levels is None else None
+    verdict = verify_people(found, model=model, k=one, levels=levels, window=window)
     if as_json:
         print_json(verdict.as_dict())
     else:
@@ -90,7 +91,7 @@ def _check(
         )
     if mappings and not schemas:
         raise CallError("who is who is said, but not of which original", hint="name it with --schema")
-    if schemas and not mappings and model != "p-k-ad":
+    if schemas and not mappings and k_values is None:
         hint = "say --mapping FILE, or leave out --schema to judge the release alone"
         raise CallError("the original is named, but who is who is not said", hint=hint)
     for option, given in (("--schema", schemas), ("--mapping", mappings)):
@@ -114,10 +115,10 @@ def _read(
     ]
 
 
-def _levels(file: Path, release: Published, schemas: Sequence[Path]) -> dict[str, int]:
-    """The k of each user of the original, or of the release if there is none named."""
+def _levels(file: Path, release: Published, schemas: Sequence[Path], k: int | None) -> dict[str, int]:
+    """The k of each user of the original, or of the release if there is none named; `k` for those not in the table."""
     if release.source is not None:
         graph = release.source.graph
     else:
         graph = read_people(schemas[0]) if schemas else release.graph
-    return dict(zip(graph.labels.tolist(), read_levels(file, graph).tolist(), strict=True))
+    return dict(zip(graph.labels.tolist(), read_levels(file, graph, k).tolist(), strict=True))

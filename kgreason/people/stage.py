@@ -54,6 +54,8 @@ class Stage:
         Private folder of the release before, for ``"ctkga"``.
     seeded
         Whether the run can be repeated.
+    asked
+        The k where there is nobody to ask for one.
     """
 
     graph: PeopleGraph
@@ -61,11 +63,12 @@ class Stage:
     levels: Counts
     after: Path | None
     seeded: bool
+    asked: int = 3
 
     @property
     def k(self) -> int | None:
         """The one k of all users; `None` where each has his own."""
-        most = int(self.levels.max(initial=1))
+        most = int(self.levels.max()) if len(self.levels) else self.asked
         return most if (self.levels == most).all() else None
 
     def judged(self, release: PeopleRelease) -> Judged:

@@ -35,6 +35,7 @@ def release_of(
     rng: np.random.Generator,
     progress: Progress = SILENT,
     *,
+    k: int = 3,
     seeded: bool = False,
 ) -> PeopleRelease:
     """Anonymize a graph: clusters of like users, who are then made alike.
@@ -45,6 +46,8 @@ def release_of(
         The k of each user, shape (n,).
     history
         Of ``"ctkga"``: what earlier releases left; `None` before the first.
+    k
+        What is asked where there is nobody to ask for it.
     seeded
         Whether `rng` may draw labels, too: for experiments. Otherwise the operating system does.
 
@@ -58,7 +61,7 @@ def release_of(
     work = Clustering(graph, levels, settings, rng, progress)
     secret = rng if seeded else None
     if settings.method == "ctkga":
-        return _next(work, history, secret)
+        return _next(work, history, work.most if graph.n else k, secret)
     found = work.refined(work.valid(work.first()))
     if graph.n and (found < 0).all():
         raise AnonymizationError(
@@ -70,13 +73,15 @@ def release_of(
     return publish(generalize(graph, found, rng), graph, secret)
 
 
-def _next(work: Clustering, history: History | None, secret: np.random.Generator | None) -> PeopleRelease:
+def _next(
+    work: Clustering, history: History | None, k: int, secret: np.random.Generator | None
+) -> PeopleRelease:
     """One more release of a series."""
     work.progress.step(f"Clustering users of each history ({work.settings.clustering})")
     made = next_release(
         work.graph,
         history,
-        work.most if work.graph.n or history is None else history.k,
+        k,
         work.settings.window,
         work.rng,
         distance=work.distance,

@@ -88,7 +88,7 @@ def demands_of(levels: Mapping[str, int] | Counts, release: Published) -> Demand
     lacking = [label for label in asked if label not in levels]
     if not lacking:
         return _checked([levels[label] for label in asked], original or release.graph, original is not None)
-    if original is None and not levels.keys() & set(asked):
+    if original is None and not levels.keys() & set(asked) and len(levels) >= len(asked):
         return _checked(list(levels.values()), None, True)
     if original is not None and levels.keys() >= set(release.graph.labels.tolist()):
         return _checked(

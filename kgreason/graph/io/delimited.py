@@ -57,8 +57,16 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
         records = _records(path, options, delimiter)
         return next(itertools.islice(records, row + header, None), (None, ()))[0]
 
+    bare = [name.strip() for name in first] if header else []
     return Raw(
-        str(path), names, columns, line, named=header, doubt=note, title_line=sample[0][0] if header else None
+        str(path),
+        names,
+        columns,
+        line,
+        named=header,
+        doubt=note,
+        title_line=sample[0][0] if header else None,
+        repeated=tuple(sorted({name for name in bare if name and bare.count(name) > 1})),
     )
 
 

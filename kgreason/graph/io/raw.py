@@ -56,6 +56,8 @@ class Raw:
         Its strings are strings, even those that look like numbers or are empty.
     title_line
         Line of the file that was read as names.
+    repeated
+        Names that stood there more than once; in `names` the later ones have a number.
     """
 
     file: str
@@ -73,6 +75,7 @@ class Raw:
     extra: Mapping[str, Column] = field(default_factory=dict)
     typed: bool = False
     title_line: int | None = None
+    repeated: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0

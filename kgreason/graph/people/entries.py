@@ -15,6 +15,7 @@ from kgreason.graph.people.parts import Part
 from kgreason.graph.people.remarks import Remarks
 from kgreason.records import dataclass
 
+_LARGEST = 1e300  # whose differences are numbers, too
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
 
 
@@ -106,7 +107,7 @@ def _check_numbers(name: str, coded: Column, entries: Sequence[Entries]) -> None
 
     fits = pc.match_substring_regex(coded.dictionary, _NUMBER).to_numpy(zero_copy_only=False)
     words = np.array(coded.dictionary.to_pylist(), dtype=object)
-    fits[fits] = np.isfinite(words[fits].astype(np.float64))
+    fits[fits] = np.abs(words[fits].astype(np.float64)) < _LARGEST
     if fits.all():
         return
     bad = np.flatnonzero(~fits[coded.indices.to_numpy()])

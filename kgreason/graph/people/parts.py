@@ -274,7 +274,7 @@ def _titles(table: Table, raw: Raw) -> tuple[str, ...]:
 
 def _check_titles(raw: Raw) -> None:
     """Refuse a first line that is data: it would be published, and its user lost."""
-    twice = sorted({name for name in raw.names if raw.names.count(name) > 1})
+    twice = raw.repeated or sorted({name for name in raw.names if raw.names.count(name) > 1})
     numbers = [name for name in raw.names if _IS_NUMBER.fullmatch(name.strip())]
     if twice or numbers:
         said = f"two columns are called {twice[0]!r}" if twice else f"a column is called {numbers[0]!r}"
