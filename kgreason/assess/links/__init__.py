@@ -1,0 +1,1 @@
+"""The checker of releases that leave out a sensitive relation."""

@@ -1,0 +1,1 @@
+"""Releases of observed links: files, results, what is said of them."""
