@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from kgreason.anonymizers.k_degree import k_degree
+from kgreason.anonymizers.k_degree.k_degree import Figures, anonymize_degrees
+from kgreason.anonymizers.k_degree.realizable import obstacle
 from kgreason.anonymizers.k_degree.sequence import anonymous, anonymous_degrees
-from kgreason.errors import AnonymizationError
+from kgreason.anonymizers.people.mutual import graphical
+from kgreason.choices import Construction, Sequence
+from kgreason.errors import AnonymizationError, NotRealizable
 from tests.examples import inputs
 
 SLIDES = [5, 5, 3, 3, 2, 2, 2]
@@ -246,3 +251,179 @@ def test_a_million_degrees() -> None:
     for lowering, even in product([False, True], repeat=2):
         new = anonymous_degrees(degrees, 50, lowering=lowering, even=even)
         assert anonymous(new, 50)
+
+
+# Why there is no graph
+
+
+@cache
+def degrees_of_all_graphs(n: int) -> frozenset[tuple[int, ...]]:
+    """Falling degrees of every simple graph of n vertices."""
+    pairs = np.array([(u, v) for v in range(n) for u in range(v)], dtype=np.int64).reshape(-1, 2)
+    chosen = np.array(list(product((0, 1), repeat=len(pairs))), dtype=np.int64).reshape(2 ** len(pairs), -1)
+    at = np.zeros((len(pairs), n), dtype=np.int64)
+    at[np.arange(len(pairs)), pairs[:, 0]] = at[np.arange(len(pairs)), pairs[:, 1]] = 1
+    return frozenset(map(tuple, -np.sort(-(chosen @ at), axis=1)))
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_an_obstacle_is_there_where_no_graph_is(n: int) -> None:
+    there = degrees_of_all_graphs(n)
+    for degrees in combinations_with_replacement(range(n, -2, -1), n):
+        assert (obstacle(np.array(degrees)) is None) is (degrees in there)
+
+
+@settings(max_examples=inputs(300), deadline=None)
+@given(degrees=st.lists(st.integers(0, 14), min_size=8, max_size=20))
+def test_obstacles_of_larger_graphs(degrees: Degrees) -> None:
+    assert (obstacle(np.array(degrees)) is None) is nx.is_graphical(degrees)
+    assert graphical(np.array(degrees)) is nx.is_graphical(degrees)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "words"),
+    [
+        ([2, 1, 0], "the sum of all degrees is 3, but every edge has two ends"),
+        ([1, -1], "a degree is -1, but no degree is negative"),
+        ([1, 4, 1], "a degree is 4, but each of the 3 vertices has only 2 others"),
+        ([1], "a degree is 1, but there is one vertex only"),
+        ([2, 0, 0, 0], "the largest degree, 2, wants 2 ends of edges, but only 0 of the others have any"),
+        (
+            [1, 1, 1, 9, 9, 9, 1, 1, 2, 2],
+            "the 2 largest degrees, 9, 9, want 18 ends of edges; 2 can lie between these 2 and 11 at the others, "
+            "which makes 13",
+        ),
+        (
+            [9] * 7 + [7, 1, 1],
+            "the 2 largest degrees, 9, 9, want 18 ends of edges; 2 can lie between these 2 and 14 at the others, "
+            "which makes 16",
+        ),
+        (
+            [8] * 8 + [1] * 6,
+            "the 7 largest degrees, 8, 8, 8, 8, ..., 8, want 56 ends of edges; 42 can lie between these 7 and 13 at "
+            "the others, which makes 55",
+        ),
+    ],
+)
+def test_obstacles_in_words(degrees: Degrees, words: str) -> None:
+    assert str(obstacle(np.array(degrees))) == words
+
+
+@settings(max_examples=inputs(100), deadline=None)
+@given(degrees=st.lists(st.integers(0, 9), min_size=10, max_size=10))
+def test_what_is_short_at_the_first_obstacle(degrees: Degrees) -> None:
+    """Told by the definition, for the first number of largest degrees that want more than there is."""
+    falling = sorted(degrees, reverse=True)
+    found = obstacle(np.array(degrees))
+    shorts = [
+        sum(falling[:r]) - r * (r - 1) - sum(min(r, d) for d in falling[r:])
+        for r in range(1, len(falling) + 1)
+    ]
+    expected = 0 if sum(degrees) % 2 else next((short for short in shorts if short > 0), 0)
+    assert (found.short if found else 0) == expected
+
+
+def test_no_vertices_are_a_graph() -> None:
+    assert obstacle(np.array([], dtype=np.int64)) is None
+
+
+# The way to a graph; these stand for the constructions, which have tests of their own
+
+
+def any_graph(degrees: np.ndarray) -> np.ndarray:
+    graph = nx.havel_hakimi_graph(degrees.tolist())
+    return np.sort(np.array(list(graph.edges), dtype=np.int64).reshape(-1, 2), axis=1)
+
+
+@pytest.fixture
+def simple(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(k_degree, "_realized", lambda edges, degrees, construction, rng: any_graph(degrees))
+
+
+def star(n: int) -> np.ndarray:
+    return np.array([[0, i] for i in range(1, n)], dtype=np.int64)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.mark.usefixtures("simple")
+@settings(
+    max_examples=inputs(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    demand=demands(),
+    seed=st.integers(0, 99),
+    construction=st.sampled_from(["relaxed", "supergraph", "construct"]),
+    sequence=st.sampled_from(["dp", "greedy"]),
+)
+def test_every_graph_becomes_anonymous(
+    demand: tuple[Degrees, int], seed: int, construction: Construction, sequence: Sequence
+) -> None:
+    n, k = len(demand[0]), demand[1]
+    graph = nx.gnp_random_graph(n, seed / 99, seed=seed)
+    edges = np.sort(np.array(list(graph.edges), dtype=np.int64).reshape(-1, 2), axis=1)
+    made = anonymize_degrees(edges, n, k, sequence=sequence, construction=construction, rng=rng())
+    assert anonymous(made.degrees, k)
+    old = np.array([d for _, d in sorted(graph.degree)], dtype=np.int64)
+    assert np.bincount(made.edges.ravel(), minlength=n).tolist() == made.degrees.tolist()
+    assert construction == "relaxed" or (made.degrees >= old).all()
+    before, after = ({(int(u), int(v)) for u, v in one} for one in (edges, made.edges))
+    assert made.figures == Figures(
+        made.figures.tries,
+        int(np.abs(made.degrees - old).sum()),
+        len(after - before),
+        len(before - after),
+        len(before & after),
+    )
+
+
+@pytest.mark.usefixtures("simple")
+def test_noise_helps_where_hubs_want_too_much() -> None:
+    """Two hubs of a star of 1000 want two ends of everybody else: nothing less will do, and no more is done."""
+    made = anonymize_degrees(star(1000), 1000, 2, construction="supergraph", rng=rng())
+    assert made.figures.distance == 998 + 998
+    assert 1 < made.figures.tries < 10
+    assert made.figures.as_dict()["distance"] == 1996
+
+
+@pytest.mark.usefixtures("simple")
+def test_tries_are_bounded_and_the_last_obstacle_is_told() -> None:
+    with pytest.raises(NotRealizable) as error:
+        anonymize_degrees(star(30), 30, 3, construction="supergraph", tries=1, rng=rng())
+    assert "k = 3" in str(error.value)
+    assert "the 2 largest degrees, 29, 29, want 58 ends of edges" in str(error.value)
+    assert "--construction relaxed" in str(error.value.hint)
+    with pytest.raises(AnonymizationError, match="at least 1 try"):
+        anonymize_degrees(star(30), 30, 3, tries=0, rng=rng())
+
+
+def test_noise_helps_where_a_construction_gets_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Degrees] = []
+
+    def stuck(edges: np.ndarray, degrees: np.ndarray, *_: object) -> np.ndarray | None:
+        seen.append(degrees.tolist())
+        return any_graph(degrees) if len(seen) == 4 else None
+
+    monkeypatch.setattr(k_degree, "_realized", stuck)
+    ring = np.array([[i, i + 1] for i in range(9)] + [[0, 9]])
+    made = anonymize_degrees(ring, 10, 2, construction="supergraph", rng=rng())
+    assert made.figures.tries == 4
+    assert seen[0] == [2] * 10
+    assert made.degrees.tolist() == seen[-1] != seen[0]
+    seen.clear()
+    with pytest.raises(AnonymizationError, match="3 k-anonymous sequences of degrees with k = 2") as error:
+        anonymize_degrees(ring, 10, 2, construction="supergraph", tries=3, rng=rng())
+    assert len(seen) == 3
+    assert not isinstance(error.value, NotRealizable)
+
+
+def test_noise_goes_to_the_lowest_and_never_above_all_others() -> None:
+    degrees = np.array([3, 0, 2, 3, 1])
+    assert k_degree._with_noise(degrees, 2, rng()).tolist() == [3, 1, 2, 3, 2]
+    assert k_degree._with_noise(np.array([2, 2, 2]), 9, rng()).tolist() == [2, 2, 2]
+    drawn = {
+        tuple(k_degree._with_noise(np.zeros(4, dtype=np.int64), 1, g)) for g in [rng()] for _ in range(50)
+    }
+    assert len(drawn) == 4
