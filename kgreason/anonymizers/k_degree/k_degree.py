@@ -18,17 +18,15 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.anonymizers.k_degree.realizable import Obstacle, obstacle
+from kgreason.anonymizers.k_degree.realize import Edges, construct, relaxed, supergraph
 from kgreason.anonymizers.k_degree.sequence import anonymous_degrees
 from kgreason.choices import Construction, Sequence
 from kgreason.errors import AnonymizationError, NotRealizable
 from kgreason.graph.people.model import Counts
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
-
-Edges = npt.NDArray[np.int64]
 
 _DOUBLED = (
     10  # tries after which each adds twice as much noise: a hundred suffice for whatever noise can mend
@@ -144,8 +142,6 @@ def anonymize_degrees(
 def _realized(
     edges: Edges, degrees: Counts, construction: Construction, rng: np.random.Generator
 ) -> Edges | None:
-    from kgreason.anonymizers.k_degree.realize import construct, relaxed, supergraph
-
     if construction == "construct":
         return construct(degrees, rng)
     return (supergraph if construction == "supergraph" else relaxed)(edges, degrees, rng)
