@@ -212,6 +212,17 @@ def test_what_cannot_be_done(table: Path, options: list[str], said: str) -> None
     assert not (table.parent / "release").exists()
 
 
+def test_degrees_of_no_graph_are_explained(table: Path) -> None:
+    """Of a star: two users who are linked with all others leave nobody with one link."""
+    table.write_text("".join(f"hub,spoke {i}\n" for i in range(4)), encoding="utf-8")
+    done = command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph", "--tries", "1")
+    assert done.exit_code == 2
+    assert "the 2 largest degrees, 4, 4, want 8 ends of edges" in done.output
+    assert "help: take a smaller k, or --construction relaxed" in done.output
+    assert not (table.parent / "release").exists()
+    assert command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph").exit_code == 0
+
+
 @pytest.mark.parametrize("option", ["--sequence=dp", "--construction=supergraph", "--tries=5"])
 @pytest.mark.parametrize("method", ["kguard", "pckga", "ctkga", "cdga"])
 def test_other_methods_know_nothing_of_sequences(table: Path, method: str, option: str) -> None:
@@ -228,7 +239,7 @@ def test_attributes_are_refused() -> None:
     assert "take --method ckga or pckga, or leave the attributes out" in str(caught.value)
     for wrong in ({"sequence": "exact"}, {"construction": "new"}, {"tries": 0}):
         with pytest.raises(AnonymizationError, match=next(iter(wrong))):
-            anonymize_people(graph, method="k-degree", **wrong)  # type: ignore[arg-type]
+            anonymize_people(graph, method="k-degree", **wrong)
 
 
 # the checker
@@ -370,14 +381,14 @@ def changed(draw: st.DrawFn) -> tuple[PeopleGraph, PeopleGraph, np.ndarray]:
     return graphs[0], graphs[1], order
 
 
-def as_networkx(graph: PeopleGraph) -> nx.Graph:
+def as_networkx(graph: PeopleGraph) -> nx.Graph[Any]:
     links = graph.relations["r"]
     found = nx.Graph(zip(links.source.tolist(), links.target.tolist(), strict=True))
     found.add_nodes_from(range(graph.n))
     return found
 
 
-def path_length(graph: nx.Graph) -> float | None:
+def path_length(graph: nx.Graph[Any]) -> float | None:
     lengths = [d for _, to in nx.all_pairs_shortest_path_length(graph) for d in to.values() if d]
     return sum(lengths) / len(lengths) if lengths else None
 
