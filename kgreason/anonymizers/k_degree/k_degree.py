@@ -18,17 +18,15 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.anonymizers.k_degree.realizable import Obstacle, obstacle
+from kgreason.anonymizers.k_degree.realize import Edges, construct, relaxed, supergraph
 from kgreason.anonymizers.k_degree.sequence import anonymous_degrees
 from kgreason.choices import Construction, Sequence
 from kgreason.errors import AnonymizationError, NotRealizable
 from kgreason.graph.people.model import Counts
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
-
-Edges = npt.NDArray[np.int64]
 
 _DOUBLED = (
     10  # tries after which each adds twice as much noise: a hundred suffice for whatever noise can mend
@@ -127,15 +125,15 @@ def anonymize_degrees(
         raise AnonymizationError(f"at least 1 try is needed, not {tries}", hint="the default is 100")
     original = np.bincount(edges.ravel(), minlength=n)
     noisy, found = original, None
+    progress.step("make degrees anonymous, and a graph with them", tries, "tries")
     for attempt in range(tries):
-        progress.step("anonymize degrees")
         degrees = anonymous_degrees(noisy, k, method=sequence, lowering=construction == "relaxed", even=True)
         found = obstacle(degrees)
         if found is None:
-            progress.step("make a graph of these degrees")
             made = _realized(edges, degrees, construction, rng)
             if made is not None:
                 return Made(made, degrees, _figures(edges, made, original, degrees, attempt + 1))
+        progress.advance()
         # so many ends are missing; where none are, or new degrees swallow the noise, there is more of it with time
         noisy = _with_noise(noisy, max(found.short if found else 0, 2 ** (attempt // _DOUBLED)), rng)
     raise _given_up(k, construction, tries, found)
@@ -144,8 +142,6 @@ def anonymize_degrees(
 def _realized(
     edges: Edges, degrees: Counts, construction: Construction, rng: np.random.Generator
 ) -> Edges | None:
-    from kgreason.anonymizers.k_degree.realize import construct, relaxed, supergraph
-
     if construction == "construct":
         return construct(degrees, rng)
     return (supergraph if construction == "supergraph" else relaxed)(edges, degrees, rng)
@@ -165,23 +161,23 @@ def _with_noise(degrees: Counts, vertices: int, rng: np.random.Generator) -> Cou
 
 def _figures(edges: Edges, made: Edges, original: Counts, degrees: Counts, tries: int) -> Figures:
     n = len(degrees)
-    keys = [one[:, 0] * n + one[:, 1] for one in (edges, made)]
-    kept = len(np.intersect1d(*keys, assume_unique=True))
+    old, new = (one[:, 0] * n + one[:, 1] for one in (edges, made))
+    kept = len(np.intersect1d(old, new, assume_unique=True))
     distance = int(np.abs(degrees - original).sum())
     return Figures(tries, distance, len(made) - kept, len(edges) - kept, kept)
 
 
 def _given_up(k: int, construction: Construction, tries: int, found: Obstacle | None) -> AnonymizationError:
     """Failure of the last try."""
-    sequences = f"{tries} k-anonymous sequences of degrees with k = {k}" if tries > 1 else f"k = {k}"
+    tried = f"{tries} sequence{'s' * (tries > 1)} of {k}-anonymous degrees tried"
     other = "" if construction == "relaxed" else ", or --construction relaxed, which may also remove edges"
     hint = f"take a smaller k{other}, or more tries"
     if found is not None:
         return NotRealizable(
-            f"no graph was found for {sequences}, whose largest degrees want too much: {found}", hint=hint
+            f"no graph was found by {construction}: {tried}; of the last, {found}", hint=hint
         )
     return AnonymizationError(
-        f"no graph was found for {sequences}: vertices that lacked an edge were all linked with each other, and "
-        "no edge may be removed",
+        f"no graph was found by {construction}: {tried}; there are graphs with the last, but none with all edges of "
+        "the original one was found",
         hint=hint,
     )
