@@ -468,3 +468,19 @@ def test_a_link_back_that_is_missing_counts_once() -> None:
     found = structure(graph, PeopleGraph(graph.labels, {}, {"mail": one}), np.arange(2), (0.0, 0.0), None)
     assert found is not None
     assert (found.added, found.removed, found.kept, found.l1) == (0, 0, 1, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "added", "removed"), [(10, 1_633, 664), (20, 3_371, 1_196)])
+def test_few_edges_of_real_mails_change(real_data: Path, k: int, added: int, removed: int) -> None:
+    """Edges that another program adds and removes on the same graph."""
+    table = real_data / "social" / "email-Eu-core.txt"
+    ends = [line.split() for line in table.read_text(encoding="utf-8").splitlines()]
+    graph = undirected([(a, b) for a, b in ends if a != b])
+    for construction in ("relaxed", "supergraph"):
+        result = anonymize_people(graph, method="k-degree", k=k, construction=construction)
+        assert result.holds
+        found = result.utility.structure
+        assert found is not None
+        assert found.edges == 16_064
+        assert (found.added < added, found.removed < removed) == (True, True)
