@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.anonymizers.k_degree import fill_kernels
+from kgreason.anonymizers.k_degree.realizable import obstacle
 from kgreason.errors import NotRealizable
 
 Edges = npt.NDArray[np.int64]
@@ -48,18 +49,17 @@ def construct(degrees: Degrees, rng: np.random.Generator) -> Edges:
     >>> construct(np.array([1, 2, 1]), np.random.default_rng(0)).tolist()
     [[0, 1], [1, 2]]
     """
-    if (degrees < 0).any() or degrees.sum() % 2:
-        raise not_realizable()
+    ensure_realizable(degrees)
     turns = rng.permutation(np.flatnonzero(degrees))
-    made, stuck = joined(np.empty((0, 2), dtype=np.int64), degrees, turns, rng)
-    if stuck.any():
-        raise not_realizable()
+    made, _ = joined(np.empty((0, 2), dtype=np.int64), degrees, turns, rng)
     return ordered(made, len(degrees))
 
 
-def not_realizable() -> NotRealizable:
-    """The failure of degrees that no graph has."""
-    return NotRealizable("no simple graph has these degrees")
+def ensure_realizable(degrees: Degrees) -> None:
+    """Raise `NotRealizable` unless a simple graph has these degrees."""
+    found = obstacle(degrees)
+    if found:
+        raise NotRealizable(f"no simple graph has these degrees: {found}", "give some vertices another degree")
 
 
 def joined(

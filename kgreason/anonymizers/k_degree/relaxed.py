@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.anonymizers.k_degree.construct import Degrees, Edges, construct
+from kgreason.anonymizers.k_degree.construct import Degrees, Edges, construct, ensure_realizable
 from kgreason.anonymizers.k_degree.workpiece import Workpiece
 
 _COSTS = 4  # original edges less one that a row may cost
-_STEPS = 100_000_000  # of the search for rows that bring original edges back
+_STEPS = 20_000_000  # of the search for rows that bring original edges back
 
 
 def relaxed(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edges:
@@ -54,13 +54,15 @@ def relaxed(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edges:
     >>> relaxed(star, np.array([2, 2, 1, 1]), np.random.default_rng(0)).tolist()
     [[0, 1], [0, 2], [1, 3]]
     """
+    ensure_realizable(degrees)
     graph = Workpiece(edges, degrees, rng)
-    if degrees.sum() % 2 == 0:
-        graph.drop()
-        turns = rng.permutation(np.flatnonzero(graph.lack))
-        graph.join(turns[np.argsort(-graph.lack[turns], kind="stable")])
-        for cost in range(_COSTS):
-            graph.mend(cost)
+    graph.drop()
+    turns = rng.permutation(np.flatnonzero(graph.lack))
+    graph.join(turns[np.argsort(-graph.lack[turns], kind="stable")])
+    graph.mend(0, ahead=1)
+    graph.spread()
+    for cost in range(1, _COSTS):
+        graph.mend(cost)
     if not graph.finished:
         graph = Workpiece(edges, degrees, rng, construct(degrees, rng))
     graph.switch()

@@ -12,7 +12,7 @@ the edges, for each level of cost.
 
 from __future__ import annotations
 
-from kgreason.anonymizers.k_degree.pair_kernels import ADDED, KEPT, LOST, put, spot, take
+from kgreason.anonymizers.k_degree.pair_kernels import ADDED, KEPT, LOST, present, put, spot, take
 from kgreason.jit import Ints, Rows, kernel
 
 DEAD = -1  # states from which no row led on, in an earlier search
@@ -227,6 +227,46 @@ def mend_all(
                 ends, kind, first, chain, table, free, lack, before, seen, queue, left, taken, path, size,
                 stamp, u, top, most, fresh,
             )  # fmt: skip
+
+
+@kernel
+def spread(
+    ends: Rows, kind: Ints, first: Rows, chain: Rows, table: Ints, free: Ints, lack: Ints,
+    turns: Ints, halves: Ints, tries: int,
+) -> None:  # fmt: skip
+    """Carry out rows that remove one original edge x-y for u-x and y-v, where u and v lack an edge or u lacks two.
+
+    A search would find such rows as well, but each time in all edges, and mostly at the same x.
+
+    Parameters
+    ----------
+    turns
+        The vertices that lack an edge.
+    halves
+        Halves of pairs, in the order in which they are tried.
+    tries
+        After so many in vain it is the next vertex's turn.
+    """
+    at = 0
+    for i in range(len(turns)):
+        u = turns[i]
+        vain = 0
+        while lack[u] > 0 and vain < tries:
+            pair, side = halves[at] >> 1, halves[at] & 1
+            at = (at + 1) % len(halves)
+            vain += 1
+            x, y = ends[pair, side], ends[pair, 1 - side]
+            if kind[pair] != KEPT or x == u or y == u or present(ends, kind, table, u, x):
+                continue
+            for j in range(i, len(turns)):
+                v = turns[j]
+                if lack[v] > (1 if v == u else 0) and v != x and v != y and not present(ends, kind, table, v, y):
+                    take(ends, kind, first, chain, table, free, lack, pair)
+                    put(ends, kind, first, chain, table, free, lack, u, x)
+                    put(ends, kind, first, chain, table, free, lack, y, v)
+                    vain = 0
+                    break
+                vain += 1
 
 
 @kernel

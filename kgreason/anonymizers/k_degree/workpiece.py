@@ -13,6 +13,7 @@ from kgreason.anonymizers.k_degree.construct import Degrees, Edges, joined, orde
 from kgreason.anonymizers.k_degree.pair_kernels import ADDED, FREE, KEPT, LOST
 
 _ROUNDS = 8  # switches that each added edge takes part in, on average
+_TRIES = 10_000  # looks at an edge or a vertex, for one more edge
 _LONGEST = 256  # vertices of an alternating row
 Ints = npt.NDArray[np.int64]
 
@@ -86,9 +87,20 @@ class Workpiece:
         made, _ = joined(self.ends[there], self.lack, turns, self.rng)
         pair_kernels.put_all(*self._arrays, made)
 
-    def mend(self, cost: int) -> None:
-        """Carry out alternating rows, each of which removes no more than `cost` original edges on balance."""
-        self._mend(np.flatnonzero(self.lack), top=cost, most=cost, fresh=True)
+    def mend(self, cost: int, ahead: int = 0) -> None:
+        """Carry out alternating rows, each of which removes no more than `cost` original edges on balance.
+
+        `ahead` is how many more it may have removed on its way.
+        """
+        self._mend(np.flatnonzero(self.lack), top=cost + ahead, most=cost, fresh=True)
+
+    def spread(self) -> None:
+        """Carry out the shortest rows that cost one original edge, all over the graph."""
+        turns = self.rng.permutation(np.flatnonzero(self.lack > 0))
+        halves = self.rng.permutation(np.concatenate([2 * np.flatnonzero(self.kind == KEPT)] * 2))
+        if len(turns) and len(halves):
+            halves += self.rng.integers(2, size=len(halves))
+            row_kernels.spread(*self._arrays, turns, halves, _TRIES)
 
     def _mend(self, turns: Ints, top: int, most: int, fresh: bool) -> None:
         if len(turns):
