@@ -1,0 +1,89 @@
+"""From anonymized links to what may be shown: nodes in random order under labels that say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+
+from kgreason.choices import Strategy
+from kgreason.graph.labels import fresh_labels, permutation
+from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Attribute
+from kgreason.records import dataclass
+
+
+@dataclass(frozen=True)
+class LinksRelease:
+    """Links to publish, and the secret that connects them with the original.
+
+    Attributes
+    ----------
+    released
+        Nodes in random order, under labels that are opaque.
+    mapping
+        Original entity v is in node ``mapping[v]``; int64, shape (n,).
+    """
+
+    released: Released
+    mapping: Vertices
+
+
+def publish(
+    graph: LinkGraph,
+    strategy: Strategy,
+    mapping: Vertices,
+    labels: Collection[str],
+    rng: np.random.Generator | None,
+) -> LinksRelease:
+    """Give the nodes of an anonymized graph random numbers and labels.
+
+    Parameters
+    ----------
+    strategy
+        How it was made.
+    mapping
+        Node of each original entity, int64, shape (n,).
+    labels
+        Names of the original entities, which must not occur.
+    rng
+        For experiments. `None`: the operating system's source, as labels are seen.
+
+    Examples
+    --------
+    >>> links = {"knows": Observations(np.array([0]), np.array([1]), np.array([1]))}
+    >>> graph = LinkGraph(np.array(["Ann", "Bob"], dtype=object), links)
+    >>> made = publish(graph, "intact", np.arange(2), graph.labels, None)
+    >>> made.released.graph.observed["knows"].source.tolist() == [made.mapping[0]]
+    True
+    >>> "Ann" in made.released.graph.labels
+    False
+    """
+    order = permutation(graph.n, rng)
+    place = np.empty(graph.n, dtype=np.int64)
+    place[order] = np.arange(graph.n)
+    shown = LinkGraph(
+        fresh_labels(graph.n, rng, set(labels)),
+        {name: _renumbered(found, place) for name, found in graph.observed.items()},
+        {name: _moved(a, place) for name, a in graph.attributes.items()},
+        graph.size[order],
+    )
+    return LinksRelease(Released(shown, strategy), place[mapping])
+
+
+def _renumbered(found: Observations, place: Vertices) -> Observations:
+    return observations(
+        place[found.source],
+        place[found.target],
+        count=found.count,
+        mutual=found.mutual,
+        weight=found.weight,
+    )
+
+
+def _moved(attribute: Attribute, place: Vertices) -> Attribute:
+    user = place[attribute.user]
+    order = np.lexsort((attribute.value, user))
+    return replace(attribute, user=user[order], value=attribute.value[order])

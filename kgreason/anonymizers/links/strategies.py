@@ -1,0 +1,203 @@
+"""The five ways of releasing observed links, from all of them to none.
+
+References
+----------
+LINKS, section 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, isfinite
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.anonymizers.people.unions import united
+from kgreason.choices import Strategy
+from kgreason.errors import AnonymizationError
+from kgreason.graph.links.model import LinkGraph, Observations, observations
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Attribute, Counts
+from kgreason.records import dataclass
+
+Clusters = Vertices
+"""Cluster of each entity, all of 0 .. c-1, int64, shape (n,)."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How many links of a relation a release tells of.
+
+    Attributes
+    ----------
+    before, after
+        Links of the original, and of the release.
+    """
+
+    before: int
+    after: int
+
+
+def apply(
+    graph: LinkGraph,
+    clusters: Clusters,
+    strategy: Strategy,
+    percent: float,
+    rng: np.random.Generator,
+) -> tuple[LinkGraph, Vertices]:
+    """Anonymize observed links.
+
+    With ``"intact"``, ``"partial"`` and ``"removed"`` entities remain nodes, and share the values of their cluster;
+    with ``"cluster-edge"`` and ``"constrained"`` clusters become nodes.
+
+    Parameters
+    ----------
+    clusters
+        Cluster of each entity, all of 0 .. c-1, int64, shape (n,).
+    percent
+        Of ``"partial"``: share of the links of each relation that goes, 0 to 100; rounded up to whole links.
+    rng
+        Of ``"partial"``: chooses these links.
+
+    Returns
+    -------
+    LinkGraph
+        Its nodes still have their old numbers and labels, or those of clusters: see `publish`.
+    numpy.ndarray
+        Node of each entity, int64, shape (n,).
+
+    Raises
+    ------
+    AnonymizationError
+        If there is no such strategy, `percent` is none, or the clusters are not those of the graph.
+
+    Examples
+    --------
+    >>> classes = observations(np.array([0, 0, 1, 1]), np.array([1, 2, 2, 2]), mutual=True)
+    >>> graph = LinkGraph(np.array(["Ann", "Bob", "Cid"], dtype=object), {"classmates": classes})
+    >>> couple, rng = np.array([0, 0, 1]), np.random.default_rng(1)
+    >>> summed, node = apply(graph, couple, "cluster-edge", 0, rng)
+    >>> found = summed.observed["classmates"]
+    >>> found.source.tolist(), found.target.tolist(), found.count.tolist(), node.tolist()
+    ([0, 0], [0, 1], [1, 3], [0, 0, 1])
+    >>> apply(graph, couple, "constrained", 0, rng)[0].observed["classmates"].count.tolist()
+    [1, 2]
+    >>> apply(graph, couple, "partial", 30, rng)[0]
+    <LinkGraph with 3 nodes; classmates 2>
+    """
+    _check(graph, clusters, strategy, percent)
+    if strategy in ("cluster-edge", "constrained"):
+        most = strategy == "constrained"
+        merged = {name: _between(found, clusters, most=most) for name, found in graph.observed.items()}
+        return _collapsed(graph, clusters, merged), clusters.copy()
+    share = {"intact": 0.0, "partial": percent, "removed": 100.0}[strategy]
+    attributes = {name: united(a, clusters) for name, a in graph.attributes.items()}
+    left = {name: thinned(found, share, rng) for name, found in graph.observed.items()}
+    return replace(graph, observed=left, attributes=attributes), np.arange(graph.n)
+
+
+def removed_links(total: int, percent: float) -> int:
+    """How many of so many links go: `percent` of them, rounded up.
+
+    Examples
+    --------
+    >>> removed_links(8, 50), removed_links(9, 50), removed_links(1000, 0.1)
+    (4, 5, 1)
+    """
+    return ceil(
+        Fraction(str(percent)) * total / 100
+    )  # as it is written: 0.1 % of 1000 is 1, not a little more
+
+
+def kept(before: LinkGraph, after: LinkGraph) -> dict[str, Kept]:
+    """How many observations of each relation remain: the utility of a release (LINKS, section 6.3)."""
+    return {
+        name: Kept(found.total, after.observed[name].total if name in after.observed else 0)
+        for name, found in before.observed.items()
+    }
+
+
+def thinned(found: Observations, percent: float, rng: np.random.Generator) -> Observations:
+    """Remove a share of the links, each as likely as any other; of several links of a pair each is one."""
+    if not 0 < percent < 100:
+        return found if percent == 0 else _some(found, found.count[:0], np.empty(0, dtype=np.int64))
+    gone = rng.choice(found.total, removed_links(found.total, percent), replace=False, shuffle=False)
+    row = np.searchsorted(np.cumsum(found.count), gone, side="right")
+    count = found.count - np.bincount(row, minlength=len(found))
+    rows = np.flatnonzero(count)
+    return _some(found, count[rows], rows)
+
+
+def _some(found: Observations, count: Counts, rows: Vertices) -> Observations:
+    weight = None if found.weight is None else found.weight[rows]
+    return replace(found, source=found.source[rows], target=found.target[rows], count=count, weight=weight)
+
+
+def _between(found: Observations, clusters: Clusters, *, most: bool) -> Observations:
+    """Links between clusters: their number, or if `most` the largest number that two entities have."""
+    whole = Observations(clusters[found.source], clusters[found.target], found.count, found.mutual)
+    summed = observations(whole.source, whole.target, count=found.count, mutual=found.mutual)
+    weight = None if found.weight is None else _mean(summed, whole, found.weight)
+    if not most:
+        return replace(summed, weight=weight)
+    pairs = observations(found.source, found.target, count=found.count, mutual=found.mutual)
+    ends = Observations(clusters[pairs.source], clusters[pairs.target], pairs.count, found.mutual)
+    count = np.zeros(len(summed), dtype=np.int64)
+    np.maximum.at(count, _places(summed, ends), pairs.count)
+    return replace(summed, count=count, weight=weight)
+
+
+def _mean(
+    summed: Observations, whole: Observations, weight: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Mean weight of the links of each row of `summed`, within the weights that it is of."""
+    place = _places(summed, whole)
+    sums = np.bincount(place, weights=weight * whole.count, minlength=len(summed))
+    low, high = np.full(len(summed), np.inf), np.full(len(summed), -np.inf)
+    np.minimum.at(low, place, weight)
+    np.maximum.at(high, place, weight)
+    return np.clip(sums / summed.count, low, high)  # of equal weights exactly their weight
+
+
+def _places(summed: Observations, links: Observations) -> Vertices:
+    """Row of `summed` with the ends of each of some links."""
+    source, target = links.source, links.target
+    if links.mutual:
+        source, target = np.minimum(source, target), np.maximum(source, target)
+    width = int(max(summed.source.max(initial=0), summed.target.max(initial=0))) + 1
+    return np.searchsorted(summed.source * width + summed.target, source * width + target)
+
+
+def _collapsed(graph: LinkGraph, clusters: Clusters, links: Mapping[str, Observations]) -> LinkGraph:
+    """The graph whose nodes are the clusters, with all values of their entities."""
+    count = int(clusters.max(initial=-1)) + 1
+    size = np.zeros(count, dtype=np.int64)
+    np.add.at(size, clusters, graph.size)
+    labels = np.array([*map(str, range(count)), None], dtype=object)[:-1]
+    return LinkGraph(labels, links, {name: _of(a, clusters) for name, a in graph.attributes.items()}, size)
+
+
+def _of(attribute: Attribute, clusters: Clusters) -> Attribute:
+    width = max(len(attribute.domain), 1)
+    pairs = np.unique(clusters[attribute.user] * width + attribute.value)
+    return replace(attribute, user=pairs // width, value=pairs % width)
+
+
+def _check(graph: LinkGraph, clusters: Clusters, strategy: str, percent: float) -> None:
+    names = get_args(Strategy)
+    if strategy not in names:
+        hint = f"choose {', '.join(names[:-1])} or {names[-1]}"
+        raise AnonymizationError(f"unknown strategy {strategy!r}", hint=hint)
+    if not (isfinite(percent) and 0 <= percent <= 100):
+        raise AnonymizationError(
+            f"{percent!r} percent of the links cannot be removed", hint="say a number from 0 to 100"
+        )
+    count = int(clusters.max(initial=-1)) + 1
+    if len(clusters) != graph.n or not np.bincount(clusters[clusters >= 0], minlength=count).all():
+        raise AnonymizationError("the clusters are not those of this graph: some are empty, or lack entities")
+    if clusters.min(initial=0) < 0:
+        raise AnonymizationError("an entity is in no cluster", hint="nobody can be left out of links")
