@@ -8,6 +8,7 @@ LINKS, section 4.2: intact edges, partial-edge removal, cluster-edge, cluster-ed
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
@@ -66,7 +67,7 @@ def _wrong(
     words = _named(released, rows, invented, "more links than there were")
     if strategy == "intact":
         return words + _named(released, rows, np.flatnonzero(surplus > 0), "links are missing")
-    least = 0 if percent is None else math.ceil(round(percent * original.total / 100, 9))
+    least = 0 if percent is None else math.ceil(Fraction(str(percent)) * original.total / 100)
     missing = original.total - found.total
     if missing < least:
         words.append(f"{missing:,} of {original.total:,} links are missing, and {least:,} should be")

@@ -14,7 +14,10 @@ from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
 from kgreason.graph.links.model import LinkGraph
 
-LAYOUT = ".toml"
+OWN = frozenset(
+    {"links.csv", "links.toml", "nodes.csv", "users.csv", "attributes.csv", "README.txt", "UNVERIFIED"}
+)
+"""What the files of a release are called, whatever is in them."""
 KEYS = frozenset({"strategy", "mutual"})
 """What a description of links says of itself: its values are no names of relations, but for ``mutual``."""
 
@@ -29,8 +32,8 @@ def sensitive(graph: LinkGraph, name: str, folder: Path | None, ordinary: Collec
     ordinary
         Words of README.txt that say nothing of any relation.
     """
-    found = [f"the release has {'links' if name in graph.observed else 'values'} of {name}"]
-    found = found if name in graph.observed or name in graph.attributes else []
+    kinds = {"links": graph.observed, "values": graph.attributes}
+    found = [f"the release has {kind} of {name}" for kind, names in kinds.items() if name in names]
     files = [] if folder is None else sorted(p for p in folder.rglob("*") if not p.is_dir())
     for file in files:
         found += _told(file, name, ordinary)
@@ -43,13 +46,13 @@ def sensitive(graph: LinkGraph, name: str, folder: Path | None, ordinary: Collec
 def _told(file: Path, name: str, ordinary: Collection[str]) -> Iterator[str]:
     """Where a file names a relation, in words."""
     word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
-    if word.search(file.name):
+    if file.name not in OWN and word.search(file.name):
         yield f"{file.name}: the name of the file"
     text = file.read_bytes().decode("utf-8", errors="replace")
     if file.suffix == ".csv":
         rows = enumerate(csv.reader(io.StringIO(text, newline="")), 1)
         pieces = ((f"{file.name}, row {row}", cell) for row, cells in rows if row > 1 for cell in cells)
-    elif file.suffix == LAYOUT:
+    elif file.suffix == ".toml":
         pieces = ((f"{file.name}, {key}", said) for key, said in _strings(text))
     elif name.lower() in ordinary:
         return
