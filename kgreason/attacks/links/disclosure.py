@@ -1,0 +1,224 @@
+"""What an adversary discloses who takes every pair for sensitive that he believes in beyond a threshold.
+
+References
+----------
+LINKS, sections 6.2 (disclosure, Equation 1), 6.3 (utility) and 8.2 (revealed links, precision and recall).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgreason.attacks.links.beliefs import Beliefs, Doubles
+from kgreason.attacks.links.pairs import all_pairs, pairs_between
+from kgreason.errors import AnonymizationError
+from kgreason.graph.links.model import LinkGraph, Released, Sensitive
+from kgreason.graph.model import Vertices
+
+THRESHOLDS = (0.2, 0.4, 0.6, 0.8)
+ROUNDING = 1e-12  # a probability that is so little above a threshold is at it
+
+
+@dataclass(frozen=True)
+class Revealed:
+    """What is disclosed at one threshold.
+
+    Attributes
+    ----------
+    threshold
+        ρ; a pair is predicted if the adversary's probability of it is above.
+    predicted
+        Number of predicted pairs of entities, unordered if the sensitive relation is mutual.
+    revealed
+        How many of them are truly sensitive.
+    precision
+        Share of the predicted pairs that are sensitive; `None` if none is predicted.
+    recall
+        Share of the sensitive pairs that are predicted; `None` if there is none.
+    delta
+        Share of all |V|² relationships that are predicted; a mutual one counts in both directions.
+    """
+
+    threshold: float
+    predicted: int
+    revealed: int
+    precision: float | None
+    recall: float | None
+    delta: float
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What is disclosed at some thresholds, and what a guess without the release finds.
+
+    Attributes
+    ----------
+    entities, pairs, sensitive
+        Numbers of entities, of their pairs, and of those that are sensitive.
+    at
+        One for each threshold.
+    """
+
+    entities: int
+    pairs: int
+    sensitive: int
+    at: tuple[Revealed, ...]
+
+    @property
+    def base_rate(self) -> float:
+        """Share of all pairs that are sensitive: the precision of a guess without the release, at any recall."""
+        return self.sensitive / self.pairs if self.pairs else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "entities": self.entities,
+            "pairs": self.pairs,
+            "sensitive": self.sensitive,
+            "base_rate": self.base_rate,
+            "thresholds": [
+                {
+                    "threshold": one.threshold,
+                    "predicted": one.predicted,
+                    "revealed": one.revealed,
+                    "precision": one.precision,
+                    "recall": one.recall,
+                    "delta": one.delta,
+                }
+                for one in self.at
+            ],
+        }
+
+    def __str__(self) -> str:
+        head = ("above", "predicted", "revealed", "precision", "recall", "δ")
+        rows = [head, *(_cells(one) for one in self.at)]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+        ]
+        guess = f"a guess among all {self.pairs:,} pairs finds a sensitive one with probability"
+        return "\n".join([*lines, f"{guess} {self.base_rate:.3f}"])
+
+
+def _cells(one: Revealed) -> tuple[str, ...]:
+    precision, recall = ("none" if share is None else f"{share:.3f}" for share in (one.precision, one.recall))
+    return (
+        f"{one.threshold:g}",
+        f"{one.predicted:,}",
+        f"{one.revealed:,}",
+        precision,
+        recall,
+        f"{one.delta:.3f}",
+    )
+
+
+def disclosure(
+    beliefs: Beliefs,
+    graph: LinkGraph,
+    sensitive: Sensitive,
+    mapping: Vertices,
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> Disclosure:
+    """Compare what an adversary believes with the truth.
+
+    Time and memory are of the rows of the beliefs and the sensitive links, not of all pairs.
+
+    Parameters
+    ----------
+    beliefs
+        Probabilities of pairs of nodes of the release.
+    graph
+        The release.
+    sensitive
+        The true links, between entities of the original.
+    mapping
+        Released node of each entity, int64, shape (n,).
+    thresholds
+        Probabilities.
+
+    Raises
+    ------
+    AnonymizationError
+        If a threshold is no probability, or the mapping is of another release.
+
+    Examples
+    --------
+    >>> one = np.array([0])
+    >>> graph = LinkGraph(np.array(["a", "b", "c"], dtype=object), {})
+    >>> beliefs = Beliefs(one, one + 1, np.array([0.5]), 0.2, mutual=True)
+    >>> print(disclosure(beliefs, graph, Sensitive("friends", one, one + 1, mutual=True), np.arange(3), [0.2]))
+    above  predicted  revealed  precision  recall      δ
+      0.2          1         1      1.000   1.000  0.222
+    a guess among all 3 pairs finds a sensitive one with probability 0.333
+    """
+    n = len(mapping)
+    if not np.array_equal(np.bincount(mapping, minlength=graph.n), graph.size):
+        raise AnonymizationError(
+            "the mapping does not fit the release: numbers of entities differ",
+            hint="take the mapping that was made with this release",
+        )
+    if beliefs.mutual != sensitive.mutual:
+        raise AnonymizationError("beliefs and sensitive links must both be mutual, or neither")
+    pairs = all_pairs(n, beliefs.mutual)
+    weight = pairs_between(graph.size, beliefs.source, beliefs.target, beliefs.mutual)
+    unlisted = pairs - int(weight.sum())
+    true = _believed(beliefs, sensitive, mapping, graph.n)
+    found = []
+    for threshold in thresholds:
+        if not 0 <= threshold <= 1:
+            raise AnonymizationError(f"the threshold {threshold:g} is no probability", hint="0 to 1")
+        bound = threshold + ROUNDING
+        predicted = int(weight[beliefs.probability > bound].sum()) + unlisted * (beliefs.others > bound)
+        found.append(
+            _at(float(threshold), predicted, int((true > bound).sum()), len(true), n, beliefs.mutual)
+        )
+    return Disclosure(n, pairs, len(sensitive), tuple(found))
+
+
+def _at(threshold: float, predicted: int, revealed: int, true: int, n: int, mutual: bool) -> Revealed:
+    return Revealed(
+        threshold,
+        predicted,
+        revealed,
+        revealed / predicted if predicted else None,
+        revealed / true if true else None,
+        predicted * (2 if mutual else 1) / (n * n) if n else 0.0,
+    )
+
+
+def _believed(beliefs: Beliefs, sensitive: Sensitive, mapping: Vertices, n: int) -> Doubles:
+    """Probability of each sensitive link."""
+    source, target = mapping[sensitive.source], mapping[sensitive.target]
+    if beliefs.mutual:
+        source, target = np.minimum(source, target), np.maximum(source, target)
+    believed = np.full(len(source), beliefs.others)
+    if len(beliefs.source):
+        keys = beliefs.source * n + beliefs.target
+        order = np.argsort(keys)
+        keys, wanted = keys[order], source * n + target
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        listed = keys[at] == wanted
+        believed[listed] = beliefs.probability[order][at[listed]]
+    return believed
+
+
+def utility(original: LinkGraph, released: Released) -> float:
+    """Share of the observed links that are in the release; 1 where there were none.
+
+    Links between clusters are kept as counts, so that cluster-edge keeps all.
+
+    Examples
+    --------
+    >>> from kgreason.graph.links.model import observations
+    >>> two = observations(np.array([0, 0]), np.array([1, 1]), mutual=True)
+    >>> graph = LinkGraph(np.array(["a", "b"], dtype=object), {"classmates": two})
+    >>> utility(graph, Released(graph, "intact"))
+    1.0
+    """
+    kept = sum(found.total for found in released.graph.observed.values())
+    had = sum(found.total for found in original.observed.values())
+    return kept / had if had else 1.0

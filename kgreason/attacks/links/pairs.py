@@ -1,0 +1,89 @@
+"""How many pairs of entities there are, and how links may lie on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgreason.attacks.links.beliefs import Doubles
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Counts
+
+
+def all_pairs(n: int, mutual: bool) -> int:
+    """Number of pairs of different ones of n entities, unordered if the relation is mutual.
+
+    Examples
+    --------
+    >>> all_pairs(4, mutual=True), all_pairs(4, mutual=False)
+    (6, 12)
+    """
+    return n * (n - 1) // 2 if mutual else n * (n - 1)
+
+
+def pairs_between(size: Counts, source: Vertices, target: Vertices, mutual: bool) -> Counts:
+    """Number of pairs of different entities, one in each source and the other in its target.
+
+    Parameters
+    ----------
+    size
+        Entities of each node, int64, shape (n,).
+    source, target
+        Nodes, int64, shape (m,).
+    mutual
+        Whether two entities of the same node are one pair; else two.
+
+    Returns
+    -------
+    Counts
+        int64, shape (m,).
+
+    Examples
+    --------
+    >>> pairs_between(np.array([2, 3]), np.array([0, 1]), np.array([1, 1]), mutual=True).tolist()
+    [6, 3]
+    """
+    one, other = size[source], size[target]
+    within = one * (one - 1) // (2 if mutual else 1)
+    return np.where(source == target, within, one * other)
+
+
+def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Doubles:
+    """Expectation of ``base ** J`` where J of some equally likely slots are the own ones of a pair.
+
+    The slots that hold links are any of all slots, so J is hypergeometric. Its probabilities follow from each other by
+    ratios of small integers, which keeps the result exact for any number of slots, where factorials would not.
+
+    Parameters
+    ----------
+    base
+        From 0 to 1.
+    slots
+        Number of slots, int64, shape (m,).
+    links
+        How many of them hold a link, at most `slots`.
+    own
+        How many of them belong to the pair, at most `slots`.
+
+    Returns
+    -------
+    Doubles
+        float64, shape (m,).
+
+    Examples
+    --------
+    >>> expected_power(0.4, np.array([4]), np.array([1]), np.array([1]))  # 1 - 0.6 / 4
+    array([0.85])
+    """
+    cases, back = np.unique(np.stack([slots, links, own], axis=1), axis=0, return_inverse=True)
+    slots, links, own = cases.T
+    least, most = np.maximum(0, links + own - slots), np.minimum(links, own)
+    likely, total, powers = np.ones(len(cases)), np.ones(len(cases)), np.power(base, least.astype(np.float64))
+    for step in range(int((most - least).max(initial=0))):
+        j = (least + step).astype(np.float64)
+        likely = likely * (own - j) * (links - j) / ((j + 1) * (slots - links - own + j + 1))
+        total = total + likely
+        powers = powers + likely * np.power(base, j + 1)
+        scale = np.maximum(likely, 1.0)  # probabilities that are far below the greatest one fade out
+        likely, total, powers = likely / scale, total / scale, powers / scale
+    expected: Doubles = (powers / total)[back.reshape(-1)]
+    return expected
