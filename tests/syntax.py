@@ -99,8 +99,14 @@ def _condition(expression: Expression) -> BodyItem:
     return Condition(expression)
 
 
+def _atom(predicate: str, arguments: tuple[Expression, ...]) -> Atom:
+    """The name of an aggregate before lists begins its older form, ``msum(X, [Y])``."""
+    lists = len(arguments) > 1 and all(isinstance(a, Collection) for a in arguments[1:])
+    return Atom("p" if lists else predicate, arguments)
+
+
 EXPRESSIONS = _expressions()
-ATOMS = st.builds(Atom, NAMES, st.lists(TERMS | EXPRESSIONS, max_size=3).map(tuple))
+ATOMS = st.builds(_atom, NAMES, st.lists(TERMS | EXPRESSIONS, max_size=3).map(tuple))
 AGGREGATES = st.builds(
     Aggregate,
     st.sampled_from(["msum", "min", "avg", "munion", "list"]),
@@ -120,6 +126,10 @@ HEADS = st.lists(ATOMS, min_size=1, max_size=2).map(tuple)
 @st.composite
 def _labelled(draw: st.DrawFn) -> tuple[Clause, ...]:
     text = draw(STRINGS)
+    weight = draw(st.none() | st.floats(0, 1) | st.integers(0, 1))
+    if weight is not None:
+        rule = st.builds(Rule, HEADS, BODIES, label=st.just(text), weight=st.just(float(weight)))
+        return (Annotation("label", (Constant(text), Constant(weight))), draw(rule))
     rules = (
         st.builds(Rule, HEADS, BODIES, label=st.just(text))
         | st.builds(Equality, VARIABLES, VARIABLES, BODIES, label=st.just(text))

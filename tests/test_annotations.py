@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.analysis.check import check_file, examine_file, load_file, load_text
 from kgreason.errors import Diagnostic, ProgramError
+from kgreason.publication import public_rules
 from tests.examples import inputs
 
 
@@ -502,3 +503,54 @@ def test_paths_are_short(tmp_path: Path) -> None:
     short, kept = load_file(tmp_path / "rules" / "a.vada").binds
     assert short.path == str(tmp_path / "data" / "e.csv")
     assert kept.path == str(tmp_path / "rules" / "../link/../f.csv")
+
+
+def test_sensitive_relations_and_probabilities_of_rules() -> None:
+    text = """@edge("own"). @edge("friends"). @sensitive("friends"). @sensitive("control"). @output("control").
+    @label("majority", 0.9). control(X, Y), helped(Y) :- own(X, Y, W), W > 0.5.
+    @label("other"). control(X, Y) :- helped(X), own(X, Y, _). friend(X) :- friends(X, _), control(X, _)."""
+    program = load_text(text + '@output("friend").')
+    assert program.sensitive == ("friends", "control")
+    assert sorted((r.number, r.head.predicate, r.weight) for r in program.rules) == [
+        (1, "control", 0.9),
+        (1, "helped", 0.9),
+        (2, "control", None),
+        (3, "friend", None),
+    ]
+    assert program.restricted(["control"]).sensitive == program.sensitive
+
+
+def test_what_is_sensitive_needs_no_rule() -> None:
+    assert codes('@edge("friends"). @sensitive("friends"). p(1).') == []
+    assert codes('@edge("friends"). p(1).') == ["W503"]
+    text = '@output("q"). @input("e"). q(X) :- e(X, _). p(X, Y) :- e(X, Y).'
+    assert (codes(text), codes(text + '@sensitive("p").')) == (["W510"], [])
+
+
+@pytest.mark.parametrize(
+    ("annotation", "code"),
+    [
+        ('@label("a", 0)', None),
+        ('@label("a", 1)', None),
+        ('@label("a", -0.1)', "E302"),
+        ('@label("a", 1.1)', "E302"),
+        ('@label("a", #T)', "E302"),
+        ('@label("a", "0.5")', "E302"),
+        ('@label("a", 0.5, 0.5)', "E302"),
+        ("@label()", "E302"),
+        ("@sensitive(2)", "E302"),
+        ('@sensitive("p", 0.5)', "E302"),
+        ('@sensitive("e")', "E304"),
+        ('@sensitive("r")', "E303"),
+    ],
+)
+def test_wrong_labels_and_sensitive_relations(annotation: str, code: str | None) -> None:
+    text = f'@input("e"). {annotation}. p(X, Y) :- e(X, Y). r(X) :- e(X, _).'
+    assert codes(text) == ([code] if code else [])
+
+
+def test_releases_do_not_tell_what_is_sensitive() -> None:
+    text = '@edge("own"). @sensitive("control"). @label("majority", 0.9). control(X, Y) :- own(X, Y, W), W > 0.5.'
+    written = public_rules(load_text(text))
+    assert "sensitive" not in written
+    assert "0.9" not in written

@@ -524,7 +524,7 @@ of its rules, and either always the greatest value or always the least
   1 | @ouput("p"). p(1).
     | ^^^^^^^^^^^
   note: the annotations are @input @output @bind @qbind @mapping @post @param @include \
-@module @label @node @edge @derived @query @incoming_sum
+@module @label @node @edge @derived @query @sensitive @incoming_sum
   help: did you mean @output?""",
     ),
     "E302": (

@@ -40,6 +40,10 @@ STYLE = {
         '@output("p").@label( "x" )@post("p","limit(1)") p(X):-q(X).',
         '@output("p").\n@label("x")\n@post("p", "limit(1)")\np(X) :- q(X).\n',
     ),
+    "probabilities": (
+        '@label("x" ,0.40)p(X):-q(X).@sensitive( "p" ).',
+        '@label("x", 0.40)\np(X) :- q(X).\n@sensitive("p")\n',
+    ),
     "facts on one line stay together": (
         "p(1).  p(2).p(3).\np(4). q(X):-p(X). q(1).",
         "p(1). p(2). p(3).\np(4).\nq(X) :- p(X).\nq(1).\n",

@@ -342,6 +342,14 @@ def test_labels(text: str) -> None:
     assert [text for text in labels if text is not None] == ["one", "two", "three", ""]
 
 
+def test_probabilities_of_rules() -> None:
+    text = """@param("often", 0.4). @label("a", ${often}) p(X) :- q(X). @label("b", 1). p(X) :- r(X).
+    @label("c") p(X) :- s(X). p(X) :- t(X). @label("d", #T) p(X) :- u(X). @label("e", 1, 2) p(X) :- v(X)."""
+    found = [c.weight for c in parse(text).clauses if isinstance(c, Rule)]
+    assert found == [0.4, 1.0, None, None, None, None]
+    assert [type(w) for w in found[:2]] == [float, float]
+
+
 @pytest.mark.parametrize("broken", ["p(X) :- ;.", "p(X :- q(X).", "[+] p(X) :- q(X)."])
 def test_a_label_does_not_slip_past_a_refused_rule(broken: str) -> None:
     program, found = read(f'@label("one") {broken}\n@label("two"). {broken} r(X) :- q(X).')

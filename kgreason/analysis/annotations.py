@@ -63,7 +63,10 @@ def read_annotations(
     """
     read = Annotations()
     for clause in clauses:
-        if not _known(clause, findings) or not well_formed(clause, findings) or clause.name in _DONE:
+        if not _known(clause, findings) or not well_formed(clause, findings):
+            continue
+        if clause.name in _DONE:
+            _probability(clause, findings)
             continue
         if clause.name == "param":
             _parameter(clause, read.parameters, findings)
@@ -109,6 +112,14 @@ def _special(clause: Annotation, predicate: str, folder: Path, read: Annotations
             read.posts.extend(read_posts(clause, findings))
         case "incoming_sum":
             _incoming_sum(clause, predicate, read, findings)
+
+
+def _probability(clause: Annotation, findings: Findings) -> None:
+    """Check what ``@label`` says of how often a body causes its head."""
+    for given in clause.arguments[1:]:
+        assert isinstance(given.value, int | float)
+        if not 0 <= given.value <= 1:
+            wrong(clause, given, f"a probability lies between 0 and 1, and {given} does not", findings)
 
 
 def _parameter(clause: Annotation, seen: dict[str, Annotation], findings: Findings) -> None:

@@ -139,7 +139,7 @@ def _written(program: Program, findings: Findings) -> Iterator[Written]:
         rest = (clause.body, str(clause), clause.span, clause.label, clause.documentation)
         match clause:
             case Rule():
-                yield Written("rule", number, clause.head, *rest)
+                yield Written("rule", number, clause.head, *rest, clause.weight)
             case Equality():
                 sides = (clause.left, clause.right)
                 yield Written("equality", number, (Atom(f"#equal_{number}", sides, span=clause.span),), *rest)
@@ -218,6 +218,7 @@ def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) ->
         number=rule.written.number,
         label=rule.written.label,
         documentation=rule.written.documentation,
+        weight=rule.written.weight,
     )
 
 

@@ -155,6 +155,7 @@ def _assemble(
         warnings=findings.all,
         file=source.program.file,
         text=source.program.text,
+        sensitive=notes.of("sensitive"),
         targets=tuple(targets),
         queries_bound=tuple(notes.queries),
         posts=tuple(notes.posts),

@@ -114,6 +114,8 @@ class CheckedRule:
     A variable of a negative atom that is not bound by the positives and `before` is existential in that atom.
     `text` is the rule as written, for messages; `number` counts the rules as written from 1 over all files (rules
     made from one with several heads share it); `label` and `documentation` are what ``@label`` and ``%%`` say.
+    `weight` is the probability of ``@label("name", 0.9)`` that the body causes the head, `None` where none is given;
+    engines do not heed it.
     """
 
     head: CheckedAtom
@@ -128,6 +130,7 @@ class CheckedRule:
     number: int = 0
     label: str = ""
     documentation: str = field(default="", compare=False, repr=False)
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +311,8 @@ class CheckedProgram:
         Diagnostics that do not stop the program.
     file, text
         Where it came from.
+    sensitive
+        Relations of pairs, ground or derived, that ``@sensitive`` says must not be told.
     targets
         Binds of outputs: where their facts are written.
     queries_bound
@@ -339,6 +344,7 @@ class CheckedProgram:
     warnings: tuple[Diagnostic, ...]
     file: str = "<text>"
     text: str = field(default="", repr=False)
+    sensitive: tuple[str, ...] = ()
     targets: tuple[Bind, ...] = ()
     queries_bound: tuple[Query, ...] = ()
     posts: tuple[Post, ...] = ()

@@ -15,6 +15,7 @@ _WIDTHS: dict[str, tuple[Callable[[int], bool], str]] = {
     "node": (lambda arity: arity >= 1, "a vertex predicate has the vertex as its first argument"),
     "edge": (lambda arity: arity in (2, 3), "an edge predicate has a source, a target and perhaps a weight"),
     "derived": (lambda arity: arity == 2, "a derived edge has a source and a target"),
+    "sensitive": (lambda arity: arity == 2, "a sensitive link has a source and a target"),
     "incoming_sum": (lambda arity: arity == 3, "weights are the third argument of an edge predicate"),
 }
 
@@ -48,6 +49,7 @@ def check_declared(
             )
     if whole:
         _check_derived(notes, heads, findings)
+        _check_sensitive(notes, heads, findings)
         _check_sums(notes, findings)
         _check_mentioned(notes, arities, findings)
 
@@ -67,6 +69,21 @@ def _check_derived(notes: Annotations, heads: frozenset[str], findings: Findings
                 )
 
 
+def _check_sensitive(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
+    linking = {*heads, *notes.named["edge"]}
+    for predicate, span in notes.named["sensitive"].items():
+        if predicate not in linking:
+            closest = suggest(predicate, linking)
+            findings.add(
+                "E304",
+                f"@sensitive: no rule derives `{predicate}`, and it is no edge predicate",
+                span,
+                hint=f"did you mean {closest!r}?"
+                if closest
+                else f'write a rule with head `{predicate}(...)`, or add @edge("{predicate}")',
+            )
+
+
 def _check_sums(notes: Annotations, findings: Findings) -> None:
     for predicate, span in notes.named["incoming_sum"].items():
         if predicate not in notes.named["edge"]:
@@ -84,7 +101,7 @@ def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Fin
     known = frozenset(mentioned)
     sourced = {p for name in ("bind", "qbind", "input") for p in notes.named[name]}
     shown = {p for name in ("output", "edge", "node") for p in notes.named[name]}
-    told = {*known, *(sourced & shown)}
+    told = {*known, *(sourced & shown), *notes.named["sensitive"]}
     for name in ("edge", "node", "mapping", "bind", "qbind", "post", "input", "output"):
         for predicate, span in notes.named[name].items():
             if predicate in told:

@@ -16,11 +16,12 @@ FORMS = {
     "param": '@param("name", value)',
     "include": '@include("file.vada")',
     "module": '@module("name")',
-    "label": '@label("name") before a rule',
+    "label": '@label("name") or @label("name", 0.9) before a rule',
     "node": '@node("predicate")',
     "edge": '@edge("predicate")',
     "derived": '@derived("predicate")',
     "query": '@query("predicate")',
+    "sensitive": '@sensitive("predicate")',
     "incoming_sum": '@incoming_sum("predicate", 1.0)',
 }
 
@@ -33,10 +34,14 @@ _SHAPES: dict[str, tuple[type | tuple[type, ...], ...]] = {
     "incoming_sum": (str, (int, float)),
 }
 
+_OPTIONAL: dict[str, tuple[type | tuple[type, ...], ...]] = {"label": ((int, float),)}
+
 
 def well_formed(clause: Annotation, findings: Findings) -> bool:
     """Whether number and types of the arguments are right."""
     shape, given = _SHAPES.get(clause.name, (str,)), clause.arguments
+    if len(given) > len(shape):
+        shape += _OPTIONAL.get(clause.name, ())
     if len(shape) == len(given) and all(map(_fits, given, shape)):
         return True
     wrong(clause, None, f"wrong arguments of @{clause.name}", findings)

@@ -49,6 +49,7 @@ class Written:
     span: Span
     label: str = ""
     documentation: str = ""
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def check_unused(
     """Warn of predicates that nothing needs, of sources that nothing reads, of posts without an output."""
     derived, used = heads(program), read_predicates(program)
     shown: set[str | None] = {
-        p for n in ("output", "node", "edge", "derived", "query") for p in notes.named[n]
+        p for n in ("output", "node", "edge", "derived", "query", "sensitive") for p in notes.named[n]
     }
     shown |= {
         suggest(p, arities) for p in notes.named["output"] if p not in arities

@@ -232,12 +232,16 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``head :- body.``; `documentation` is the text of the ``%%`` lines above it, `label` that of ``@label``."""
+    """``head :- body.``; `documentation` is the text of the ``%%`` lines above it, `label` that of ``@label``.
+
+    `weight` is the probability that ``@label("name", 0.9)`` gives, else `None`.
+    """
 
     head: tuple[Atom, ...]
     body: tuple[BodyItem, ...]
     documentation: str = field(default="", compare=False)
     label: str = field(default="", kw_only=True)
+    weight: float | None = field(default=None, kw_only=True)
     span: Span = _span()
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ FUNCTIONS = _words(
 )
 
 ANNOTATIONS = _words(
-    "input output bind qbind mapping param post include module label node edge derived query incoming_sum"
+    "input output bind qbind mapping param post include module label node edge derived query sensitive incoming_sum"
 )
 
 LATER_ANNOTATIONS = _words("model library executionMode delete update timeGranularity explain chase temporal")

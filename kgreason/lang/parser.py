@@ -143,6 +143,11 @@ def _labelled(
             if isinstance(clause, Rule | Equality | Constraint):
                 text = label.arguments[0].value if label.arguments else ""
                 clause = replace(clause, label=text if isinstance(text, str) else str(label.arguments[0]))
+                weight = _weight(label)
+                if isinstance(clause, Rule):
+                    clause = replace(clause, weight=weight)
+                elif weight is not None:
+                    builder.found.append(_without_head(label))
             elif not isinstance(clause, UnsupportedClause):
                 builder.found.append(_without_rule(label))
             label = None
@@ -156,6 +161,22 @@ def _without_rule(label: Annotation) -> Diagnostic:
         "this label names no rule",
         label.span,
         note='`@label("name")` names the rule, equality or constraint right after it',
+    )
+
+
+def _weight(label: Annotation) -> float | None:
+    """The probability in ``@label("text", 0.9)``; the checker refuses anything else there."""
+    value = label.arguments[1].value if len(label.arguments) == 2 else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _without_head(label: Annotation) -> Diagnostic:
+    return Diagnostic(
+        "E018",
+        "this label gives a probability to what is no rule",
+        label.span,
+        note="a probability tells how often the body of a rule causes its head; equalities and constraints have none",
+        hint='write `@label("name")`',
     )
 
 
