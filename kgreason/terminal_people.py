@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kgreason.terminal import Row, item_rows, publishable, table
 
 if TYPE_CHECKING:
+    from kgreason.assess.people.structure import Structure
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.people.results import PeopleAnonymization
@@ -64,7 +65,21 @@ def verdict_rows(verdict: PeopleVerdict) -> Iterator[Row]:
 
 
 def utility_rows(utility: Utility) -> Iterator[Row]:
-    """Rows on the information that is lost."""
+    """Rows on the information that is lost; of an undirected graph without attributes on its structure alone."""
+    structure = utility.structure
+    if structure is None or utility.values or utility.removed:
+        yield from _losses(utility)
+    if utility.values:
+        yield "values", f"{utility.values:,}, {_more(utility.values_added, utility.values)} added"
+    if structure is not None:
+        yield from _structure_rows(structure)
+        return
+    for name, changes in utility.changes.items():
+        added = _more(changes.added, changes.original)
+        yield f"links of {name}", f"{changes.original:,}, {added} added, {changes.removed:,} left out"
+
+
+def _losses(utility: Utility) -> Iterator[Row]:
     parts = {
         "values": utility.ail_attributes,
         "degrees": utility.ail_degrees,
@@ -73,11 +88,21 @@ def utility_rows(utility: Utility) -> Iterator[Row]:
     told = ", ".join(f"{loss:.4f} by {what}" for what, loss in parts.items() if loss)
     yield "AIL (0 is best)", f"{utility.ail:.4f}" + f" ({told})" * bool(told)
     yield "RRU (0 is best)", f"{utility.rru:.4f} ({utility.removed:,} of {utility.users:,} users removed)"
-    if utility.values:
-        yield "values", f"{utility.values:,}, {_more(utility.values_added, utility.values)} added"
-    for name, changes in utility.changes.items():
-        added = _more(changes.added, changes.original)
-        yield f"links of {name}", f"{changes.original:,}, {added} added, {changes.removed:,} left out"
+
+
+def _structure_rows(found: Structure) -> Iterator[Row]:
+    """Rows on degrees, edges, triangles and distances of an undirected graph."""
+    edges = f"{found.edges:,}, {_more(found.added, found.edges)} added, {found.removed:,} left out, {found.kept:,} kept"
+    yield "edges", edges
+    yield "L1 (0 is best)", f"{found.l1:,} by degrees"
+    yield "clustering", f"{found.clustering:.4f} -> {found.clustering_released:.4f}"
+    if found.sources != 0:
+        before, after = (
+            "none" if length is None else f"{length:.3f}"
+            for length in (found.path_length, found.path_length_released)
+        )
+        some = "" if found.sources is None else f" (from {found.sources:,} sources)"
+        yield "path length", f"{before} -> {after}{some}"
 
 
 def _more(added: int, before: int) -> str:

@@ -47,6 +47,7 @@ def verify_people(
     model
         ``"paired-k-degree"``: users share out-degrees and in-degrees with k - 1 others. ``"k-ad"``: attribute values,
         too. ``"p-k-ad"``: each user as his own k says. ``"kw-tad"``: what k-ad says of the series over the releases.
+        ``"k-degree"``: users of an undirected graph share the degree.
     k
         Users who share, 3 by default.
     levels
@@ -114,13 +115,13 @@ def score_people(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) 
 
     References
     ----------
-    PCKGA, section 6.3; THESIS, Definitions 10 to 16.
+    PCKGA, section 6.3; THESIS, Definitions 10 to 16; Liu and Terzi, 2008, section 6, for undirected graphs.
     """
     from kgreason.assess.people.given import source_of
     from kgreason.assess.people.utility import measure
 
     numbers = source_of(released, original, mapping).mapping
-    return measure(original, released, np.maximum(numbers, -1))
+    return measure(original, released, np.maximum(numbers, -1), rng=np.random.default_rng(0))
 
 
 def _check_asked(model: object, k: int | None, personal: bool, window: int | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.arguments import check_folders, check_numbers
-from kgreason.choices import LeftOut, Loss, Mode, Partition, PeopleMethod
+from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, Sequence
 from kgreason.errors import AnonymizationError, CallError, ReleaseError
 from kgreason.progress import SILENT, Progress
 from kgreason.results import Clock
@@ -41,6 +41,9 @@ def anonymize_people(
     dimensions: int = 50,
     window: int = 3,
     left_out: LeftOut = "withhold",
+    sequence: Sequence = "dp",
+    construction: Construction = "relaxed",
+    tries: int = 100,
     after: Path | str | None = None,
     seed: int | None = None,
     folders: Folders | None = None,
@@ -54,14 +57,16 @@ def anonymize_people(
         A graph, or the schema that says where it is, or its file.
     method
         ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"pckga"`` with a k for each
-        user, ``"ctkga"`` for a sequence of releases.
+        user, ``"ctkga"`` for a sequence of releases, ``"k-degree"`` for the degrees of an undirected graph.
     k
         How many users must look like each user, he included; at least 2, and 3 by default.
     k_values
         Of ``"pckga"``: each user's own k, at least 1; a mapping, or a table ``user,k``. `k`, if given, is of those whom
         it does not name.
-    mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window, left_out
+    mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window, left_out, sequence, construction
         See `kgreason.anonymizers.people.settings.Settings`.
+    tries
+        As these: of ``"k-degree"``, how often degrees are changed by noise until a graph has them.
     after
         Of ``"ctkga"``: the private folder of the release before; `None` for the first.
     seed
@@ -79,7 +84,7 @@ def anonymize_people(
 
     References
     ----------
-    THESIS, chapters 3 to 5; PCKGA, section 3.
+    THESIS, chapters 3 to 5; PCKGA, section 3; KDEGREE.
 
     Examples
     --------
@@ -104,7 +109,21 @@ def anonymize_people(
     from kgreason.publication import staged
 
     settings = Settings(
-        *(method, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window, left_out)
+        *(
+            method,
+            mode,
+            loss,
+            alpha,
+            clustering,
+            partition,
+            tau,
+            omega,
+            epsilon,
+            dimensions,
+            window,
+            left_out,
+        ),
+        *(sequence, construction, tries),
     )
     check_numbers(k=(k, 2), seed=(seed, 0))
     if folders is not None:
@@ -120,7 +139,7 @@ def anonymize_people(
     if unprotected := int((levels == 1).sum()):
         progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
     before = _before(after, settings, folders)
-    stage = Stage(graph, settings, levels, before, seed is not None, k or 3)
+    stage = Stage(graph, settings, levels, before, seed is not None, k or 3, np.random.default_rng(0))
     clock.lap("read")
     history = None if before is None else read_history(before / "history.json")
     release = release_of(graph, levels, settings, history, rng, progress, k=k or 3, seeded=seed is not None)

@@ -67,7 +67,8 @@ def verify(
             help="k-iso: decide instead whether the release is k isomorphic blocks without edges between them; δ of "
             "its connected parts is told, too. Of people, whose releases are folders, without rules: whether all users "
             "share with k - 1 others degrees (paired-k-degree), values and degrees (k-ad), those as the k of each asks "
-            "(p-k-ad), or their series over several releases, the latest last (kw-tad)."
+            "(p-k-ad), or their series over several releases, the latest last (kw-tad); of an undirected graph, "
+            "degrees (k-degree)."
         ),
     ] = "kx-isomorphism",
     max_subgraphs: MaxSubgraphs = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from kgreason.choices import LeftOut, Loss, Mode, Partition, PeopleMethod
+from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, Sequence
 from kgreason.cli.base import print_json
 from kgreason.errors import CallError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgreason.graph.people.sources import Schema
     from kgreason.publication import Folders
 
-PANEL = "Graphs of people: cdga, ckga, ctkga, pckga"
+PANEL = "Graphs of people: cdga, ckga, ctkga, pckga, k-degree"
 
 
 def _option(*names: str, help: str, **more: Any) -> Any:
@@ -83,6 +83,24 @@ After = Annotated[
         "--after", metavar="DIR", help="Of ctkga: private folder of the release before; none for the first."
     ),
 ]
+SequenceOption = Annotated[
+    Sequence,
+    _option("--sequence", help="Of k-degree: degrees at the least cost (dp), or by a quick choice (greedy)."),
+]
+ConstructionOption = Annotated[
+    Construction,
+    _option(
+        "--construction",
+        help="Of k-degree: change as few edges as possible (relaxed), keep all (supergraph), or make a new graph of "
+        "which degrees alone are kept (construct).",
+    ),
+]
+Tries = Annotated[
+    int,
+    _option(
+        "--tries", min=1, help="Of k-degree: how often degrees are changed by noise until a graph has them."
+    ),
+]
 
 OF_PEOPLE = (
     *(
@@ -98,6 +116,7 @@ OF_PEOPLE = (
         "alpha",
     ),
     *("clustering", "partition", "tau", "omega", "epsilon", "dimensions", "window", "left_out", "after"),
+    *("sequence", "construction", "tries"),
 )
 OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
 

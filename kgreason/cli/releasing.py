@@ -39,6 +39,7 @@ from kgreason.cli.people_releasing import (
     After,
     Alpha,
     ClusteringOption,
+    ConstructionOption,
     Dimensions,
     Epsilon,
     KValues,
@@ -46,7 +47,9 @@ from kgreason.cli.people_releasing import (
     LossOption,
     Omega,
     PartitionOption,
+    SequenceOption,
     Tau,
+    Tries,
     Window,
     given,
     refuse,
@@ -76,7 +79,8 @@ def anonymize(
         typer.Option(
             help="Under rules: klone protects every x by k copies, kguard one x, or some, by far fewer additions; "
             "k-iso is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees. Of people: "
-            "cdga makes degrees alike, ckga values, too, pckga with each user's own k, ctkga in a series of releases."
+            "cdga makes degrees alike, ckga values, too, pckga with each user's own k, ctkga in a series of releases; "
+            "k-degree makes degrees of undirected graphs alike."
         ),
     ] = "kguard",
     mode: Annotated[
@@ -118,11 +122,14 @@ def anonymize(
     window: Window = 3,
     left_out: LeftOutOption = "withhold",
     after: After = None,
+    sequence: SequenceOption = "dp",
+    construction: ConstructionOption = "relaxed",
+    tries: Tries = 100,
     as_json: AsJson = False,
 ) -> int:
     """Make an anonymous version of a graph, and prove that it is.
 
-    Of a graph under rules (--rules) or, by the methods cdga, ckga, pckga and ctkga, of a graph of people (--schema).
+    Of a graph under rules (--rules) or, by the methods cdga, ckga, pckga, ctkga and k-degree, of a graph of people.
     """
     from kgreason import api
     from kgreason.publication import Folders, interrupted
@@ -153,6 +160,9 @@ def anonymize(
             window=window,
             left_out=left_out,
             after=after,
+            sequence=sequence,
+            construction=construction,
+            tries=tries,
         )
     refuse(context, OF_PEOPLE, method)
     if rules is None:

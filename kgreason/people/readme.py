@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgreason.choices import PeopleModel
+from kgreason.choices import Construction, PeopleModel
 from kgreason.people.results import PeopleAnonymization
 
 PROMISES: dict[PeopleModel, str] = {
@@ -12,6 +12,9 @@ PROMISES: dict[PeopleModel, str] = {
 out and come in, finds at least {k} users here who agree in all of them.""",
     "p-k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
 out and come in, finds at least as many users here who agree in all of them as this person asked for.""",
+    "k-degree": """Whoever knows with how many others a person is linked, and nothing else, finds at least {k}
+users here with just this number. That is all that is promised. Links run both ways; for graphs in which direction
+means something, kgreason has the method cdga.""",
     "kw-tad": """Whoever lays any {w} consecutive releases of this series side by side, and knows of a person in which
 of them he is, with which values and how many links, finds at least {k} users with the same history.""",
 }
@@ -21,15 +24,23 @@ Guarantee: {guarantee}.
 {checked}
 {promise}
 
-NOT PROTECTED: who is linked with whom (an attacker who knows links among several people may follow them), what all
-users who look alike have in common, and that a person with a rare value is among these people.
+NOT PROTECTED: {unprotected}
 {series}
 Files
   users.csv       the users; labels are random
   attributes.csv  their values{mixed}
-  relations.csv   links between users; some were added, some left out
+  relations.csv   links between users; {links}
   people.toml     says what the tables hold; kgreason reads the release by it
 """
+UNPROTECTED = """who is linked with whom (an attacker who knows links among several people may follow them), what all
+users who look alike have in common, and that a person with a rare value is among these people."""
+OF_DEGREES = """who is linked with whom (an attacker who knows links among several people may follow them), with
+how many others the neighbours of a person are linked, and whatever else is known of a place in the graph."""
+LINKS: dict[Construction, str] = {
+    "relaxed": "some were added, some left out",
+    "supergraph": "some were added, none left out",
+    "construct": "invented, but for the number of each user's",
+}
 MIXED = """; users who look alike have the values of all of them, so some are not their
                   own: several ages of one user, for instance, are those of several people"""
 SERIES = """
@@ -56,6 +67,8 @@ def readme(result: PeopleAnonymization, *, seeded: bool) -> str:
         guarantee=verdict.asked,
         checked="Confirmed by an exact check of these files.\n" if result.holds else "",
         promise=PROMISES[kind].format(k=verdict.k, w=result.settings.window),
+        unprotected=OF_DEGREES if kind == "k-degree" else UNPROTECTED,
+        links=LINKS[result.settings.construction if kind == "k-degree" else "relaxed"],
         mixed=MIXED if result.release.graph.attributes else ", of which there are none",
         series="" if history is None else SERIES.format(number=history.releases),
     )

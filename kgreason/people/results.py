@@ -45,7 +45,13 @@ class PeopleAnonymization:
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
-        return f"<PeopleAnonymization: {self.verdict.asked} {found}; AIL {self.utility.ail:.4f}>"
+        edges = self.utility.structure
+        lost = (
+            f"AIL {self.utility.ail:.4f}"
+            if edges is None
+            else f"{edges.added:,} edges added, {edges.removed:,} left out"
+        )
+        return f"<PeopleAnonymization: {self.verdict.asked} {found}; {lost}>"
 
     @property
     def holds(self) -> bool:

@@ -56,6 +56,8 @@ class Stage:
         Whether the run can be repeated.
     asked
         The k where there is nobody to ask for one.
+    sampling
+        Draws the users whose distances are measured, as for `measure`.
     """
 
     graph: PeopleGraph
@@ -64,6 +66,7 @@ class Stage:
     after: Path | None
     seeded: bool
     asked: int = 3
+    sampling: np.random.Generator | None = None
 
     @property
     def k(self) -> int | None:
@@ -93,7 +96,7 @@ class Stage:
         earlier: list[tuple[Path, Path]],
         marks: tuple[str, ...],
     ) -> Judged:
-        utility = measure(self.graph, written.graph, mapping)
+        utility = measure(self.graph, written.graph, mapping, rng=self.sampling)
         one = replace(written, source=Source(self.graph, mapping))
         model = self.settings.model
         if model != "kw-tad":

@@ -1,5 +1,7 @@
 """The methods of the attribute family: distances, clusters, valid clusters; one pipeline, four ways through it.
 
+Besides them k-degree anonymity of undirected graphs, which needs no clusters (undirected.py).
+
 References
 ----------
 THESIS chapters 3 (CDGA), 4 (CKGA), 5 (CTKGA); PCKGA section 4.
@@ -58,8 +60,12 @@ def release_of(
     """
     settings = settings.filled()
     _check(graph, levels, settings)
-    work = Clustering(graph, levels, settings, rng, progress)
     secret = rng if seeded else None
+    if settings.method == "k-degree":
+        from kgreason.anonymizers.people.undirected import undirected
+
+        return undirected(graph, int(levels.max()), settings, rng, progress, secret)
+    work = Clustering(graph, levels, settings, rng, progress)
     if settings.method == "ctkga":
         return _next(work, history, work.most if graph.n else k, secret)
     found = work.refined(work.valid(work.first()))
@@ -94,9 +100,10 @@ def _next(
 
 
 def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
-    if settings.method == "cdga" and graph.attributes:
+    if settings.method in ("cdga", "k-degree") and graph.attributes:
+        some = ", ".join(graph.attributes)
         raise AnonymizationError(
-            f"cdga makes degrees alike, not attributes, and this graph has some ({', '.join(graph.attributes)})",
+            f"{settings.method} makes degrees alike, not attributes, and this graph has some ({some})",
             hint="take --method ckga or pckga, or leave the attributes out",
         )
     if not graph.attributes and not graph.relations:

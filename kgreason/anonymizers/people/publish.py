@@ -46,7 +46,28 @@ def publish(made: Generalized, original: PeopleGraph, rng: np.random.Generator |
     rng
         For experiments. `None`: the operating system's source, as labels are seen.
     """
-    graph, number = opaque(made.graph, rng, original.labels.tolist())
+    return relabelled(made.graph, made.users, made.figures.as_dict(), original, rng)
+
+
+def relabelled(
+    made: PeopleGraph,
+    users: Vertices,
+    figures: Mapping[str, object],
+    original: PeopleGraph,
+    rng: np.random.Generator | None,
+) -> PeopleRelease:
+    """Give users random numbers and labels.
+
+    Parameters
+    ----------
+    made
+        The graph to publish, under any labels.
+    users
+        Number of each of its users in the original, int64, shape (n,).
+    figures, original, rng
+        As for `PeopleRelease` and `publish`.
+    """
+    graph, number = opaque(made, rng, original.labels.tolist())
     mapping = np.full(original.n, -1, dtype=np.int64)
-    mapping[made.users] = number
-    return PeopleRelease(graph, mapping, made.figures.as_dict())
+    mapping[users] = number
+    return PeopleRelease(graph, mapping, figures)

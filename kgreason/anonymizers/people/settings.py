@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import get_args
 
-from kgreason.choices import LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel
+from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel, Sequence
 from kgreason.errors import AnonymizationError
 from kgreason.records import dataclass
 
 CLUSTERINGS = ("vac", "degrees", "merging", "k-means", "k-medoids", "hdbscan", "hdb-star")
 """Clusterings by name; besides them, the name of any clusterer of scikit-learn."""
-OWN: dict[str, tuple[str, Partition, PeopleModel]] = {
-    "cdga": ("merging", "removal", "paired-k-degree"),
-    "ckga": ("k-means", "k-means", "k-ad"),
-    "ctkga": ("k-medoids", "k-medoids", "kw-tad"),
-    "pckga": ("vac", "merge-split", "p-k-ad"),
+OWN: dict[str, tuple[str, Partition]] = {
+    "cdga": ("merging", "removal"),
+    "ckga": ("k-means", "k-means"),
+    "ctkga": ("k-medoids", "k-medoids"),
+    "pckga": ("vac", "merge-split"),
 }
-"""Clustering, partition and model of each method, as its paper has them."""
+"""Clustering and partition of each method that has some, as its paper has them."""
+MODELS: dict[str, PeopleModel] = {
+    "cdga": "paired-k-degree",
+    "ckga": "k-ad",
+    "ctkga": "kw-tad",
+    "pckga": "p-k-ad",
+    "k-degree": "k-degree",
+}
+"""What each method promises."""
+OF_DEGREES = ("sequence", "construction", "tries")
+"""What may be chosen of ``"k-degree"``, and of no other method."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,7 @@ class Settings:
     ----------
     method
         ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"ctkga"`` for a sequence of
-        releases, ``"pckga"`` with a k for each user.
+        releases, ``"pckga"`` with a k for each user, ``"k-degree"`` for degrees of undirected graphs.
     mode
         ``"exact"`` betters the clusters by a search on the true loss (of ``"cdga"``: makes them by one);
         ``"published"`` takes them as the papers make them. Degrees are made equal exactly in both.
@@ -54,6 +64,13 @@ class Settings:
     left_out
         Of ``"ctkga"``: users who stay while too few of those like them leave are left out with them (``"withhold"``),
         or fake users take the places of those who left (``"replace"``).
+    sequence
+        Of ``"k-degree"``: how degrees are made anonymous, at the least cost (``"dp"``) or quickly (``"greedy"``).
+    construction
+        Of ``"k-degree"``: the graph with these degrees. ``"relaxed"``: degrees may fall, too, and as many edges as
+        possible are kept; ``"supergraph"``: all are kept; ``"construct"``: a new graph, of which degrees alone are kept.
+    tries
+        Of ``"k-degree"``: how often degrees are changed by noise, at most, until a graph has them.
     """
 
     method: PeopleMethod = "pckga"
@@ -68,6 +85,9 @@ class Settings:
     dimensions: int = 50
     window: int = 3
     left_out: LeftOut = "withhold"
+    sequence: Sequence = "dp"
+    construction: Construction = "relaxed"
+    tries: int = 100
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -76,6 +96,8 @@ class Settings:
             ("loss", self.loss, get_args(Loss)),
             ("left_out", self.left_out, get_args(LeftOut)),
             ("partition", self.partition, (None, *get_args(Partition))),
+            ("sequence", self.sequence, get_args(Sequence)),
+            ("construction", self.construction, get_args(Construction)),
         ):
             if value not in known:
                 names = [str(n) for n in known if n is not None]
@@ -85,7 +107,7 @@ class Settings:
         for name in ("alpha", "tau", "omega"):
             if not 0 <= getattr(self, name) <= 1:
                 raise AnonymizationError(f"{name} must lie between 0 and 1, not be {getattr(self, name)!r}")
-        for name, least in (("epsilon", 1), ("dimensions", 1), ("window", 1)):
+        for name, least in (("epsilon", 1), ("dimensions", 1), ("window", 1), ("tries", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise AnonymizationError(f"{name} must be at least {least}, not {value!r}")
@@ -93,11 +115,13 @@ class Settings:
     @property
     def model(self) -> PeopleModel:
         """What the method promises."""
-        return OWN[self.method][2]
+        return MODELS[self.method]
 
     def filled(self) -> Settings:
         """The same with the method's own clustering and partition where none are chosen."""
-        clustering, partition, _ = OWN[self.method]
+        if self.method not in OWN:
+            return self
+        clustering, partition = OWN[self.method]
         if self.mode == "exact":
             clustering = {"cdga": "degrees", "ctkga": "vac"}.get(self.method, clustering)
         return replace(self, clustering=self.clustering or clustering, partition=self.partition or partition)
@@ -108,8 +132,11 @@ class Settings:
         Examples
         --------
         >>> Settings("pckga").unused()
-        ('omega', 'epsilon', 'dimensions', 'window', 'left_out')
+        ('omega', 'epsilon', 'dimensions', 'window', 'left_out', 'sequence', 'construction', 'tries')
         """
+        if self.method not in OWN:
+            others = (f.name for f in fields(self) if f.name not in ("method", *OF_DEGREES))
+            return tuple(others)
         own = self.filled()
         merging = own.clustering == "merging"
         pointed = own.clustering not in CLUSTERINGS or "k-means" in (own.clustering, own.partition)
@@ -124,4 +151,4 @@ class Settings:
             "left_out": own.method == "ctkga",
             "partition": own.method != "ctkga",
         }
-        return tuple(name for name, has in meaning.items() if not has)
+        return (*(name for name, has in meaning.items() if not has), *OF_DEGREES)

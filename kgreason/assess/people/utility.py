@@ -18,6 +18,7 @@ from kgreason.assess.people.associations import Truth, new_associations
 from kgreason.assess.people.clustering import clustering
 from kgreason.assess.people.edges import Changes, changed_edges
 from kgreason.assess.people.gains import gains
+from kgreason.assess.people.structure import Structure, structure
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
@@ -56,6 +57,8 @@ class Utility:
         Associations of values that somebody has only in the release and that are untruthful.
     untruthful_ratio
         The same over all untruthful ones; 0 if there are none.
+    structure
+        What becomes of an undirected graph; `None` if the original has not just one relation, or that has a direction.
     """
 
     users: int
@@ -79,6 +82,7 @@ class Utility:
     clustering_change: float | None
     untruthful: int
     untruthful_ratio: float
+    structure: Structure | None = None
 
     @property
     def rru(self) -> float:
@@ -91,7 +95,11 @@ class Utility:
 
 
 def measure(
-    original: PeopleGraph, released: PeopleGraph, mapping: Vertices, truth: Truth | None = None
+    original: PeopleGraph,
+    released: PeopleGraph,
+    mapping: Vertices,
+    truth: Truth | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Utility:
     """Measure what a release keeps of its original.
 
@@ -104,6 +112,8 @@ def measure(
     truth
         Which ordered pairs of values of the original are truthful associations, shape (p, p), values being numbered
         through its attributes. `None`: those of values that somebody has in the original.
+    rng
+        Draws the users whose distances to others are measured in a large undirected graph. `None`: they are not.
 
     Raises
     ------
@@ -155,6 +165,7 @@ def measure(
         clustering_change=(after - before) / before if before else None if after else 0.0,
         untruthful=untruthful,
         untruthful_ratio=untruthful / all_untruthful if all_untruthful else 0.0,
+        structure=structure(original, released, mapping, (before, after), rng),
     )
 
 

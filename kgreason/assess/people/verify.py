@@ -4,7 +4,8 @@ The checker shares no code with the anonymizers, but the graph.
 
 References
 ----------
-THESIS, definitions 2 (Paired k-degree), 9 (k-ad), 22 (kw-tad) and 23 (p-k-ad); PCKGA, definition 2.
+THESIS, definitions 2 (Paired k-degree), 9 (k-ad), 22 (kw-tad) and 23 (p-k-ad); PCKGA, definition 2; for k-degree see
+undirected.py.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kgreason.assess.people import conditions
 from kgreason.assess.people.information import degrees, history, information
 from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.sharing import shared, shared_by_anyone
+from kgreason.assess.people.undirected import k_degree
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
@@ -86,6 +88,9 @@ def verify_people(
     last = releases[len(releases) - (window or len(releases)) :]
     if any(release.source is None for release in last):
         last = [replace(release, source=None) for release in last]
+    if model == "k-degree":
+        assert k is not None
+        return k_degree(last[0], k)
     if demands is not None:
         verdict = _personalized(last[0], demands)
     else:
