@@ -14,12 +14,12 @@ from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
 from kgreason.graph.links.model import LinkGraph
 
-OWN = frozenset(
-    {"links.csv", "links.toml", "nodes.csv", "users.csv", "attributes.csv", "README.txt", "UNVERIFIED"}
-)
+OWN = frozenset({"nodes.csv", "attributes.csv", "links.csv", "links.toml", "README.txt", "UNVERIFIED"})
 """What the files of a release are called, whatever is in them."""
-KEYS = frozenset({"strategy", "mutual"})
-"""What a description of links says of itself: its values are no names of relations, but for ``mutual``."""
+KEYS = frozenset(
+    {"strategy", "relations", "mutual", "directed", "weighted", "attributes", "numeric", "categorical"}
+)
+"""What a description of links says of itself, whatever its relations are called."""
 
 
 def sensitive(graph: LinkGraph, name: str, folder: Path | None, ordinary: Collection[str]) -> Item:
