@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,16 +17,14 @@ from kgreason.assess.people.given import source_of
 from kgreason.assess.people.information import distinct, paired
 from kgreason.assess.people.published import Published, Rows
 from kgreason.errors import DataError
-from kgreason.graph.io.delimited import read_csv
-from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
-from kgreason.graph.people.parts import empty, texts
 from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema
 from kgreason.progress import SILENT, Progress
-from kgreason.written import UNCHANGED, Cell, as_written, check_whole, read_pairs
+from kgreason.rows import coded, labels_of, later, places, read_rows
+from kgreason.written import UNCHANGED, Cell, read_pairs
 
 BESIDE = ("README.txt", "UNVERIFIED")
 USERS, VALUES, LINKS, SCHEMA = "users.csv", "attributes.csv", "relations.csv", "people.toml"
@@ -103,17 +100,17 @@ def _read(folder: Path) -> Published:
             hint=UNCHANGED,
         )
     kinds = schema.kinds
-    labels = _labels(folder / USERS)
-    values = _table(folder / VALUES, ("user", "attribute", "value"))
-    links = _table(folder / LINKS, ("source", "relation", "target"))
+    labels = labels_of(read_rows(folder / USERS, ("user",)), "user")
+    values = read_rows(folder / VALUES, ("user", "attribute", "value"))
+    links = read_rows(folder / LINKS, ("source", "relation", "target"))
     owner, (name, attributes), (value, said) = (
-        _places(values, 0, labels),
-        *(_coded(column) for column in values.columns[1:]),
+        places(values, 0, labels, "user", USERS),
+        *(coded(column) for column in values.columns[1:]),
     )
     source, (kind, relations), target = (
-        _places(links, 0, labels),
-        _coded(links.columns[1]),
-        _places(links, 2, labels),
+        places(links, 0, labels, "user", USERS),
+        coded(links.columns[1]),
+        places(links, 2, labels, "user", USERS),
     )
     own = [
         f"{LINKS}:{links.line(int(row))}: from a user to himself" for row in np.flatnonzero(source == target)
@@ -155,44 +152,6 @@ def _check_files(folder: Path) -> None:
             raise DataError(str(path), "this is none of the files of a release of people", hint=hint)
 
 
-def _table(path: Path, header: Sequence[str]) -> Raw:
-    """Rows of a table of a release, none of which has an empty cell."""
-    with as_written():
-        check_whole(path)
-        raw = read_csv(path, Options(header=True))
-    if raw.names != tuple(header):
-        what = f"the names of columns must be {','.join(header)}, not {','.join(raw.names)}"
-        raise DataError(str(path), what, 1, hint=UNCHANGED)
-    for name, column in zip(header, raw.columns, strict=True):
-        blank = empty(texts(column))
-        if blank.any():
-            raise raw.error(int(blank.argmax()), f"there is no {name}", hint=UNCHANGED)
-    return raw
-
-
-def _labels(path: Path) -> Any:
-    """Names of users, an Arrow array."""
-    raw = _table(path, ("user",))
-    labels = texts(raw.columns[0])
-    if len(again := _later(_coded(labels)[0])):
-        row = int(again[0])
-        raise raw.error(row, f"the user {labels[row].as_py()!r} stands twice", hint=UNCHANGED)
-    return labels
-
-
-def _places(raw: Raw, column: int, labels: Any) -> Vertices:
-    """Numbers of the users named in a column."""
-    import pyarrow.compute as pc
-
-    found = pc.index_in(texts(raw.columns[column]), value_set=labels)
-    if found.null_count:
-        row = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
-        who = texts(raw.columns[column])[row].as_py()
-        raise raw.error(row, f"the user {who!r} is not in {USERS}", hint=UNCHANGED)
-    places: Vertices = found.to_numpy(zero_copy_only=False).astype(np.int64)
-    return places
-
-
 def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric: bool) -> Attribute:
     used = distinct(value)
     key = distinct(user * len(used) + np.searchsorted(used, value))
@@ -202,18 +161,5 @@ def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric:
 
 def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
     """Rows that stand for the second time or more, in words."""
-    for row in _later(reduce(paired, columns)):
+    for row in later(reduce(paired, columns)):
         yield f"{Path(raw.file).name}:{raw.line(int(row))}: a row that stands again"
-
-
-def _later(numbers: Vertices) -> Vertices:
-    """Places where numbers stand that stand before, too."""
-    later = np.ones(len(numbers), dtype=np.bool_)
-    later[np.unique(numbers, return_index=True)[1]] = False
-    return np.flatnonzero(later)
-
-
-def _coded(column: Any) -> tuple[Vertices, list[str]]:
-    """Number of each text, and the texts."""
-    coded = texts(column).dictionary_encode()
-    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary.to_pylist()

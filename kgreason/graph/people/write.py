@@ -144,12 +144,12 @@ def _schema(graph: PeopleGraph) -> str:
             *("[[tables]]", 'files = ["users.csv"]', 'id = "user"', ""),
             *("[[triples]]", 'files = ["attributes.csv", "relations.csv"]', "header = true", ""),
             "[kinds]",
-            *(f"{kind} = [{_listed(names)}]" for kind, names in kinds.items() if names),
+            *(f"{kind} = [{listed(names)}]" for kind, names in kinds.items() if names),
             "",
         ]
     )
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     """Texts as TOML has them: as JSON, but for the one control character that JSON leaves alone."""
     return ", ".join(json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f") for name in names)

@@ -1,0 +1,157 @@
+"""Clusters of entities: at random, by a clustering of the people family, or as a table says.
+
+Clusterings see values and observed links; the sensitive relation is no part of a `LinkGraph`, so it cannot shape them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from kgreason.anonymizers.links.strategies import Clusters
+from kgreason.anonymizers.people.methods import Clustering
+from kgreason.anonymizers.people.settings import CLUSTERINGS, Settings
+from kgreason.anonymizers.people.validity import numbered
+from kgreason.errors import AnonymizationError, DataError
+from kgreason.graph.io.formats import understood
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.source import SourceSpec
+from kgreason.graph.links.model import LinkGraph
+from kgreason.graph.people.model import Links, PeopleGraph, completed, distinct_links
+from kgreason.graph.people.parts import by_role, read_raw
+from kgreason.graph.people.sources import File
+from kgreason.lang.names import suggest
+from kgreason.progress import SILENT, Progress
+
+RANDOM = "random"
+
+
+def clusters_of(
+    graph: LinkGraph, clustering: str, k: int, rng: np.random.Generator, progress: Progress = SILENT
+) -> Clusters:
+    """Cluster the entities, at least k together; nobody is left out.
+
+    Parameters
+    ----------
+    clustering
+        ``"random"``; ``"vac"``, ``"degrees"``, ``"k-means"`` or another of `CLUSTERINGS`; or a clusterer of
+        scikit-learn by its name.
+    k
+        Least size; 1: each entity is a cluster.
+    rng
+        For all that is random.
+
+    Returns
+    -------
+    numpy.ndarray
+        Cluster of each entity, all of 0 .. c-1, int64, shape (n,).
+
+    Raises
+    ------
+    AnonymizationError
+        If there are fewer than k entities, no such clustering, or it finds no cluster of k.
+
+    Examples
+    --------
+    >>> graph = LinkGraph(np.array(list("abcdefg"), dtype=object), {})
+    >>> np.bincount(clusters_of(graph, "random", 3, np.random.default_rng(1))).tolist()
+    [4, 3]
+    """
+    if k < 1:
+        raise AnonymizationError(f"k must be at least 1, not {k}")
+    if graph.n < k:
+        have = f"{graph.n:,} {'entity' if graph.n == 1 else 'entities'}"
+        raise AnonymizationError(f"k is {k}, and the graph has {have}", hint="lower k")
+    if k == 1:
+        return np.arange(graph.n)
+    if clustering == RANDOM:
+        clusters = np.empty(graph.n, dtype=np.int64)
+        clusters[rng.permutation(graph.n)] = np.arange(graph.n) % (graph.n // k)
+        return clusters
+    return _like(graph, clustering, k, rng, progress)
+
+
+def _like(
+    graph: LinkGraph, clustering: str, k: int, rng: np.random.Generator, progress: Progress
+) -> Clusters:
+    people = as_people(graph)
+    if clustering in ("degrees", "merging") and not people.relations:
+        raise AnonymizationError(
+            f"{clustering} clusters entities by links, and the graph has none", hint="take another clustering"
+        )
+    if not people.attributes and not people.relations:
+        raise AnonymizationError(
+            "there are neither attributes nor links to cluster entities by", hint="take random clusters"
+        )
+    settings = Settings("pckga", clustering=clustering, partition="merge-split")
+    work = Clustering(people, np.full(graph.n, k, dtype=np.int64), settings, rng, progress)
+    found = work.refined(work.valid(work.first()))
+    if (found < 0).any():  # who is in no cluster has joined one if there is one
+        others = ", ".join((RANDOM, *CLUSTERINGS))
+        raise AnonymizationError(
+            f"clustering ({clustering}) found no cluster of {k} or more entities",
+            hint=f"lower k, or choose another: {others}, or a class of sklearn.cluster",
+        )
+    return numbered(found)
+
+
+def as_people(graph: LinkGraph) -> PeopleGraph:
+    """What clusterings see: attributes and observed relations, each pair once."""
+    return PeopleGraph(
+        graph.labels,
+        {name: a for name, a in graph.attributes.items() if len(a)},
+        {name: _simple(graph, name) for name, found in graph.observed.items() if len(found)},
+    )
+
+
+def _simple(graph: LinkGraph, name: str) -> Links:
+    found = graph.observed[name]
+    links = distinct_links(graph.n, found.source, found.target)
+    return completed(graph.n, links) if found.mutual else links
+
+
+def read_clusters(path: Path, graph: LinkGraph) -> Clusters:
+    """Read a table ``user,cluster``, with or without this line of names.
+
+    Returns
+    -------
+    numpy.ndarray
+        Cluster of each entity, numbered from 0 in the order of their first entities, int64, shape (n,).
+
+    Raises
+    ------
+    DataError
+        If the table names an entity that is not in the graph, or one twice, lacks one, or a cluster has no name.
+    """
+    spec = SourceSpec(path, None, {"useHeaders": "false"})
+    spec = SourceSpec(path, spec.kind("edges"), spec.options)
+    raw = read_raw(File(spec, understood(spec)), SILENT)
+    found = by_role(raw, ("user", "cluster"))
+    labels, names = found["user"].to_pylist(), [name.strip() for name in found["cluster"].to_pylist()]
+    number = {label: i for i, label in enumerate(graph.labels.tolist())}
+    titled = bool(labels) and names[0].lower() == "cluster" and labels[0] not in number
+    clusters = np.full(graph.n, -1, dtype=np.int64)
+    code: dict[str, int] = {}
+    for row in range(int(titled), len(labels)):
+        entity = _entity(raw, row, labels[row], number)
+        if clusters[entity] >= 0:
+            hint = "remove one of the lines"
+            raise raw.error(row, f"{labels[row]!r} is in a cluster already", hint=hint)
+        if not names[row]:
+            raise raw.error(row, f"there is no cluster of {labels[row]!r}", hint="complete the line")
+        clusters[entity] = code.setdefault(names[row], len(code))
+    if len(lacking := np.flatnonzero(clusters < 0)):
+        some = ", ".join(repr(label) for label in graph.labels[lacking[:3]])
+        more = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
+        raise DataError(raw.file, f"no cluster for {some}{more}", hint="add a line for each of them")
+    return numbered(clusters)
+
+
+def _entity(raw: Raw, row: int, label: str, number: Mapping[str, int]) -> int:
+    if label in number:
+        return number[label]
+    near = suggest(label, number)
+    hint = f"did you mean {near!r}?" if near else "remove the line, or use the names of the data"
+    raise raw.error(row, f"there is nobody called {label!r} in the graph", hint=hint)
