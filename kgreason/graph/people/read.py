@@ -12,13 +12,62 @@ from kgreason.graph.io.raw import Column
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.entries import Entries, attribute_of, links_of
 from kgreason.graph.people.kinds import kinds_of
-from kgreason.graph.people.model import Kind, PeopleGraph, Texts
+from kgreason.graph.people.model import Attribute, Kind, Links, PeopleGraph, Texts
 from kgreason.graph.people.names import Lookup, lookups
 from kgreason.graph.people.parts import Part, Users, empty, parts_of
 from kgreason.graph.people.remarks import Remarks
 from kgreason.graph.people.schema import read_schema
 from kgreason.graph.people.sources import LINKS, Schema
 from kgreason.progress import SILENT, Progress
+from kgreason.records import dataclass
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What files say of users, who have numbers.
+
+    Attributes
+    ----------
+    schema
+        How the files were read.
+    labels
+        Name of each user; str objects, shape (n,).
+    kinds
+        Kind of each relation and attribute; see `kinds_of`.
+    entries
+        Statements of each of them; none of what is ignored.
+    names
+        Names that stand for the values of attributes, where there are any.
+    remarks
+        What was left out.
+    """
+
+    schema: Schema
+    labels: Texts
+    kinds: Mapping[str, str]
+    entries: Mapping[str, Sequence[Entries]]
+    names: Lookup | None
+    remarks: Remarks
+
+    def attributes(self) -> dict[str, Attribute]:
+        """Put statements together as attributes.
+
+        Raises
+        ------
+        DataError
+            If a value has no name, or one of a numeric attribute is no number.
+        """
+        found = {}
+        for name, kind in self.kinds.items():
+            if kind not in LINKS and kind != "ignore":
+                of: Kind = "numeric" if kind == "numeric" else "categorical"
+                found[name] = attribute_of(name, of, self.entries[name], self.names, self.remarks)
+        return found
+
+    def links(self, name: str) -> Links:
+        """Put statements together as the links of a relation."""
+        mutual = self.kinds[name] == "mutual"
+        return links_of(name, self.entries[name], len(self.labels), self.remarks, mutual=mutual)
 
 
 def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGraph:
@@ -39,6 +88,22 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     DataError
         If a file does not hold what the schema says.
     """
+    said = read_statements(schema, progress)
+    relations = {name: said.links(name) for name, kind in said.kinds.items() if kind in LINKS}
+    graph = PeopleGraph(said.labels, said.attributes(), relations)
+    said.remarks.suspect(graph)
+    said.remarks.tell(progress)
+    return graph
+
+
+def read_statements(schema: Schema | Path | str, progress: Progress) -> Statements:
+    """Read what files say, as `read_people` does, up to where it becomes attributes and links.
+
+    Raises
+    ------
+    DataError
+        If a file does not hold what the schema says.
+    """
     if not isinstance(schema, Schema):
         place = Path(schema)
         schema = read_schema(place / "people.toml" if place.is_dir() else place)
@@ -52,18 +117,7 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     remarks = Remarks()
     kept = [some for part in parts for some in _kept(part, kinds, remarks)]
     labels, entries = _numbered(kept, kinds, names)
-    found = _by_name(entries, kinds)
-    attributes, relations = {}, {}
-    for name, kind in kinds.items():
-        if kind in LINKS:
-            relations[name] = links_of(name, found[name], len(labels), remarks, mutual=kind == "mutual")
-        elif kind != "ignore":
-            of: Kind = "numeric" if kind == "numeric" else "categorical"
-            attributes[name] = attribute_of(name, of, found[name], names.get("values"), remarks)
-    graph = PeopleGraph(labels, attributes, relations)
-    remarks.suspect(graph)
-    remarks.tell(progress)
-    return graph
+    return Statements(schema, labels, kinds, _by_name(entries, kinds), names.get("values"), remarks)
 
 
 def _renamed(part: Part | Users, names: Mapping[str, Lookup]) -> Part | Users:

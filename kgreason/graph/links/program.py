@@ -1,0 +1,144 @@
+"""Observed and sensitive links of a rule file and its data; sensitive links may follow by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine.post import apply_posts
+from kgreason.engine.seminaive import evaluate
+from kgreason.errors import DataError
+from kgreason.graph.io.load import Data, load_facts, load_graph
+from kgreason.graph.links.amiss import tell_amiss
+from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive, observations
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.lang.names import suggest
+from kgreason.progress import SILENT, Progress
+
+
+def links_of_program(
+    program: CheckedProgram, data: Data, sensitive: str, progress: Progress = SILENT
+) -> Original:
+    """Read the ground edges of a program as observed links, and find the links that must not be told.
+
+    Links have a direction, and weights where edges have them; parallel edges of different weights are several. An edge
+    from an entity to itself is no link.
+
+    Parameters
+    ----------
+    data
+        Sources of facts; see `kgreason.graph.io.load.load_facts`.
+    sensitive
+        A predicate: one of the edges, which is then not observed, or one that the rules derive or the data hold, whose
+        facts are pairs of entities.
+    progress
+        Is told what was left out, and what gives sensitive links away.
+
+    Raises
+    ------
+    DataError
+        If there is no such predicate, it holds no pairs of entities, nothing else is observed, or the data are at
+        fault.
+    ProgramError, EvaluationError
+        If rules and data do not go together.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> program = load_text('@edge("own"). control(X,Y) :- own(X,Y,W), W > 0.5.')
+    >>> found = links_of_program(program, {"own": [("A", "B", 0.6), ("A", "C", 0.2)]}, "control")
+    >>> found.graph, found.sensitive.source.tolist(), found.sensitive.target.tolist()
+    (<LinkGraph with 3 nodes; own 2>, [0], [1])
+    """
+    _check(program, sensitive)
+    graph = load_graph(program, data, progress)
+    observed = {
+        name: _observed(name, relation, progress)
+        for name, relation in graph.relations.items()
+        if name != sensitive
+    }
+    pairs = (
+        _derived(program, data, graph, sensitive, progress)
+        if sensitive not in program.edges or sensitive in program.heads
+        else _ground(graph.relations[sensitive])
+    )
+    original = Original(
+        LinkGraph(graph.labels, observed),
+        Sensitive(sensitive, *_distinct(graph.n, *pairs, sensitive, progress)),
+    )
+    tell_amiss(original, progress)
+    return original
+
+
+def _check(program: CheckedProgram, sensitive: str) -> None:
+    arity = program.arities.get(sensitive)
+    if arity is None:
+        near = suggest(sensitive, program.arities)
+        known = sorted({*program.edges, *(p for p in program.heads if program.arities[p] == 2)})
+        asked = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
+        raise DataError(
+            program.file, f"there is no predicate {sensitive!r} that could be sensitive", hint=asked
+        )
+    if arity != 2 and sensitive not in program.edges:
+        raise DataError(
+            program.file,
+            f"{sensitive!r}, which is to be sensitive, has {arity} arguments",
+            hint=f"add a rule that leaves two entities, as in pair(X, Y) :- {sensitive}(X, Y, ...)",
+        )
+    if set(program.edges) == {sensitive}:
+        hint = "say with @edge which other links are released"
+        raise DataError(program.file, f"besides the sensitive {sensitive!r} there are no edges", hint=hint)
+
+
+def _observed(name: str, relation: Relation, progress: Progress) -> Observations:
+    apart = np.flatnonzero(relation.source != relation.target)
+    if loops := len(relation) - len(apart):
+        progress.note(f"{name}: {loops:,} edges from an entity to itself are no links, left out")
+    weight = None if relation.weight is None else relation.weight[apart]
+    return observations(relation.source[apart], relation.target[apart], weight=weight)
+
+
+def _ground(relation: Relation) -> tuple[Vertices, Vertices]:
+    return relation.source, relation.target
+
+
+def _derived(
+    program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
+) -> tuple[Vertices, Vertices]:
+    """Pairs of entities that a predicate holds once the rules have run."""
+    facts = load_facts(program, data, SILENT, [sensitive])  # what there is to note is told by the graph
+    found = evaluate(program, facts, goals=[sensitive], progress=progress).facts
+    rows = list(_pairs(apply_posts(program, found).rows(sensitive), graph))
+    pairs = np.array([pair for pair in rows if pair is not None], dtype=np.int64).reshape(-1, 2)
+    if strange := len(rows) - len(pairs):
+        if not len(pairs):
+            raise DataError(
+                program.file,
+                f"{sensitive!r}, which is to be sensitive, holds no pairs of entities",
+                hint="its arguments must be ends of edges or vertices",
+            )
+        progress.note(f"{sensitive}: {strange:,} facts are no pairs of entities of the graph, left out")
+    return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def _pairs(rows: Iterable[tuple[object, ...]], graph: KnowledgeGraph) -> Iterator[tuple[int, int] | None]:
+    """Entities of each fact; `None` for those of other values."""
+    number = {label: i for i, label in enumerate(graph.labels.tolist())}
+    for row in rows:
+        source, target = (
+            number.get(str(value)) if isinstance(value, str | int) else None for value in row[:2]
+        )
+        yield None if source is None or target is None else (source, target)
+
+
+def _distinct(
+    n: int, source: Vertices, target: Vertices, name: str, progress: Progress
+) -> tuple[Vertices, Vertices]:
+    """Pairs in order, each once, without those of an entity and itself."""
+    apart = source != target
+    if not apart.all():
+        progress.note(f"{name}: {int((~apart).sum()):,} pairs of an entity and itself are no links, left out")
+    key = np.unique((source * n + target)[apart])
+    return key // max(n, 1), key % max(n, 1)
