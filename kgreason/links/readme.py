@@ -79,7 +79,19 @@ def readme(result: LinksAnonymization, *, seeded: bool) -> str:
 
 WORDS = frozenset(
     word.lower()
-    for text in (TEXT, *DONE.values(), DEGREES, SHARED, MIXED, UNITED, MEANS, KEPT, UNVERIFIED, EXPERIMENT, *DONE)
+    for text in (
+        TEXT,
+        *DONE.values(),
+        DEGREES,
+        SHARED,
+        MIXED,
+        UNITED,
+        MEANS,
+        KEPT,
+        UNVERIFIED,
+        EXPERIMENT,
+        *DONE,
+    )
     for word in re.findall(r"\w+", text)
 )
 """Words that stand in it whatever the relations are called, in small letters."""
