@@ -42,7 +42,7 @@ STYLE = {
     ),
     "probabilities": (
         '@label("x" ,0.40)p(X):-q(X).@sensitive( "p" ).',
-        '@label("x", 0.40)\np(X) :- q(X).\n@sensitive("p")\n',
+        '@label("x", 0.40)\np(X) :- q(X).\n@sensitive("p").\n',
     ),
     "facts on one line stay together": (
         "p(1).  p(2).p(3).\np(4). q(X):-p(X). q(1).",

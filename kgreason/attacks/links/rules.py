@@ -1,0 +1,180 @@
+"""The adversary with rules, who derives sensitive links from what is released, each rule with its probability.
+
+The noisy-or adversary (`kgreason.attacks.links.noisy_or`) is the one whose rules are all of the form
+``friends(X, Y) :- classmates(X, Y)``.
+
+References
+----------
+LINKS, section 6.1: noisy-or of independent causes, with a leak. What a rule has to say is added to that here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.arguments import check_numbers
+from kgreason.attacks.links.beliefs import Beliefs, Doubles
+from kgreason.attacks.links.causes import least_fixpoint
+from kgreason.attacks.links.grounding import Grounder
+from kgreason.attacks.links.worlds import pairs_within, place
+from kgreason.errors import AnonymizationError
+from kgreason.graph.links.model import Observations, Released
+from kgreason.progress import SILENT, Progress
+
+Ints = npt.NDArray[np.int64]
+
+
+def rule_beliefs(
+    released: Released,
+    program: CheckedProgram,
+    *,
+    sensitive: str,
+    leak: float,
+    worlds: int,
+    rng: np.random.Generator,
+    mutual: bool = False,
+    limits: Mapping[str, int] | None = None,
+    progress: Progress = SILENT,
+) -> Beliefs:
+    """What an adversary with rules believes when he sees a release.
+
+    The released links are facts of the predicate of their relation (source, target and, if the rules give it three
+    arguments, a weight: 1 where there is none); mutual ones hold in both directions. Node predicates hold for all
+    entities.
+
+    **Causes.** Each grounding of a rule whose head is the sensitive relation, that is, each tuple of values of all
+    variables for which the body is satisfied, is a cause of the head, independent of all others, with the probability λ
+    that ``@label("name", λ)`` gives the rule, or 1. It counts as often as there are links behind the facts that it
+    reads: two students who take three classes together have three causes to be friends. A rule with an aggregate has
+    one cause for each head that it derives, and its aggregate sees facts, of which each is there once. If the sensitive
+    relation is mutual, groundings of (a, b) and (b, a) that read the same facts are one cause.
+
+    **Recursion.** If a body holds the sensitive relation itself, its cause has the probability λ times that of each of
+    these atoms. Probabilities are the least fixpoint of P(h) = 1 - (1 - leak) Π (1 - λ Π P(b)), iterated from 0. In
+    rules with aggregates and under ``not``, and where other derived predicates stand, what is derived is certain; so is
+    the link of an entity with itself, which is no link.
+
+    **Uncertain observations.** Where nodes stand for several entities, graphs of entities are drawn: each link is
+    placed at a random pair of entities of its nodes (`kgreason.attacks.links.worlds.place`), with the released weight.
+    The rules are carried out on each of them, and probabilities are averaged over all, and over the pairs of two nodes,
+    whose entities nobody can tell apart. Of constrained clusters, whose counts are least ones, as many links are placed
+    as the release has.
+
+    Parameters
+    ----------
+    released
+        What was published. If everything was removed, nothing is left but the leak.
+    program
+        The rules of the adversary. What it says of data is ignored.
+    sensitive
+        The relation he is after; some rule derives it.
+    leak
+        Probability of a sensitive link without any cause, from 0 to 1.
+    worlds
+        How many graphs of entities are drawn; 1 is enough, and all that is done, where nodes are entities.
+    mutual
+        Whether the sensitive relation is.
+    limits
+        The most links of an observed relation between two entities, as far as the adversary knows them.
+
+    Raises
+    ------
+    AnonymizationError
+        If no rule derives the relation, the release holds it, a number makes no sense, or two nodes have more links
+        than their limit allows.
+    ProgramError
+        If the rules depend on names of entities, make nulls, or need what is no part of a graph.
+    EvaluationError
+        As `kgreason.reason`.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.graph.links.model import LinkGraph, observations
+    >>> rules = load_text('@edge("classmates"). @label("together", 0.4). friends(X, Y) :- classmates(X, Y).')
+    >>> links = observations(np.array([0, 0, 1]), np.array([1, 1, 2]), mutual=True)
+    >>> graph = LinkGraph(np.array(["a", "b", "c"], dtype=object), {"classmates": links})
+    >>> found = rule_beliefs(
+    ...     Released(graph, "intact"), rules, sensitive="friends", leak=0.2, worlds=1,
+    ...     rng=np.random.default_rng(), mutual=True,
+    ... )
+    >>> found.source.tolist(), found.target.tolist(), found.probability.round(3).tolist(), found.others
+    ([0, 1], [1, 2], [0.712, 0.52], 0.2)
+    """
+    _check(released, sensitive, leak, worlds, limits or {})
+    grounder = Grounder(program, sensitive, mutual=mutual)
+    size = released.graph.size
+    observed = MappingProxyType({}) if released.strategy == "removed" else released.graph.observed
+    certain = bool((size == 1).all()) or not observed
+    sums = _Sums(size, leak, mutual)
+    late = 0
+    drawn = 1 if certain else worlds
+    progress.step("Carrying out the adversary's rules", None if certain else worlds, "worlds")
+    for _ in range(drawn):
+        links = observed if certain else _world(observed, size, limits or {}, rng)
+        grounded = grounder.ground(links, int(size.sum()))
+        believed, reached = least_fixpoint(grounded.causes, len(grounded.source), leak)
+        sums.add(grounded.source, grounded.target, believed)
+        late += not reached
+        if not certain:
+            progress.advance()
+    if late:
+        progress.note("the adversary's probabilities did not settle in time; they are a little too small")
+    return sums.beliefs(drawn)
+
+
+def _check(released: Released, sensitive: str, leak: float, worlds: int, limits: Mapping[str, int]) -> None:
+    check_numbers(
+        worlds=(worlds, 1), **{f"the limit of {name!r}": (most, 1) for name, most in limits.items()}
+    )
+    if not 0 <= leak <= 1:
+        raise AnonymizationError(
+            f"the leak is {leak:g}, which is no probability", hint="give one from 0 to 1"
+        )
+    if sensitive in released.graph.observed:
+        raise AnonymizationError(
+            f"the release holds the relation {sensitive!r} itself",
+            hint="who can read it need not infer it; is this the release?",
+        )
+
+
+def _world(
+    observed: Mapping[str, Observations], size: Ints, limits: Mapping[str, int], rng: np.random.Generator
+) -> dict[str, Observations]:
+    return {name: place(found, size, limits.get(name), name, rng) for name, found in observed.items()}
+
+
+class _Sums:
+    """Probabilities of the pairs of entities of two nodes, summed over all of them and over worlds."""
+
+    def __init__(self, size: Ints, leak: float, mutual: bool) -> None:
+        self._size, self._leak, self._mutual = size, leak, mutual
+        self._node = np.repeat(np.arange(len(size)), size)
+        self._keys = np.empty(0, dtype=np.int64)
+        self._found = np.empty((2, 0))  # sums of probabilities, and of how many pairs
+
+    def add(self, source: Ints, target: Ints, probability: Doubles) -> None:
+        """Take up one world: pairs of entities that have a cause, none twice."""
+        ends = np.stack([self._node[source], self._node[target]])
+        if self._mutual:
+            ends.sort(axis=0)
+        keys, at = np.unique(
+            np.concatenate([self._keys, len(self._size) * ends[0] + ends[1]]), return_inverse=True
+        )
+        more = np.concatenate([self._found, np.stack([probability, np.ones(len(source))])], axis=1)
+        self._keys = keys
+        self._found = np.stack([np.bincount(at, row, minlength=len(keys)) for row in more])
+
+    def beliefs(self, worlds: int) -> Beliefs:
+        """Means; pairs without a cause have the leak."""
+        nodes = max(len(self._size), 1)
+        source, target = self._keys // nodes, self._keys % nodes
+        every = worlds * pairs_within(self._size, source, target, mutual=self._mutual)
+        total, caused = self._found
+        mean = np.clip((total + (every - caused) * self._leak) / every, 0.0, 1.0)
+        return Beliefs(source, target, mean, self._leak, self._mutual)
