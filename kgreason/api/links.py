@@ -48,10 +48,11 @@ def links_of_rules(
         If no predicate is sensitive.
     """
     from kgreason.graph.links.program import links_of_program
-    from kgreason.links.arguments import secretive
+    from kgreason.links.arguments import sensitive_of
 
     check_data(data)
-    return links_of_program(secretive(load(rules), sensitive), data, progress)
+    program = load(rules)
+    return links_of_program(program, data or {}, sensitive_of(program, sensitive), progress)
 
 
 def verify_links(

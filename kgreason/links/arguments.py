@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -72,24 +71,20 @@ def released_of(released: Released | Path | str) -> Released:
     return released
 
 
-def secretive(program: CheckedProgram, sensitive: str | None) -> CheckedProgram:
-    """Rules that name their sensitive predicate.
+def sensitive_of(program: CheckedProgram, sensitive: str | None) -> str:
+    """The predicate that must not be told: the one that is said, or that rules name.
 
     Raises
     ------
     AnonymizationError
-        If they and the argument name none, or several.
+        If they name none, or several.
     """
-    named = tuple(program.sensitive)
     if sensitive is not None:
-        if sensitive not in program.arities:
-            raise AnonymizationError(
-                f"the rules have no predicate {sensitive!r}", hint="name the predicate that must not be told"
-            )
-        return replace(program, sensitive=(sensitive,))
-    if len(named) != 1:
-        what = "no predicate is" if not named else f"{len(named)} predicates are"
+        return sensitive
+    if len(program.sensitive) != 1:
+        several = f"the rules call {' and '.join(program.sensitive)} sensitive, and one can be"
+        what = several if program.sensitive else "it is not said which predicate is sensitive"
         raise AnonymizationError(
-            f"{what} sensitive", hint='write @sensitive("control"). in the rules, or say which one'
+            what, hint='name it with sensitive (--sensitive), or write @sensitive("control"). in the rules'
         )
-    return program
+    return program.sensitive[0]
