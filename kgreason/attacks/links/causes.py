@@ -29,7 +29,7 @@ class Causes:
     count
         How many alike each row stands for; int64, shape (m,).
     needs
-        Numbers of the links that must hold for it, -1 for what is certain; int64, shape (m, r).
+        Numbers of the links that must hold for it; int64, shape (m, r).
     """
 
     head: Ints
@@ -38,7 +38,7 @@ class Causes:
     needs: Ints
 
 
-def least_fixpoint(causes: Sequence[Causes], links: int, leak: float) -> tuple[Doubles, bool]:
+def least_fixpoint(causes: Sequence[Causes], leak: Doubles) -> tuple[Doubles, bool]:
     """Least solution of P(h) = 1 - (1 - leak) Π (1 - weight Π P(b)), the products over causes of h and what they need.
 
     All values grow from 0 and are at most 1, so what is found if the rounds do not suffice is too small, never too
@@ -46,8 +46,8 @@ def least_fixpoint(causes: Sequence[Causes], links: int, leak: float) -> tuple[D
 
     Parameters
     ----------
-    links
-        How many there are.
+    leak
+        Probability of each link without any cause, shape (links,).
 
     Returns
     -------
@@ -60,23 +60,22 @@ def least_fixpoint(causes: Sequence[Causes], links: int, leak: float) -> tuple[D
     --------
     >>> first = Causes(np.array([0]), 0.5, np.array([2]), np.empty((1, 0), dtype=np.int64))
     >>> second = Causes(np.array([1]), 0.4, np.array([1]), np.array([[0]]))
-    >>> least_fixpoint([first, second], 2, 0.0)
+    >>> least_fixpoint([first, second], np.zeros(2))
     (array([0.75, 0.3 ]), True)
     """
-    fixed = [c for c in causes if (c.needs < 0).all()]
-    moving = [c for c in causes if not (c.needs < 0).all()]
+    links = len(leak)
+    fixed = [c for c in causes if not c.needs.size]
+    moving = [c for c in causes if c.needs.size]
     failing = sum((_failing(c, np.full(len(c.head), c.weight), links) for c in fixed), np.zeros(links))
-    believed = np.append(np.zeros(links), 1.0)  # the last is for what is certain
+    believed = np.zeros(links)
     for _ in range(ROUNDS if moving else 1):
         logs = failing
         for c in moving:
             logs = logs + _failing(c, c.weight * believed[c.needs].prod(axis=1), links)
-        now = leak + (1 - leak) * -np.expm1(logs)
-        change = np.abs(now - believed[:-1]).max(initial=0.0)
-        believed[:-1] = now
-        if not moving or change <= TOLERANCE:
-            return believed[:-1], True
-    return believed[:-1], False
+        before, believed = believed, leak + (1 - leak) * -np.expm1(logs)
+        if not moving or np.abs(believed - before).max(initial=0.0) <= TOLERANCE:
+            return believed, True
+    return believed, False
 
 
 def _failing(causes: Causes, probability: Doubles, links: int) -> Doubles:

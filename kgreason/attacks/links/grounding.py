@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
+from kgreason.analysis.lift import lift
 from kgreason.attacks.links.causes import Causes
 from kgreason.engine.table import Facts, Kind, Table, doubles
 from kgreason.errors import AnonymizationError, ProgramError
@@ -17,8 +18,7 @@ from kgreason.lang.ast import Constant, Term, Variable
 
 Ints = npt.NDArray[np.int64]
 
-CERTAIN = -1
-"""In the place of a body atom: what holds for certain."""
+WORLDS = "world of entities"  # no name of a predicate
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,8 @@ class Grounded:
     Attributes
     ----------
     source, target
-        The pairs that have a cause, int64, shape (n,), ordered; source < target if the relation is mutual.
+        The pairs that have a cause, int64, shape (n,), ordered; source <= target if the relation is mutual. Entities
+        with themselves are among them: they are no links, but rules may need them.
     causes
         One for each rule, of the pairs by number.
     """
@@ -36,6 +37,11 @@ class Grounded:
     source: Ints
     target: Ints
     causes: tuple[Causes, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many causes there are."""
+        return sum(len(c.head) for c in self.causes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +111,7 @@ class Grounder:
             outputs=tuple(r.predicate for r in self._rules),
             arities={**rules.arities, **{r.predicate: len(r.terms) for r in self._rules}},
         )
+        self._lifted = lift(self._program, WORLDS)
 
     def _both_ways(self, stratum: Stratum) -> Stratum:
         """Where rules read the mutual relation that they derive, let them read it in both directions."""
@@ -116,13 +123,13 @@ class Grounder:
         back = CheckedRule(head, (body,), (), (), None, (), f"{head} :- {body}.", first.span)
         return replace(stratum, rules=(*stratum.rules, back))
 
-    def ground(self, observed: Mapping[str, Observations], entities: int) -> Grounded:
+    def ground(self, observed: Mapping[str, Observations], entities: int, worlds: int = 1) -> Grounded:
         """Find all causes.
 
         Parameters
         ----------
         observed
-            Links between the entities 0 .. entities-1.
+            Links between the entities of each world, of which world i has i·entities .. (i+1)·entities-1.
 
         Raises
         ------
@@ -133,13 +140,24 @@ class Grounder:
         """
         from kgreason.engine.seminaive import evaluate
 
-        seen = {p: _Seen(found, entities, arity) for p, found, arity in self._read(observed)}
-        every = Table((Kind.INT,), (np.arange(entities, dtype=np.int64),), entities)
-        tables = dict.fromkeys(self._program.nodes, every) | {p: s.table() for p, s in seen.items()}
-        found = evaluate(self._program, Facts(tables), goals=self._program.outputs).facts
-        parts = [self._part(rule, _rows(found.tables[rule.predicate]), seen) for rule in self._rules]
+        every = worlds * entities
+        seen = {p: _Seen(found, every, arity) for p, found, arity in self._read(observed)}
+        tables = {p: s.table() for p, s in seen.items()}
+        tables |= dict.fromkeys(self._program.nodes, _table([np.arange(every, dtype=np.int64)]))
+        program = self._program
+        if worlds > 1:
+            program = self._lifted
+            tables = {p: _lifted(table, entities) for p, table in tables.items()}
+            tables[WORLDS] = _table([np.arange(worlds, dtype=np.int64)])
+        found = evaluate(program, Facts(tables), goals=program.outputs).facts
+        rows = [_rows(found.tables[rule.predicate])[:, int(worlds > 1) :] for rule in self._rules]
+        return self._grounded(
+            [self._part(*each, seen) for each in zip(self._rules, rows, strict=True)], every
+        )
+
+    def _grounded(self, parts: list[_Part], entities: int) -> Grounded:
         heads = [entities * part.head[:, 0] + part.head[:, 1] for part in parts]
-        pairs = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *heads]))
+        pairs = np.unique(np.concatenate(heads))
         causes = tuple(
             Causes(np.searchsorted(pairs, head), part.weight, part.count, part.needs(pairs, entities))
             for part, head in zip(parts, heads, strict=True)
@@ -161,21 +179,22 @@ class Grounder:
         return found
 
     def _part(self, rule: _Rule, rows: Ints, seen: Mapping[str, _Seen]) -> _Part:
-        """Groundings of one rule; what derives an entity's link with itself is left out."""
-        rows = rows[rows[:, 0] != rows[:, 1]]
+        """Groundings of one rule, without those of which the head stands in the body."""
         weight = 1.0 if rule.rule.weight is None else rule.rule.weight
         if rule.rule.aggregation is not None:
             head = np.unique(self._ends(rows[:, :2]), axis=0)
             return _Part(head, weight, np.ones(len(head), dtype=np.int64), ())
         rows = self._once(rule, rows, seen)
+        own = [a for a in rule.rule.positives if a.predicate == self._sensitive]
+        head, body = self._ends(rows[:, :2]), [self._ends(rule.arguments(a, rows)) for a in own]
+        new = np.ones(len(rows), dtype=np.bool_)
+        for ends in body:
+            new &= (ends != head).any(axis=1)
         count = np.ones(len(rows), dtype=np.int64)
         for atom in rule.rule.positives:
             if atom.predicate in seen:
                 count *= seen[atom.predicate].count(rule.arguments(atom, rows))
-        own = [a for a in rule.rule.positives if a.predicate == self._sensitive]
-        return _Part(
-            self._ends(rows[:, :2]), weight, count, tuple(self._ends(rule.arguments(a, rows)) for a in own)
-        )
+        return _Part(head[new], weight, count[new], tuple(ends[new] for ends in body))
 
     def _ends(self, pairs: Ints) -> Ints:
         return np.sort(pairs, axis=1) if self._mutual else pairs
@@ -185,7 +204,7 @@ class Grounder:
         if not self._mutual or not len(rows):
             return rows
         width = max(len(a.terms) for a in rule.rule.positives) + 1
-        facts = np.full((len(rows), len(rule.rule.positives), width), CERTAIN, dtype=np.int64)
+        facts = np.full((len(rows), len(rule.rule.positives), width), -1, dtype=np.int64)
         kinds = {p: i for i, p in enumerate(dict.fromkeys(a.predicate for a in rule.rule.positives))}
         for i, atom in enumerate(rule.rule.positives):
             given = rule.arguments(atom, rows)
@@ -210,10 +229,9 @@ class _Part:
 
     def needs(self, pairs: Ints, entities: int) -> Ints:
         """Numbers of the pairs in the body, shape (m, atoms)."""
-        needs = np.full((len(self.head), len(self.body)), CERTAIN, dtype=np.int64)
+        needs = np.empty((len(self.head), len(self.body)), dtype=np.int64)
         for i, ends in enumerate(self.body):
-            links = ends[:, 0] != ends[:, 1]
-            needs[links, i] = np.searchsorted(pairs, entities * ends[links, 0] + ends[links, 1])
+            needs[:, i] = np.searchsorted(pairs, entities * ends[:, 0] + ends[:, 1])
         return needs
 
 
@@ -239,8 +257,7 @@ class _Seen:
         self._sorted, self._ordered = keys[order], self._counts[order]
 
     def table(self) -> Table:
-        kinds = (Kind.INT, Kind.INT, Kind.DOUBLE)[: len(self._columns)]
-        return Table(kinds, tuple(self._columns), len(self._counts))
+        return _table(self._columns)
 
     def _keys(self, rows: Ints) -> Ints:
         keys: Ints = self._entities * rows[:, 0] + rows[:, 1]
@@ -291,4 +308,15 @@ def _terms(rule: CheckedRule) -> tuple[Term, ...]:
 
 
 def _rows(table: Table) -> Ints:
-    return np.stack(table.columns, axis=1) if table.length else np.empty((0, max(table.arity, 2)), np.int64)
+    return np.stack(table.columns, axis=1) if table.length else np.empty((0, table.arity), np.int64)
+
+
+def _table(columns: Sequence[Ints]) -> Table:
+    kinds = (Kind.INT, Kind.INT, Kind.DOUBLE)[: len(columns)]
+    return Table(kinds, tuple(columns), len(columns[0]))
+
+
+def _lifted(table: Table, entities: int) -> Table:
+    """The same facts with the world of their entities as a further first argument."""
+    world = table.columns[0] // max(entities, 1)
+    return Table((Kind.INT, *table.kinds), (world, *table.columns), table.length)

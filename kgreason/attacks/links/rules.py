@@ -21,12 +21,14 @@ from kgreason.arguments import check_numbers
 from kgreason.attacks.links.beliefs import Beliefs, Doubles
 from kgreason.attacks.links.causes import least_fixpoint
 from kgreason.attacks.links.grounding import Grounder
-from kgreason.attacks.links.worlds import pairs_within, place
+from kgreason.attacks.links.worlds import pairs_within, place, repeated
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import Observations, Released
 from kgreason.progress import SILENT, Progress
 
 Ints = npt.NDArray[np.int64]
+
+ROWS = 1 << 18  # so many entities, links and causes are looked at together, if one world has no more
 
 
 def rule_beliefs(
@@ -55,9 +57,10 @@ def rule_beliefs(
     relation is mutual, groundings of (a, b) and (b, a) that read the same facts are one cause.
 
     **Recursion.** If a body holds the sensitive relation itself, its cause has the probability λ times that of each of
-    these atoms. Probabilities are the least fixpoint of P(h) = 1 - (1 - leak) Π (1 - λ Π P(b)), iterated from 0. In
-    rules with aggregates and under ``not``, and where other derived predicates stand, what is derived is certain; so is
-    the link of an entity with itself, which is no link.
+    these atoms. Probabilities are the least fixpoint of P(h) = 1 - (1 - leak) Π (1 - λ Π P(b)), iterated from 0; a
+    grounding that needs its own head is no cause. In rules with aggregates and under ``not``, and where other derived
+    predicates stand, what is derived is certain. An entity may be derived to be linked with itself, which bodies can
+    need, but that is no link: it has no leak, and nobody asks for it.
 
     **Uncertain observations.** Where nodes stand for several entities, graphs of entities are drawn: each link is
     placed at a random pair of entities of its nodes (`kgreason.attacks.links.worlds.place`), with the released weight.
@@ -112,20 +115,25 @@ def rule_beliefs(
     observed = MappingProxyType({}) if released.strategy == "removed" else released.graph.observed
     certain = bool((size == 1).all()) or not observed
     sums = _Sums(size, leak, mutual)
-    late = 0
-    drawn = 1 if certain else worlds
-    progress.step("Carrying out the adversary's rules", None if certain else worlds, "worlds")
-    for _ in range(drawn):
-        links = observed if certain else _world(observed, size, limits or {}, rng)
-        grounded = grounder.ground(links, int(size.sum()))
-        believed, reached = least_fixpoint(grounded.causes, len(grounded.source), leak)
-        sums.add(grounded.source, grounded.target, believed)
-        late += not reached
-        if not certain:
-            progress.advance()
+    wanted = 1 if certain else worlds
+    progress.step("Carrying out the adversary's rules", wanted, "worlds")
+    entities = int(size.sum())
+    done, each, late = 0, ROWS, 0  # each: rows of one world
+    while done < wanted:
+        batch = max(1, min(wanted - done, ROWS // max(each, 1)))
+        links = observed if certain else _worlds(observed, size, batch, limits or {}, rng)
+        grounded = grounder.ground(links, entities, batch)
+        different = grounded.source != grounded.target
+        believed, reached = least_fixpoint(grounded.causes, np.where(different, leak, 0.0))
+        source, target = grounded.source[different] % entities, grounded.target[different] % entities
+        sums.add(source, target, believed[different])
+        rows = grounded.rows + batch * entities + sum(map(len, links.values()))
+        each = rows // batch if not done else max(each, rows // batch)
+        done, late = done + batch, late + (not reached)
+        progress.advance(batch)
     if late:
         progress.note("the adversary's probabilities did not settle in time; they are a little too small")
-    return sums.beliefs(drawn)
+    return sums.beliefs(wanted)
 
 
 def _check(released: Released, sensitive: str, leak: float, worlds: int, limits: Mapping[str, int]) -> None:
@@ -143,10 +151,20 @@ def _check(released: Released, sensitive: str, leak: float, worlds: int, limits:
         )
 
 
-def _world(
-    observed: Mapping[str, Observations], size: Ints, limits: Mapping[str, int], rng: np.random.Generator
+def _worlds(
+    observed: Mapping[str, Observations],
+    size: Ints,
+    worlds: int,
+    limits: Mapping[str, int],
+    rng: np.random.Generator,
 ) -> dict[str, Observations]:
-    return {name: place(found, size, limits.get(name), name, rng) for name, found in observed.items()}
+    """Links of several worlds, whose entities are numbered one world after the other."""
+    sizes = np.tile(size, worlds)
+    placed = {}
+    for name, found in observed.items():
+        copies = repeated(found, len(size), worlds)
+        placed[name] = place(copies, sizes, limits.get(name), name, rng)
+    return placed
 
 
 class _Sums:
