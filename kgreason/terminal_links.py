@@ -45,7 +45,8 @@ def _kept(before: int, after: int) -> str:
 def _clusters(result: LinksAnonymization) -> Iterator[Row]:
     sizes = result.cluster_sizes
     if len(sizes):
-        how = f", by {result.asked.clustering}" if result.asked.clustering else ", as given"
+        by = result.asked.clustering
+        how = ", as given" if by is None else ", at random" if by == "random" else f", by {by}"
         yield "clusters", f"{len(sizes):,}, the smallest of {sizes.min():,} entities{how}"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kgreason.arguments import check_folders, check_numbers
+from kgreason.api.links import links_of_rules
+from kgreason.api.reasoning import Rules
+from kgreason.arguments import check_data, check_folders, check_numbers
 from kgreason.choices import Strategy
 from kgreason.errors import AnonymizationError, CallError
 from kgreason.progress import SILENT, Progress
@@ -28,8 +31,9 @@ CLUSTERED = ("cluster-edge", "constrained")
 
 
 def anonymize_links(
-    data: Data,
+    data: Data | Mapping[str, Any] | None,
     *,
+    rules: Rules | None = None,
     sensitive: str | None = None,
     strategy: Strategy = "cluster-edge",
     k: int | None = None,
@@ -45,9 +49,13 @@ def anonymize_links(
     Parameters
     ----------
     data
-        A graph with its secret (`kgreason.read_links`, `kgreason.links_of_rules`), or the schema of one, or its file.
+        A graph with its secret (`kgreason.read_links`, `kgreason.links_of_rules`), or the schema of one, or its file;
+        with rules, a file or table for each predicate, as for `kgreason.reason`.
+    rules
+        Rules whose edges are the observed links.
     sensitive
-        The relation that must not be told, where `data` is a schema.
+        The relation that must not be told, where `data` is a schema; with rules, a predicate of theirs, by default the
+        one that ``@sensitive`` names.
     strategy
         ``"intact"``: all observed links stay. ``"partial"``: `percent` of each relation are left out at random.
         ``"cluster-edge"``: clusters become nodes, with the numbers of links between them. ``"constrained"``: with the
@@ -98,7 +106,7 @@ def anonymize_links(
     if folders is not None:
         check_folders(folders)
     clock, rng = Clock(), np.random.default_rng(seed)
-    original = _original(data, sensitive, progress)
+    original = _original(data, rules, sensitive, progress)
     graph = original.graph
     clock.lap("read")
     found, how, least = _clustered(graph, strategy, k, clustering, clusters, rng, progress)
@@ -124,10 +132,17 @@ def anonymize_links(
     return result
 
 
-def _original(data: Data, sensitive: str | None, progress: Progress) -> Original:
+def _original(
+    data: Data | Mapping[str, Any] | None, rules: Rules | None, sensitive: str | None, progress: Progress
+) -> Original:
     from kgreason.graph.links.model import Original
     from kgreason.graph.people.sources import Schema
 
+    if rules is not None:
+        check_data(data)
+        return links_of_rules(
+            rules, cast("Mapping[str, Any] | None", data), sensitive=sensitive, progress=progress
+        )
     if isinstance(data, Original):
         if sensitive not in (None, data.sensitive.name):
             raise AnonymizationError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,9 @@ from kgreason.cli.base import counted, guarded
 from kgreason.cli.options import OutFile, Seed, Vertices
 
 if TYPE_CHECKING:
+    from kgreason.graph.links.model import Original
     from kgreason.graph.model import KnowledgeGraph
+    from kgreason.graph.model import Vertices as Ints
 
 generate_app = typer.Typer(help="Make a random graph.", no_args_is_help=True)
 
@@ -121,4 +123,17 @@ def generate_school(
     }
     told = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
     print(f"{out}: {counted(drawn.graph.n, 'student')}, {told}")
+    alone = set(range(drawn.graph.n)) - {int(u) for ends in _ends(drawn) for u in ends}
+    if alone:
+        print(
+            f"{counted(len(alone), 'student')} without links cannot stand in a table of links",
+            file=sys.stderr,
+        )
     return 0
+
+
+def _ends(drawn: Original) -> Iterator[Ints]:
+    """Ends of the links of all relations."""
+    for found in drawn.graph.observed.values():
+        yield from (found.source, found.target)
+    yield from (drawn.sensitive.source, drawn.sensitive.target)

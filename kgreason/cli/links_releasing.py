@@ -15,6 +15,7 @@ from kgreason.cli.people_releasing import OF_PEOPLE, OF_RULES, given, refuse, sa
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
+    from kgreason.analysis.checked import CheckedProgram
     from kgreason.graph.links.model import Original
     from kgreason.graph.people.sources import Schema
     from kgreason.progress import Progress
@@ -117,9 +118,16 @@ def anonymize(
     if rules is not None:
         refuse(context, NAMED, "links under rules")
     with progress() as shown:
-        original = read(schema, rules, data, sensitive, shown)
+        program = None if rules is None else program_of(rules, data)
         result = api.anonymize_links(
-            original, strategy=strategy, folders=folders, seed=seed, progress=shown, **asked
+            _named(schema, sensitive) if program is None else sources(data),
+            rules=program,
+            sensitive=sensitive,
+            strategy=strategy,
+            folders=folders,
+            seed=seed,
+            progress=shown,
+            **asked,
         )
     release, private = folders.release, folders.private
     try:
@@ -153,13 +161,23 @@ def read(
     from kgreason.graph.links.read import read_links
 
     progress.step("Reading")
-    if schema is None:
-        assert rules is not None
-        program = load_rules(rules, given=[text.split("=", 1)[0] for text in data or ()])
+    if rules is not None:
+        program = program_of(rules, data)
         return api.links_of_rules(program, sources(data), sensitive=sensitive, progress=progress)
+    return read_links(_named(schema, sensitive), sensitive or "", progress)
+
+
+def program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:
+    """Load rules whose facts may come from ``--data``."""
+    return load_rules(rules, given=[text.split("=", 1)[0] for text in data or ()])
+
+
+def _named(schema: Schema | None, sensitive: str | None) -> Schema:
+    """A schema whose sensitive relation is said."""
+    assert schema is not None
     if sensitive is None:
         raise CallError(
             "it is not said which relation is sensitive",
             hint="name it with --sensitive, for instance friends",
         )
-    return read_links(schema, sensitive, progress)
+    return schema

@@ -41,11 +41,15 @@ DEGREES = """ With how many others a node is linked, and with whom,
 stands here as it was, or nearly: whoever knows that of an entity may find its node."""
 SHARED = """ Whoever knows links among
 several entities may find their nodes."""
+SIZE = ", with at least {k} entities in each cluster"
+ALIKE = "; each entity has the same values as others, at least {k} together"
 MIXED = """; entities that look alike have the values of all of them, so some are not
                   their own"""
 UNITED = "; those of all entities of a node"
 MEANS = "; a weight is the mean of all of them"
-KEPT = ", with the weights that they had"
+KEPT = """, with the weights that they had: whoever knows some of an entity may find
+                  its node"""
+NONE = ", of which there are none"
 UNVERIFIED = """UNVERIFIED
 
 What is said below was checked and does NOT hold, or was not decided. Do not publish this.
@@ -62,17 +66,17 @@ def readme(result: LinksAnonymization, *, seeded: bool) -> str:
     """Write the text of README.txt."""
     graph, strategy = result.release.released.graph, result.asked.strategy
     merged = strategy in ("cluster-edge", "constrained")
-    weighted = any(found.weight is not None for found in graph.observed.values()) and strategy != "removed"
+    weighted = any(found.weight is not None for found in graph.observed.values())
     valued = any(len(a) for a in graph.attributes.values())
-    k = f", with at least {result.asked.k} entities of a kind" if result.asked.k is not None else ""
+    k = "" if result.asked.k is None else (SIZE if merged else ALIKE).format(k=result.asked.k)
     text = TEXT.format(
         strategy=strategy,
         k=k,
         checked="Confirmed by an exact check of these files.\n" if result.holds else "",
         done=DONE[strategy],
         more=SHARED if merged else "" if strategy == "removed" else DEGREES,
-        mixed=", of which there are none" if not valued else UNITED if merged else MIXED,
-        weights="" if not weighted else MEANS if merged else KEPT,
+        mixed=NONE if not valued else UNITED if merged else MIXED,
+        weights=NONE if strategy == "removed" else "" if not weighted else MEANS if merged else KEPT,
     )
     return "".join([UNVERIFIED * (not result.holds), EXPERIMENT * seeded, text])
 

@@ -84,6 +84,11 @@ def labels(released: Released, source: Source) -> Item:
     return Item("labels", True, "no original name is in the release")
 
 
+def shows_clusters(released: Released) -> bool:
+    """Whether anything but links tells entities apart: nodes that are clusters, or values."""
+    return released.strategy in CLUSTERED or any(len(a) for a in released.graph.attributes.values())
+
+
 def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
     """Whether each entity is one of k that nothing but links tells apart."""
     graph = released.graph
@@ -99,7 +104,7 @@ def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
         return Item(
             "clusters", True, f"each of {graph.n:,} nodes stands for {smallest:,} entities or more"
         ), nodes
-    if not any(len(a) for a in graph.attributes.values()):
+    if not shows_clusters(released):
         return Item("clusters", True, "nothing but links is told of entities"), Nodes(
             graph.n, entities, min(graph.n, 1), entities
         )

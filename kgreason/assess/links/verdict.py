@@ -49,7 +49,8 @@ class LinksVerdict:
     strategy
         How the release was made.
     k
-        Entities that must be told apart by nothing but links; `None` where nobody has asked for any.
+        Entities that must be told apart by nothing but links; `None` where nobody has asked for any, or nothing else is
+        released.
     items
         All conditions that were examined.
     nodes

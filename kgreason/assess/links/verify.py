@@ -80,6 +80,8 @@ def verify_links(
     items = [] if secret is None else [sensitive(released.graph, secret, folder, ordinary)]
     if strategy is not None:
         items.append(conditions.strategy_is(strategy, released))
+    if not conditions.shows_clusters(released):
+        k = None
     found, nodes = conditions.clusters(released, k)
     items += [found, form]
     needed = (UNNAMED,) if secret is None else ()
