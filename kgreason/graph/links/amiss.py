@@ -35,7 +35,7 @@ def _tell_alone(original: Original, progress: Progress) -> None:
     for some in (*ends, *(a.user for a in graph.attributes.values())):
         known[some] = True
     alone = np.flatnonzero(~known)
-    if not len(alone) or not np.isin(alone, [*secret.source, *secret.target]).all():
+    if not len(alone) or not np.isin(alone, np.concatenate([secret.source, secret.target])).all():
         return
     shown = ", ".join(repr(label) for label in graph.labels[alone[:_SHOWN]].tolist())
     more = f" and {len(alone) - _SHOWN:,} more" if len(alone) > _SHOWN else ""
