@@ -47,7 +47,7 @@ class Panel:
     title: str
     x: str
     y: str
-    lines: Mapping[str, Mapping[int, float]]
+    lines: Mapping[str, Mapping[float, float]]
     log_x: bool = False
     log_y: bool = False
     mark: float | None = None
@@ -118,7 +118,7 @@ class Plot:
             return
         if panel.log_x:
             axes.set_xscale("log")
-        else:
+        elif all(float(x).is_integer() for points in panel.lines.values() for x in points):
             axes.xaxis.get_major_locator().set_params(integer=True)
         if panel.log_y:
             axes.set_yscale("log", subs=[])

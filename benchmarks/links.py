@@ -1,0 +1,47 @@
+"""Figures 7 to 9 of LINKS, measured again, with the paper's conclusions checked, on one page with plots.
+
+    python benchmarks/links.py [--graphs 100] [--seed 0] [--out FOLDER]
+
+It takes a minute or two. Plots need matplotlib (``pip install '.[bench]'``).
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+from zheleva.drawing import plots
+from zheleva.page import page
+from zheleva.series import everything
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction"
+
+
+def main() -> None:
+    """Measure, then write the page and its plots."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--graphs", type=int, default=100, help="schools drawn for each setting")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=PAGE, help="folder of the page")
+    asked = parser.parse_args()
+    if find_spec("matplotlib") is None:
+        raise SystemExit("the plots need matplotlib: pip install '.[bench]'")
+    if asked.graphs < 1 or asked.seed < 0:
+        raise SystemExit("--graphs is at least 1, and --seed at least 0")
+    found = everything(asked.graphs, asked.seed)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    command = "python benchmarks/links.py"
+    command += f" --graphs {asked.graphs}" * (asked.graphs != 100) + f" --seed {asked.seed}" * (
+        asked.seed != 0
+    )
+    (asked.out / "links.md").write_text(page(found, command, asked.seed), encoding="utf-8")
+    for name, plot in plots(found).items():
+        plot.write(asked.out / f"{name}.svg")
+    print(asked.out / "links.md")
+
+
+if __name__ == "__main__":
+    main()

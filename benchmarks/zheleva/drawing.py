@@ -1,0 +1,93 @@
+"""Plots of Figures 7 to 9, and of precision and recall over the number of students."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from plots import Panel, Plot, Style
+
+from zheleva.conclusions import FEW
+from zheleva.series import COARSE, FINE, INTACT, PARTIAL, SIX, THRESHOLDS, Measured, Point, Release, Series
+
+Value = Callable[[Point], float | None]
+GUESS = "all pairs (friendship density)"
+STYLES = {
+    str(release): style
+    for release, style in zip(
+        SIX,
+        (
+            Style("#000000", "o"),
+            Style("#cc3311", "s"),
+            Style("#0077bb", "^"),
+            Style("#33bbee", "v"),
+            Style("#ee7733", "D"),
+            Style("#009988", "x", "--"),
+        ),
+        strict=True,
+    )
+} | {GUESS: Style("#777777", "", ":")}
+
+
+def plots(found: Measured) -> dict[str, Plot]:
+    """All plots, by the names of their files."""
+    over = "friendship likelihood threshold"
+    graphs = {"dense: 10 classes, 10 groups": found.dense, "sparse: 30 classes, 30 groups": found.sparse}
+
+    def pair(y: str, value: Value) -> list[list[Panel]]:
+        return [
+            [
+                Panel(title, over, y, {str(r): _line(_by_threshold(series, r), value) for r in SIX})
+                for title, series in graphs.items()
+            ]
+        ]
+
+    density, size = "classmate density", "students"
+    return {
+        "links7": Plot("Figure 7: friends revealed", pair("friends revealed, mean", _revealed), STYLES),
+        "links8": Plot("Figure 8: precision of what is revealed", pair("precision", _precision), STYLES),
+        "links9": Plot(
+            "Figure 9: precision and recall over classmate density",
+            _both(found.by_density, density, (0.4, 0.6, 0.8)),
+            STYLES,
+        ),
+        "links_size": Plot(
+            "Precision and recall over the number of students", _both(found.by_size, size, (0.4, 0.6)), STYLES
+        ),
+    }
+
+
+def _both(series: Mapping[float, Series], x: str, thresholds: tuple[float, ...]) -> list[list[Panel]]:
+    """A row a threshold: precision, recall."""
+    rows = []
+    for at in thresholds:
+        row = []
+        for y, value in (("precision", _precision), ("recall", _recall)):
+            lines = {
+                str(r): _line({place: one.points[r, at] for place, one in series.items()}, value)
+                for r in (INTACT, PARTIAL, FINE, COARSE)
+            }
+            if value is _precision:
+                lines[GUESS] = {place: one.friends for place, one in series.items()}
+            row.append(Panel(f"threshold {at:g}", x, y, lines))
+        rows.append(row)
+    return rows
+
+
+def _by_threshold(series: Series, release: Release) -> dict[float, Point]:
+    return {at: series.points[release, at] for at in THRESHOLDS}
+
+
+def _line(points: Mapping[float, Point], value: Value) -> dict[float, float]:
+    return {at: y for at, point in points.items() if (y := value(point)) is not None}
+
+
+def _revealed(point: Point) -> float:
+    return point.revealed
+
+
+def _precision(point: Point) -> float | None:
+    return point.precision if point.predicted >= FEW else None
+
+
+def _recall(point: Point) -> float:
+    return point.recall

@@ -1,0 +1,65 @@
+"""The page of Figures 7 to 9 of LINKS: that it can be made, and that its checks can fail."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    names = ("series", "conclusions", "drawing", "page")
+    found = {name: import_module(f"zheleva.{name}") for name in names}
+    for name in [*(f"zheleva.{name}" for name in names), "zheleva", "plots"]:
+        monkeypatch.delitem(sys.modules, name)
+    return found
+
+
+def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round(parts) -> None:
+    series, conclusions = parts["series"], parts["conclusions"]
+    found = series.everything(1, 0)
+    said = conclusions.conclusions(found)
+    first, constrained = said[0], said[2]
+    assert (first.verdict, constrained.verdict) == ("holds", "holds")
+    points = dict(found.dense.points)
+    points[series.FINE, 0.8] = points[series.PARTIAL, 0.8]
+    turned = conclusions.conclusions(replace(found, dense=replace(found.dense, points=points)))
+    assert turned[0].verdict == "fails at: dense, 0.8, k=2"
+    text = parts["page"].page(found, "COMMAND", 0)
+    assert "COMMAND" in text
+    assert "$" not in text.replace("$ COMMAND", "")
+    assert all(one.says in text for one in said)
+    plots = parts["drawing"].plots(found)
+    assert all(f"({name}.svg)" in text for name in plots)
+
+
+def test_readings_of_a_count_between_clusters(parts) -> None:
+    """30 links between clusters of 10: 0.3 of their pairs, 0.075 of |V|² (section 7)."""
+    from kgreason.attacks.links.noisy_or import Knowledge, noisy_or
+    from kgreason.graph.links.model import LinkGraph, Observations, Released
+
+    count = Observations(np.array([0]), np.array([1]), np.array([30]), mutual=True)
+    labels = np.array(["a", "b", None], dtype=object)[:-1]
+    graph = LinkGraph(labels, {"classmates": count}, size=np.array([10, 10]))
+    for reading, chance in (("slots", 0.3), ("one", 0.3), ("all", 0.075)):
+        known = Knowledge({"classmates": 1}, {"classmates": 30})
+        found = parts["series"].believed(Released(graph, "cluster-edge"), known, reading)
+        believed = found.probability[(found.source == 0) & (found.target == 1)]
+        assert believed.tolist() == pytest.approx([float(noisy_or(0.2, [0.4], [chance]))])
+
+
+@pytest.mark.slow
+def test_plots_are_written(parts, tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    for name, plot in parts["drawing"].plots(parts["series"].everything(1, 0)).items():
+        plot.write(tmp_path / f"{name}.svg")
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
