@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from kgreason.graph.links.school import school
 from kgreason.graph.people.schema import schema_of_options
 from kgreason.links.pairs import read_released
 
+ROOT = Path(kgreason.__file__).resolve().parent.parent
 STRATEGIES: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")
 CLUSTERED = ("cluster-edge", "constrained")
 MUTUAL = ("--mutual", "classmates,groupmates,friends")
@@ -191,6 +194,24 @@ def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
     assert "violated          strategy" in other.stdout
 
 
+def test_what_names_the_secret_is_marked(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.csv"
+    facts.write_text("a,knows,b\nb,knows,c\na,likes,c\na,note,Likes c\nb,note,none\n", encoding="utf-8")
+    folders = ("--release", tmp_path / "release", "--private", tmp_path / "private")
+    kinds = ("--relations", "knows,likes", "--attributes", "note", "--sensitive", "likes")
+    made = run("anonymize", "--method", "links", facts, *kinds, *folders)
+    assert made.exit_code == 1
+    assert "verified          DOES NOT HOLD" in made.stdout
+    assert "nothing; " in made.stdout
+    assert "report.json tells what does not hold" in made.stderr
+    assert (tmp_path / "release" / "UNVERIFIED").is_file()
+    assert (tmp_path / "release" / "README.txt").read_text(encoding="utf-8").startswith("UNVERIFIED")
+    report = json.loads((tmp_path / "private" / "report.json").read_text(encoding="utf-8"))
+    assert "Likes c" in str(report["verdict"]["items"][0]["witnesses"])
+    again = run("verify", tmp_path / "release", "--model", "links", "--sensitive", "likes")
+    assert again.exit_code == 1
+
+
 def test_a_seed_is_for_experiments(tmp_path: Path, table: str) -> None:
     for name in ("one", "two"):
         made = anonymize(
@@ -287,11 +308,34 @@ def test_an_adversary_with_rules_agrees_with_the_noisy_or(tmp_path: Path, table:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "partial").exit_code == 0
     rules = tmp_path / "adversary.vada"
     rules.write_text(ADVERSARY, encoding="utf-8")
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
-    asked = (*asked, "--mapping", tmp_path / "private", "--thresholds", "0.3,0.7")
+    attacked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+    asked = (*attacked, "--mapping", tmp_path / "private", "--thresholds", "0.3,0.7")
     by_noise = ok(*asked, *NOISE)
     assert ok(*asked, "--rules", rules, "--leak", "0.2") == by_noise
     assert [line.split()[0] for line in by_noise.splitlines()[1:3]] == ["0.3", "0.7"]
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
+    commands = [line.removeprefix("$ kgreason ") for line in page.splitlines() if line.startswith("$ ")]
+    assert len(commands) == 6
+    for command in commands:
+        ok(*shlex.split(command))
+    _, block = page.split("```python\n")
+    names: dict[str, Any] = {}
+    exec(compile(block.split("```")[0], "links.md", "exec"), names)
+    assert names["result"].holds
+
+
+def test_the_example_is_the_school_that_the_page_says(tmp_path: Path) -> None:
+    said = (
+        (ROOT / "docs" / "links.md").read_text(encoding="utf-8").split("`kgreason generate ")[1].split("`")[0]
+    )
+    ok("generate", *said.replace("school.csv", str(tmp_path / "school.csv")).split())
+    made = (tmp_path / "school.csv").read_bytes()
+    assert made == (ROOT / "examples" / "school" / "school.csv").read_bytes()
 
 
 # input that is refused
@@ -406,46 +450,47 @@ def test_python_takes_rules() -> None:
 def test_python_refuses_what_makes_no_sense() -> None:
     drawn = school(np.random.default_rng(1), students=12)
     made = kgreason.anonymize_links(drawn)
+    anyhow: Any = kgreason  # whatever the types of arguments
     cases: list[tuple[type[Exception], str, Any]] = [
-        (CallError, "not of type int", lambda: kgreason.anonymize_links(3)),
-        (AnonymizationError, "unknown strategy", lambda: kgreason.anonymize_links(drawn, strategy="all")),
+        (CallError, "not of type int", lambda: anyhow.anonymize_links(3)),
+        (AnonymizationError, "unknown strategy", lambda: anyhow.anonymize_links(drawn, strategy="all")),
         (
             AnonymizationError,
             "percent",
-            lambda: kgreason.anonymize_links(drawn, strategy="partial", percent=101),
+            lambda: anyhow.anonymize_links(drawn, strategy="partial", percent=101),
         ),
-        (AnonymizationError, "'foes' is said", lambda: kgreason.anonymize_links(drawn, sensitive="foes")),
-        (AnonymizationError, "sensitive", lambda: kgreason.anonymize_links("school.toml")),
+        (AnonymizationError, "'foes' is said", lambda: anyhow.anonymize_links(drawn, sensitive="foes")),
+        (AnonymizationError, "sensitive", lambda: anyhow.anonymize_links("school.toml")),
         (
             AnonymizationError,
             "in no cluster",
-            lambda: kgreason.anonymize_links(drawn, clusters={"student1": 1}),
+            lambda: anyhow.anonymize_links(drawn, clusters={"student1": 1}),
         ),
-        (AnonymizationError, "whole numbers", lambda: kgreason.anonymize_links(drawn, clusters=np.ones(3))),
-        (AnonymizationError, "k must be", lambda: kgreason.anonymize_links(drawn, k=0)),
-        (DataError, "no such release folder", lambda: kgreason.verify_links("nowhere")),
-        (CallError, "release of links", lambda: kgreason.verify_links(drawn)),
+        (AnonymizationError, "whole numbers", lambda: anyhow.anonymize_links(drawn, clusters=np.ones(3))),
+        (AnonymizationError, "k must be", lambda: anyhow.anonymize_links(drawn, k=0)),
+        (DataError, "no such release folder", lambda: anyhow.verify_links("nowhere")),
+        (CallError, "release of links", lambda: anyhow.verify_links(drawn)),
         (
             AnonymizationError,
             "belong together",
-            lambda: kgreason.verify_links(made.release.released, original=drawn),
+            lambda: anyhow.verify_links(made.release.released, original=drawn),
         ),
         (
             ReleaseError,
             "no node of the release",
-            lambda: kgreason.attack_links(made.release.released, drawn, {}, noise={}),
+            lambda: anyhow.attack_links(made.release.released, drawn, {}, noise={}),
         ),
         (
             AnonymizationError,
             "by rules",
-            lambda: kgreason.attack_links(made.release.released, drawn, made.mapping),
+            lambda: anyhow.attack_links(made.release.released, drawn, made.mapping),
         ),
         (
             AnonymizationError,
             "leak must be a probability",
-            lambda: kgreason.attack_links(made.release.released, drawn, made.mapping, noise={}, leak=2),
+            lambda: anyhow.attack_links(made.release.released, drawn, made.mapping, noise={}, leak=2),
         ),
-        (AnonymizationError, "sensitive", lambda: kgreason.links_of_rules("p(X,Y) :- q(X,Y). q(1,2).")),
+        (AnonymizationError, "sensitive", lambda: anyhow.links_of_rules("p(X,Y) :- q(X,Y). q(1,2).")),
     ]
     for kind, what, call in cases:
         with pytest.raises(kind, match=what):

@@ -61,7 +61,7 @@ ClustersFile = Annotated[
     _option(
         "--clusters",
         metavar="FILE",
-        help="Table user,cluster: which entities go together, in place of --clustering.",
+        help="Table user,cluster: which entities go together, in place of --clustering, which may also be random.",
     ),
 ]
 
