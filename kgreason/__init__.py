@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
+        anonymize_links,
         anonymize_people,
         attack,
+        attack_links,
         commutation,
         explain,
+        links_of_rules,
         load,
         read_graph,
         reason,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         score_people,
         verify,
         verify_alone,
+        verify_links,
         verify_people,
     )
     from kgreason.attacks.results import Attacks
@@ -48,11 +52,14 @@ if TYPE_CHECKING:
         ReleaseError,
     )
     from kgreason.graph.interchange import from_networkx, to_arrow, to_networkx, to_pandas
+    from kgreason.graph.links.model import LinkGraph
+    from kgreason.graph.links.read import read_links
     from kgreason.graph.model import KnowledgeGraph, Relation
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.read import read_people
     from kgreason.lang.functions import function
     from kgreason.lang.values import Null
+    from kgreason.links.results import LinksAnonymization
     from kgreason.pairs import read_pair
     from kgreason.people.results import PeopleAnonymization
     from kgreason.publication import Folders
@@ -73,6 +80,8 @@ __all__ = [
     "KgreasonError",
     "KnowledgeGraph",
     "Limits",
+    "LinkGraph",
+    "LinksAnonymization",
     "Null",
     "PeopleAnonymization",
     "PeopleGraph",
@@ -84,14 +93,18 @@ __all__ = [
     "Risk",
     "Score",
     "anonymize",
+    "anonymize_links",
     "anonymize_people",
     "attack",
+    "attack_links",
     "commutation",
     "explain",
     "from_networkx",
     "function",
+    "links_of_rules",
     "load",
     "read_graph",
+    "read_links",
     "read_pair",
     "read_people",
     "reason",
@@ -103,16 +116,20 @@ __all__ = [
     "to_pandas",
     "verify",
     "verify_alone",
+    "verify_links",
     "verify_people",
 ]
 
 _HOMES = {
     "kgreason.api": (
         "anonymize",
+        "anonymize_links",
         "anonymize_people",
         "attack",
+        "attack_links",
         "commutation",
         "explain",
+        "links_of_rules",
         "load",
         "read_graph",
         "reason",
@@ -121,6 +138,7 @@ _HOMES = {
         "score_people",
         "verify",
         "verify_alone",
+        "verify_links",
         "verify_people",
     ),
     "kgreason.advice.report": ("Risk",),
@@ -136,12 +154,15 @@ _HOMES = {
         "ReleaseError",
     ),
     "kgreason.graph.interchange": ("from_networkx", "to_arrow", "to_networkx", "to_pandas"),
+    "kgreason.graph.links.model": ("LinkGraph",),
+    "kgreason.graph.links.read": ("read_links",),
     "kgreason.graph.model": ("KnowledgeGraph", "Relation"),
     "kgreason.graph.people.model": ("PeopleGraph",),
     "kgreason.graph.people.read": ("read_people",),
     "kgreason.engine.limits": ("Limits",),
     "kgreason.lang.functions": ("function",),
     "kgreason.lang.values": ("Null",),
+    "kgreason.links.results": ("LinksAnonymization",),
     "kgreason.pairs": ("read_pair",),
     "kgreason.people.results": ("PeopleAnonymization",),
     "kgreason.publication": ("Folders",),

@@ -32,7 +32,8 @@ from kgreason.output.place import replacing
 
 NAMES = {
     "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"}
-    | {"people.toml", "users.csv", "attributes.csv", "relations.csv"},
+    | {"people.toml", "users.csv", "attributes.csv", "relations.csv"}
+    | {"links.csv", "links.toml"},
     "private": {"mapping.csv", "parts.csv", "certificate.json", "report.json", "history.json"},
 }
 

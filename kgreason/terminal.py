@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
+    from kgreason.assess.links.verdict import LinksVerdict
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.assess.utility import Utility
     from kgreason.assess.verdict import Item
     from kgreason.assess.verify import Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
+    from kgreason.links.results import LinksAnonymization
     from kgreason.people.results import PeopleAnonymization
     from kgreason.progress import Progress
     from kgreason.results import Anonymization, Score
@@ -253,7 +255,9 @@ def _for_x(verdict: Verdict, joint: str = " for ") -> str:
     return "" if verdict.model == "k-iso" else f"{joint}{verdict.sizes}"
 
 
-def publishable(result: Anonymization | PeopleAnonymization, release: Path, seeded: bool) -> str:
+def publishable(
+    result: Anonymization | PeopleAnonymization | LinksAnonymization, release: Path, seeded: bool
+) -> str:
     """Say which folder may be published."""
     if not result.holds:
         return f"nothing; {release}/ is marked UNVERIFIED"
@@ -288,7 +292,7 @@ def print_score(score: Score) -> None:
     table(score_rows(score))
 
 
-def print_witnesses(verdict: Verdict | PeopleVerdict) -> None:
+def print_witnesses(verdict: Verdict | PeopleVerdict | LinksVerdict) -> None:
     """Print for each violated item the first few witnesses."""
     for item in verdict.items:
         if item.witnesses:

@@ -7,6 +7,8 @@ NetworkX or a list of tuples. Predicates not named there are read from the ``@bi
 
 from kgreason.api.assessing import score, verify, verify_alone
 from kgreason.api.attacking import attack
+from kgreason.api.links import attack_links, links_of_rules, verify_links
+from kgreason.api.links_releasing import anonymize_links
 from kgreason.api.people import score_people, verify_people
 from kgreason.api.people_releasing import anonymize_people
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
@@ -16,11 +18,14 @@ from kgreason.api.risking import risk
 __all__ = [
     "Rules",
     "anonymize",
+    "anonymize_links",
     "anonymize_people",
     "attack",
+    "attack_links",
     "commutation",
     "explain",
     "format_file",
+    "links_of_rules",
     "load",
     "load_functions",
     "read_graph",
@@ -30,5 +35,6 @@ __all__ = [
     "score_people",
     "verify",
     "verify_alone",
+    "verify_links",
     "verify_people",
 ]

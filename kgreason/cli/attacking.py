@@ -7,14 +7,50 @@ from typing import Annotated, Literal
 
 import typer
 
+from kgreason.cli import attacking_links
+from kgreason.cli.attacking_links import (
+    OF_LINKS,
+    Leak,
+    NoiseOption,
+    SensitiveOption,
+    Sharp,
+    Thresholds,
+    Worlds,
+    refuse,
+)
 from kgreason.cli.base import guarded, load_rules, print_json, tables
-from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, MappingFile, RulesFile, Seed, X
-from kgreason.errors import AnonymizationError
+from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, Seed, X
+from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations, SchemaFile
+from kgreason.errors import AnonymizationError, CallError
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The release: its folder or its table.")]
 Truth = Annotated[
-    list[str],
-    typer.Option("--truth", metavar="[PRED=]FILE", help="A table of the original graph; repeatable."),
+    list[str] | None,
+    typer.Option(
+        "--truth",
+        metavar="[PRED=]FILE",
+        help="A table of the original graph; repeatable. Of links without rules, files of triples.",
+    ),
+]
+AttackedMapping = Annotated[
+    Path | None,
+    typer.Option(
+        "--mapping", metavar="FILE", help="The private folder, or the table original,released in it."
+    ),
+]
+AttackRules = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules", metavar="FILE", help="Rule file (.vada); of links, what an adversary with rules infers."
+    ),
+]
+AttackModel = Annotated[
+    Literal["parts", "noisy-or"],
+    typer.Option(
+        "--model",
+        help="Who attacks: those who look for vertices and parts that they know (parts), or who infers sensitive links "
+        "from released ones (noisy-or).",
+    ),
 ]
 Knowledge = Annotated[
     list[str] | None,
@@ -60,14 +96,17 @@ Weights = Annotated[
         "--weights", help="Which weights the attacker knows of his part; released is the worst case."
     ),
 ]
+OF_PARTS = "knowledge", "k", "x", "known", "weights", "targets", "seeds", "drop"
 
 
 @guarded
 def attack(
+    context: typer.Context,
     release: Release,
-    truth: Truth,
-    rules: RulesFile,
-    mapping: MappingFile,
+    truth: Truth = None,
+    rules: AttackRules = None,
+    mapping: AttackedMapping = None,
+    model: AttackModel = "parts",
     knowledge: Knowledge = None,
     k: K = 3,
     x: X = DEFAULT_X,
@@ -77,14 +116,55 @@ def attack(
     targets: Targets = 300,
     seeds: Seeds = None,
     drop: Drop = None,
+    sensitive: SensitiveOption = None,
+    noise: NoiseOption = None,
+    leak: Leak = 0.0,
+    thresholds: Thresholds = None,
+    sharp: Sharp = False,
+    worlds: Worlds = 100,
+    schema: SchemaFile = None,
+    attributes: Attributes = None,
+    numeric: Numeric = None,
+    relations: Relations = None,
+    mutual: Mutual = None,
+    table: IsTable = False,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> int:
-    """Simulate attackers on a release: what each knows, whom he finds, and whether the guarantee stands up to him."""
+    """Simulate attackers on a release: what each knows, whom he finds, and whether the guarantee stands up to him.
+
+    With --model noisy-or, on a release of links: how many of the sensitive ones can be inferred from it.
+    """
     from kgreason import api
     from kgreason.pairs import read_pair
     from kgreason.terminal import progress
 
+    if mapping is None:
+        raise CallError("who is who in this release is not said", hint="say --mapping FILE")
+    if model == "noisy-or":
+        refuse(context, OF_PARTS, "of links")
+        return attacking_links.attack(
+            release,
+            truth or [],
+            rules,
+            mapping,
+            (schema, attributes, numeric, relations, mutual, table),
+            sensitive=sensitive,
+            other_rules=other_rules,
+            noise=noise or [],
+            leak=leak,
+            thresholds=thresholds,
+            sharp=sharp,
+            worlds=worlds,
+            seed=seed,
+            as_json=as_json,
+        )
+    refuse(context, OF_LINKS, "of parts")
+    if rules is None:
+        hint = "say --rules FILE; a release of links is attacked with --model noisy-or"
+        raise CallError("the attackers know rules, and none are named", hint=hint)
+    if not truth:
+        raise CallError("the original is not named", hint="say --truth FILE")
     program = load_rules(rules)
     others = None if other_rules is None else load_rules(other_rules)
     with progress() as shown:

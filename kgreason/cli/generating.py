@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,9 @@ from kgreason.cli.base import counted, guarded
 from kgreason.cli.options import OutFile, Seed, Vertices
 
 if TYPE_CHECKING:
+    from kgreason.graph.links.model import Original
     from kgreason.graph.model import KnowledgeGraph
+    from kgreason.graph.model import Vertices as Ints
 
 generate_app = typer.Typer(help="Make a random graph.", no_args_is_help=True)
 
@@ -71,3 +73,67 @@ def _write(make: Callable[[Any], KnowledgeGraph], out: Path, seed: int | None) -
             file=sys.stderr,
         )
     return 0
+
+
+@generate_app.command("school")
+@guarded
+def generate_school(
+    out: OutFile,
+    students: Annotated[int, typer.Option(min=1, help="Number of students.")] = 100,
+    classes: Annotated[int, typer.Option(min=0, help="Number of classes.")] = 10,
+    groups: Annotated[int, typer.Option(min=0, help="Number of research groups.")] = 10,
+    classes_each: Annotated[int, typer.Option(min=0, help="Classes that each student takes.")] = 2,
+    groups_each: Annotated[int, typer.Option(min=0, help="Groups that each student belongs to.")] = 1,
+    class_size: Annotated[int, typer.Option(min=0, help="Most students of a class.")] = 25,
+    group_size: Annotated[int, typer.Option(min=0, help="Most students of a group.")] = 15,
+    leak: Annotated[
+        float, typer.Option(min=0, max=1, help="Probability of a friendship without a cause.")
+    ] = 0.2,
+    class_weight: Annotated[
+        float, typer.Option(min=0, max=1, help="Probability that a shared class causes one.")
+    ] = 0.4,
+    group_weight: Annotated[
+        float, typer.Option(min=0, max=1, help="Probability that a shared group causes one.")
+    ] = 0.6,
+    seed: Seed = None,
+) -> int:
+    """Students with classmates, groupmates and friends: triples user, relation, target, a row for each shared class."""
+    import numpy as np
+
+    from kgreason.graph.links.school import school
+    from kgreason.graph.links.triples import write_triples
+
+    drawn = school(
+        np.random.default_rng(seed),
+        students=students,
+        classes=classes,
+        groups=groups,
+        classes_each=classes_each,
+        groups_each=groups_each,
+        class_size=class_size,
+        group_size=group_size,
+        leak=leak,
+        class_weight=class_weight,
+        group_weight=group_weight,
+    )
+    write_triples(out, drawn)
+    links = {
+        **{name: found.total for name, found in drawn.graph.observed.items()},
+        "friends": len(drawn.sensitive),
+    }
+    told = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
+    print(f"{out}: {counted(drawn.graph.n, 'student')}, {told}")
+    alone = set(range(drawn.graph.n)) - {int(u) for ends in _ends(drawn) for u in ends}
+    if alone:
+        print(
+            f"{counted(len(alone), 'student')} without links cannot stand in a table of links",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def _ends(drawn: Original) -> Iterator[Ints]:
+    """Ends of the links of all relations."""
+    for found in drawn.graph.observed.values():
+        yield from (found.source, found.target)
+    yield from (drawn.sensitive.source, drawn.sensitive.target)

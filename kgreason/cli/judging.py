@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel
+from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strategy
 from kgreason.cli.base import guarded, load_rules, print_json, tables
 from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, MappingFile, MaxSubgraphs, SomeRules, X
+from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
 from kgreason.errors import CallError, DataError
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def verify(
             "its connected parts is told, too. Of people, whose releases are folders, without rules: whether all users "
             "share with k - 1 others degrees (paired-k-degree), values and degrees (k-ad), those as the k of each asks "
             "(p-k-ad), or their series over several releases, the latest last (kw-tad); of an undirected graph, "
-            "degrees (k-degree)."
+            "degrees (k-degree). Of links: whether the release is what its strategy says, and keeps the sensitive "
+            "relation to itself (links)."
         ),
     ] = "kx-isomorphism",
     max_subgraphs: MaxSubgraphs = None,
@@ -91,6 +93,25 @@ def verify(
             min=1, metavar="W", help="For kw-tad: judge the last W releases; default: all that are named."
         ),
     ] = None,
+    sensitive: Annotated[
+        str | None,
+        typer.Option("--sensitive", metavar="NAME", help="Of links: the relation that must not be told."),
+    ] = None,
+    strategy: Annotated[
+        Strategy | None,
+        typer.Option(show_default="as the release says", help="Of links: how they must have been made."),
+    ] = None,
+    percent: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=100, help="Of links: share that partial must have left out of each relation."
+        ),
+    ] = None,
+    attributes: Attributes = None,
+    numeric: Numeric = None,
+    relations: Relations = None,
+    mutual: Mutual = None,
+    table: IsTable = False,
     as_json: AsJson = False,
 ) -> int:
     """Decide whether a release is a (k,x)-isomorphism anonymization: of its original, or of any, if it is alone.
@@ -112,6 +133,18 @@ def verify(
         "--max-subgraphs": max_subgraphs,
         "-x": None if x == DEFAULT_X else x,
     }
+    kinds = attributes, numeric, relations, mutual, table
+    if model == "links":
+        from kgreason.cli import judging_links
+
+        _refuse("for the model links", of_parts | of_people | {"--rules": None, "--schema": None})
+        return judging_links.verify(
+            graphs, k, rules, schema or [], mapping or [], kinds, sensitive, strategy, percent, as_json
+        )
+    names = ("--attributes", "--numeric", "--relations", "--mutual", "--table")
+    of_links: dict[str, object] = {name: value or None for name, value in zip(names, kinds, strict=True)}
+    of_links |= {"--sensitive": sensitive, "--strategy": strategy, "--percent": percent}
+    _refuse(f"for the model {model}", of_links)
     if model not in get_args(Model):
         from kgreason.cli import judging_people
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 
 from kgreason.choices import AnyMethod, Method, Mode, PeopleMethod
-from kgreason.cli import people_releasing
+from kgreason.cli import links_releasing, people_releasing
 from kgreason.cli.base import guarded, load_rules, print_json, sources
+from kgreason.cli.links_releasing import ClustersFile, Percent, SensitiveOption, StrategyOption
 from kgreason.cli.options import (
     DEFAULT_X,
     AsJson,
@@ -80,7 +81,8 @@ def anonymize(
             help="Under rules: klone protects every x by k copies, kguard one x, or some, by far fewer additions; "
             "k-iso is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees. Of people: "
             "cdga makes degrees alike, ckga values, too, pckga with each user's own k, ctkga in a series of releases; "
-            "k-degree makes degrees of undirected graphs alike."
+            "k-degree makes degrees of undirected graphs alike. Of links: links leaves a sensitive relation "
+            "out, and as much of what tells of it as --strategy says."
         ),
     ] = "kguard",
     mode: Annotated[
@@ -125,11 +127,16 @@ def anonymize(
     sequence: SequenceOption = "dp",
     construction: ConstructionOption = "relaxed",
     tries: Tries = 100,
+    sensitive: SensitiveOption = None,
+    strategy: StrategyOption = "cluster-edge",
+    percent: Percent = None,
+    clusters: ClustersFile = None,
     as_json: AsJson = False,
 ) -> int:
     """Make an anonymous version of a graph, and prove that it is.
 
-    Of a graph under rules (--rules) or, by the methods cdga, ckga, pckga, ctkga and k-degree, of a graph of people.
+    Of a graph under rules (--rules) or, by the methods cdga, ckga, pckga, ctkga and k-degree, of a graph of people; by
+    the method links of a graph with a sensitive relation.
     """
     from kgreason import api
     from kgreason.publication import Folders, interrupted
@@ -137,6 +144,24 @@ def anonymize(
 
     folders = Folders(release, private, force)
     folders.check()
+    if method == "links":
+        kinds = attributes, numeric, relations, mutual, table
+        return links_releasing.anonymize(
+            context,
+            folders,
+            None if rules else the_schema(files, schema, *kinds),
+            rules,
+            data,
+            sensitive=sensitive,
+            strategy=strategy,
+            k=given(context, "k", k),
+            percent=percent,
+            clustering=clustering,
+            clusters=clusters,
+            seed=seed,
+            as_json=as_json,
+        )
+    links_releasing.refuse_of_links(context, method)
     if method in get_args(PeopleMethod):
         refuse(context, OF_RULES, method)
         refuse(context, unused(method, mode, loss, clustering, partition), method)

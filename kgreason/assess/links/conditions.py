@@ -1,0 +1,159 @@
+"""What a release of links must be besides its links: well formed, and as truthful to its original as is promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.links.source import CLUSTERED, Source
+from kgreason.assess.links.verdict import Nodes
+from kgreason.assess.people.information import values as classes_of_values
+from kgreason.assess.people.sharing import shared
+from kgreason.assess.verdict import Item
+from kgreason.assess.witness import SHOWN, listing
+from kgreason.choices import Strategy
+from kgreason.graph.links.model import LinkGraph, Observations, Released
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Attribute, PeopleGraph
+
+
+def simple(graph: LinkGraph) -> Item:
+    """Whether the graph is one: names once, ends that exist, each pair (and weight) once, and counts of at least 1."""
+    again = len(graph.labels) - len(set(graph.labels.tolist()))
+    words = again * ["a name stands again"]
+    words += [
+        f"{graph.labels[u]} stands for {graph.size[u]} entities" for u in np.flatnonzero(graph.size < 1)
+    ]
+    for name, found in graph.observed.items():
+        words += _malformed(graph, name, found)
+    if words:
+        return Item("simple", False, f"{len(words):,} rows are none of a graph of links", listing(words))
+    return Item("simple", True, "each pair stands once with its count, between nodes that are there")
+
+
+def _malformed(graph: LinkGraph, name: str, found: Observations) -> list[str]:
+    ends = np.concatenate([found.source, found.target])
+    outside = int(((ends < 0) | (ends >= graph.n)).sum())
+    if outside:
+        return [f"{name}: {outside:,} ends are no nodes"]
+    columns = (
+        (found.target, found.source) if found.weight is None else (found.weight, found.target, found.source)
+    )
+    order = np.lexsort(columns)
+    same = np.ones(max(len(found) - 1, 0), dtype=np.bool_)
+    for column in columns:
+        same &= np.diff(column[order]) == 0
+    rows = [(order[1:][same], "stands again"), (np.flatnonzero(found.count < 1), "has no count")]
+    if found.mutual:
+        rows.append((np.flatnonzero(found.source > found.target), "stands the wrong way round"))
+    labels = graph.labels
+    return [
+        f"{name}: the link {labels[found.source[row]]}, {labels[found.target[row]]} {what}"
+        for places, what in rows
+        for row in places
+    ]
+
+
+def mapping(released: Released, source: Source) -> Item:
+    """Whether each entity is in a node, and each node stands for as many entities as it says."""
+    map_, graph = source.mapping, released.graph
+    if len(map_) != source.graph.n:
+        return Item("mapping", False, f"{len(map_):,} entries for {source.graph.n:,} entities")
+    lost = np.flatnonzero((map_ < 0) | (map_ >= graph.n))
+    if len(lost):
+        words = listing(map(str, source.graph.labels[lost[:SHOWN]]), len(lost))
+        return Item("mapping", False, f"{len(lost):,} entities are in no node of the release", words)
+    members = np.bincount(map_, minlength=graph.n)
+    wrong = np.flatnonzero(members != graph.size)
+    if len(wrong):
+        some = (f"{graph.labels[u]} says {graph.size[u]}, and stands for {members[u]}" for u in wrong[:SHOWN])
+        detail = f"{len(wrong):,} nodes stand for other numbers of entities than they say"
+        return Item("mapping", False, detail, listing(some, len(wrong)))
+    several = np.flatnonzero(members > 1)
+    if released.strategy not in CLUSTERED and len(several):
+        detail = f"{len(several):,} nodes stand for several entities, which {released.strategy} does not do"
+        return Item("mapping", False, detail, listing(map(str, graph.labels[several[:SHOWN]]), len(several)))
+    return Item("mapping", True, f"{source.graph.n:,} entities are in {graph.n:,} nodes, as these say")
+
+
+def labels(released: Released, source: Source) -> Item:
+    """Whether no original name is a name in the release."""
+    kept = sorted(set(map(str, source.graph.labels)) & set(map(str, released.graph.labels)))
+    if kept:
+        return Item("labels", False, f"{len(kept):,} original names are in the release", listing(kept))
+    return Item("labels", True, "no original name is in the release")
+
+
+def shows_clusters(released: Released) -> bool:
+    """Whether anything but links tells entities apart: nodes that are clusters, or values."""
+    return released.strategy in CLUSTERED or any(len(a) for a in released.graph.attributes.values())
+
+
+def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
+    """Whether each entity is one of k that nothing but links tells apart."""
+    graph = released.graph
+    entities = int(graph.size.sum())
+    if released.strategy in CLUSTERED:
+        smallest = int(graph.size.min(initial=entities))
+        nodes = Nodes(graph.n, entities, graph.n, smallest)
+        small = np.flatnonzero(graph.size < (k or 1))
+        if len(small):
+            words = (f"{graph.labels[u]} stands for {graph.size[u]}, k = {k}" for u in small[:SHOWN])
+            detail = f"{len(small):,} nodes stand for fewer than {k} entities"
+            return Item("clusters", False, detail, listing(words, len(small))), nodes
+        return Item(
+            "clusters", True, f"each of {graph.n:,} nodes stands for {smallest:,} entities or more"
+        ), nodes
+    if not shows_clusters(released):
+        return Item("clusters", True, "nothing but links is told of entities"), Nodes(
+            graph.n, entities, min(graph.n, 1), entities
+        )
+    item, figures = shared(
+        classes(graph), graph.labels, np.full(graph.n, k or 1, dtype=np.int64), "values", "clusters"
+    )
+    return item, Nodes(graph.n, entities, figures.classes, figures.smallest)
+
+
+def classes(graph: LinkGraph) -> Vertices:
+    """Classes of nodes with the same values, int64, shape (n,)."""
+    found: Vertices = classes_of_values(PeopleGraph(graph.labels, graph.attributes, {}))
+    return found
+
+
+def values(released: Released, source: Source) -> Item:
+    """Whether each node has just the values of the entities that it stands for, or that it shares its values with.
+
+    Entities that are nodes of their own have the values of all who look like them: then nothing is invented and
+    nothing is lost, whichever clusters made them alike.
+    """
+    graph = released.graph
+    clustered = released.strategy in CLUSTERED
+    group = np.arange(graph.n) if clustered or not graph.n else classes(graph)
+    words: list[str] = []
+    total = 0
+    for name in sorted({*graph.attributes, *source.graph.attributes}):
+        had = _entries(source.graph.attributes.get(name), group[source.mapping])
+        has = _entries(graph.attributes.get(name), group)
+        total += len(has)
+        who = {int(group[u]): str(graph.labels[u]) for u in range(graph.n)} if had != has else {}
+        words += [f"{who[u]} lacks {name} = {text}" for u, text in sorted(had - has)]
+        words += [f"{who[u]} has {name} = {text}, which is of nobody there" for u, text in sorted(has - had)]
+    if words:
+        return Item("values", False, f"{len(words):,} values are lost or invented", listing(words))
+    return Item(
+        "values", True, f"nodes have the {total:,} values of those they stand for" if total else "no values"
+    )
+
+
+def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[tuple[int, str]]:
+    """Which group has which value."""
+    if attribute is None:
+        return set()
+    return set(zip(group[attribute.user].tolist(), attribute.domain[attribute.value].tolist(), strict=True))
+
+
+def strategy_is(strategy: Strategy, released: Released) -> Item:
+    """Whether the release says that it was made by the strategy that was asked for."""
+    same = released.strategy == strategy
+    detail = f"made by {released.strategy}" + ("" if same else f", not by {strategy}")
+    return Item("strategy", same, detail)

@@ -1,0 +1,171 @@
+"""Whether the links of a release are those that its strategy makes of the original.
+
+References
+----------
+LINKS, section 4.2: intact edges, partial-edge removal, cluster-edge, cluster-edge with constraints, removed edges.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.links.source import CLUSTERED, Source
+from kgreason.assess.verdict import Item
+from kgreason.assess.witness import SHOWN, listing
+from kgreason.graph.links.model import Observations, Released
+from kgreason.graph.model import Vertices
+
+Doubles = npt.NDArray[np.float64]
+Number = TypeVar("Number", np.int64, np.float64)
+Rows = tuple[Vertices, Vertices, Doubles, Vertices]
+"""Links: source, target, weight (0 where there is none), and how many."""
+CLOSE = 1e-9  # means are sums in some order
+
+
+def links(released: Released, source: Source, percent: float | None) -> Item:
+    """Whether each observed relation has the links that the strategy leaves.
+
+    Parameters
+    ----------
+    percent
+        Of ``"partial"``: how much of each relation must be missing at least; `None`: it is not said.
+    """
+    before, after = source.graph.observed, released.graph.observed
+    words = [f"{name}: the original has no such relation" for name in sorted(set(after) - set(before))]
+    told = []
+    for name, original in before.items():
+        found = after.get(name, _nothing(original))
+        words += [f"{name}: {what}" for what in _wrong(released, source, original, found, percent)]
+        told.append(f"{name} {original.total:,} -> {found.total:,}")
+    if words:
+        detail = f"the links are not those that {released.strategy} leaves"
+        return Item("links", False, detail, listing(words))
+    return Item("links", True, f"as {released.strategy} leaves them: {', '.join(told) or 'none'}")
+
+
+def _wrong(
+    released: Released, source: Source, original: Observations, found: Observations, percent: float | None
+) -> list[str]:
+    """What is wrong with one relation, in words."""
+    strategy = released.strategy
+    if len(found) and found.mutual != original.mutual:
+        return [f"it is {'mutual' if found.mutual else 'directed'}, and was not"]
+    if len(found) and (found.weight is None) != (original.weight is None):
+        return ["its weights are lost" if found.weight is None else "it had no weights"]
+    if strategy == "removed":
+        return [f"{found.total:,} links are left"] if len(found) else []
+    if strategy in CLUSTERED:
+        return _of_clusters(released, source, original, found)
+    expected = _carried(original, source.mapping)
+    rows, surplus = _surplus(expected, _rows(found))
+    invented = np.flatnonzero(surplus < 0)
+    words = _named(released, rows, invented, "more links than there were")
+    if strategy == "intact":
+        return words + _named(released, rows, np.flatnonzero(surplus > 0), "links are missing")
+    least = 0 if percent is None else math.ceil(Fraction(str(percent)) * original.total / 100)
+    missing = original.total - found.total
+    if missing < least:
+        words.append(f"{missing:,} of {original.total:,} links are missing, and {least:,} should be")
+    return words
+
+
+def _of_clusters(
+    released: Released, source: Source, original: Observations, found: Observations
+) -> list[str]:
+    """What is wrong with one relation between clusters."""
+    expected = _between(original, source.mapping, largest=released.strategy == "constrained")
+    mean = expected[2]
+    rows, surplus = _surplus(_weightless(expected), _weightless(_rows(found)))
+    words = _named(released, rows, np.flatnonzero(surplus < 0), "more links than the entities have")
+    words += _named(released, rows, np.flatnonzero(surplus > 0), "fewer links than the entities have")
+    if words or found.weight is None:
+        return words
+    if len(found) != len(mean):
+        return [f"{len(found):,} rows for {len(mean):,} pairs of nodes"]
+    order = np.lexsort((found.target, found.source))
+    other = np.flatnonzero(~np.isclose(found.weight[order], mean, rtol=CLOSE, atol=CLOSE))
+    return _named(released, expected, other, "another weight than the mean of the entities")
+
+
+def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Rows:
+    """Links between nodes, ordered by source, then target: how many, and the mean of their weights.
+
+    Parameters
+    ----------
+    largest
+        Whether the largest number between two entities counts; else the sum of all.
+    """
+    a, b, weight, count = _carried(original, mapping)
+    pair = _grouped(a, b)
+    many = _sums(pair, count)
+    mean = _sums(pair, weight * count) / many
+    if largest:
+        entities = _grouped(original.source, original.target)
+        single = _sums(entities, original.count)
+        many = np.zeros(len(mean), dtype=np.int64)
+        np.maximum.at(many, pair, single[entities])
+    first = np.unique(pair, return_index=True)[1]
+    return a[first], b[first], mean, many
+
+
+def _carried(original: Observations, mapping: Vertices) -> Rows:
+    """Links of the original between the nodes of the release."""
+    _, _, weight, count = _rows(original)
+    a, b = mapping[original.source], mapping[original.target]
+    return (np.minimum(a, b), np.maximum(a, b), weight, count) if original.mutual else (a, b, weight, count)
+
+
+def _rows(found: Observations) -> Rows:
+    weight = np.zeros(len(found)) if found.weight is None else found.weight
+    return found.source, found.target, weight, found.count
+
+
+def _weightless(rows: Rows) -> Rows:
+    return rows[0], rows[1], np.zeros(len(rows[0])), rows[3]
+
+
+def _surplus(expected: Rows, found: Rows) -> tuple[Rows, Vertices]:
+    """Each pair (and weight) of either, and how many links more are expected than found, int64."""
+    source, target, weight = (np.concatenate([x, y]) for x, y in zip(expected[:3], found[:3], strict=True))
+    count = np.concatenate([expected[3], -found[3]])
+    group = _grouped(source, target, weight)
+    first = np.unique(group, return_index=True)[1]
+    surplus = _sums(group, count)
+    return (source[first], target[first], weight[first], surplus), surplus
+
+
+def _grouped(*columns: npt.NDArray[np.int64] | Doubles) -> Vertices:
+    """Number of each row among the different rows, in their order."""
+    order = np.lexsort(columns[::-1])
+    new = np.zeros(len(order), dtype=np.bool_)
+    for column in columns:
+        new[1:] |= column[order[1:]] != column[order[:-1]]
+    group = np.empty(len(order), dtype=np.int64)
+    group[order] = np.cumsum(new)
+    return group
+
+
+def _sums(group: Vertices, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Sum of the numbers of each group."""
+    total = np.zeros(int(group.max(initial=-1)) + 1, dtype=numbers.dtype)
+    np.add.at(total, group, numbers)
+    return total
+
+
+def _nothing(like: Observations) -> Observations:
+    none = np.empty(0, dtype=np.int64)
+    return Observations(none, none, none, like.mutual, None if like.weight is None else np.empty(0))
+
+
+def _named(released: Released, rows: Rows, places: Vertices, what: str) -> list[str]:
+    """Pairs of nodes for which something is wrong; after the first few only that there are more."""
+    labels = released.graph.labels
+    return [
+        f"{labels[rows[0][i]]}, {labels[rows[1][i]]}: {what}" if n < SHOWN else what
+        for n, i in enumerate(places.tolist())
+    ]

@@ -1,0 +1,26 @@
+"""What is known of where a release of links comes from."""
+
+from __future__ import annotations
+
+from kgreason.graph.links.model import LinkGraph
+from kgreason.graph.model import Vertices
+from kgreason.records import dataclass
+
+CLUSTERED = ("cluster-edge", "constrained")
+"""Strategies whose nodes are clusters of entities; those of the others are entities."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The original of a release, and who is who.
+
+    Attributes
+    ----------
+    graph
+        The observed links of the original.
+    mapping
+        Entity u is in the released node ``mapping[u]``; int64, shape (n,), -1: in none.
+    """
+
+    graph: LinkGraph
+    mapping: Vertices

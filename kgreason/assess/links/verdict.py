@@ -1,0 +1,105 @@
+"""What the checker of releases of links finds: each condition, and for each violated one where it fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kgreason.assess.verdict import Item, State
+from kgreason.choices import Strategy
+from kgreason.records import dataclass
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of a release.
+
+    Attributes
+    ----------
+    number
+        How many there are.
+    entities
+        How many entities they stand for.
+    groups
+        Sets of entities that nothing but links tells apart: one node of a cluster, or all nodes with the same values.
+    smallest
+        Entities of the smallest of them, 0 if there are none.
+    """
+
+    number: int
+    entities: int
+    groups: int
+    smallest: int
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data for JSON."""
+        return {
+            "nodes": self.number,
+            "entities": self.entities,
+            "clusters": self.groups,
+            "smallest": self.smallest,
+        }
+
+
+@dataclass(frozen=True)
+class LinksVerdict:
+    """Whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+
+    Attributes
+    ----------
+    strategy
+        How the release was made.
+    k
+        Entities that must be told apart by nothing but links; `None` where nobody has asked for any, or nothing else is
+        released.
+    items
+        All conditions that were examined.
+    nodes
+        What the release tells of entities besides their links.
+    needs_original
+        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    """
+
+    strategy: Strategy
+    k: int | None
+    items: tuple[Item, ...]
+    nodes: Nodes
+    needs_original: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every item holds; for a release alone, all that it tells but not what `needs_original`."""
+        return all(item.holds for item in self.items)
+
+    @property
+    def state(self) -> State:
+        """What was found of all items together."""
+        if any(item.state == "fails" for item in self.items):
+            return "fails"
+        return "holds" if self.holds else "undecided"
+
+    @property
+    def asked(self) -> str:
+        """What was checked, in words."""
+        return f"{self.strategy}{'' if self.k is None else f' with k = {self.k}'}"
+
+    def __getitem__(self, name: str) -> Item:
+        """Look an item up by name."""
+        return next(item for item in self.items if item.name == name)
+
+    def __str__(self) -> str:
+        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
+        return "\n".join([*map(str, self.items), *alone])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": 1,
+            "model": "links",
+            "strategy": self.strategy,
+            "k": self.k,
+            "holds": self.holds,
+            "state": self.state,
+            "needs_original": list(self.needs_original),
+            "nodes": self.nodes.as_dict(),
+            "items": [item.as_dict() for item in self.items],
+        }

@@ -1,0 +1,97 @@
+"""Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+
+The checker shares no code with the anonymizers, but the graph.
+
+References
+----------
+LINKS, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from kgreason.assess.links import conditions
+from kgreason.assess.links.counts import links
+from kgreason.assess.links.secrecy import sensitive
+from kgreason.assess.links.source import Source
+from kgreason.assess.links.verdict import LinksVerdict
+from kgreason.assess.verdict import Item
+from kgreason.choices import Strategy
+from kgreason.graph.links.model import Released
+
+NEEDED = (
+    "mapping: whether each entity is in a node that counts it",
+    "labels: whether original names are in the release",
+    "values: whether nodes have the values of their entities",
+    "links: whether the links are those that the strategy leaves",
+)
+UNNAMED = "sensitive: whether the release names the sensitive relation"
+
+
+def verify_links(
+    released: Released,
+    *,
+    secret: str | None = None,
+    source: Source | None = None,
+    k: int | None = None,
+    strategy: Strategy | None = None,
+    percent: float | None = None,
+    folder: Path | None = None,
+    ordinary: Collection[str] = (),
+) -> LinksVerdict:
+    """Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+
+    Parameters
+    ----------
+    secret
+        Name of the sensitive relation.
+    source
+        The original and who is who; `None`: only the release is looked at.
+    k
+        Entities that nothing but links may tell apart; `None`: it is not asked.
+    strategy
+        How the release must have been made; `None`: as it says itself.
+    percent
+        Of ``"partial"``: how much of each relation must be missing at least.
+    folder
+        Where the release was read from: no file in it may name the sensitive relation.
+    ordinary
+        Words of README.txt that say nothing of any relation, in small letters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kgreason.graph.links.model import LinkGraph, observations
+    >>> taken = observations(np.array([0, 1, 0]), np.array([1, 2, 2]), mutual=True)
+    >>> names = np.array(["Ann", "Bob", "Cem", "Dee"], dtype=object)
+    >>> original = LinkGraph(names, {"classmates": taken})
+    >>> between = observations(np.array([0, 0, 0]), np.array([0, 1, 1]), mutual=True)
+    >>> two = np.array([2, 2])
+    >>> graph = LinkGraph(np.array(["x", "y"], dtype=object), {"classmates": between}, {}, two)
+    >>> where = Source(original, np.array([0, 0, 1, 1]))
+    >>> verify_links(Released(graph, "cluster-edge"), secret="friends", source=where, k=2).holds
+    True
+    >>> print(verify_links(Released(graph, "constrained"), source=where, k=2)["links"].witnesses[0])
+    classmates: x, y: more links than the entities have
+    """
+    form = conditions.simple(released.graph)
+    items = [] if secret is None else [sensitive(released.graph, secret, folder, ordinary)]
+    if strategy is not None:
+        items.append(conditions.strategy_is(strategy, released))
+    if not conditions.shows_clusters(released):
+        k = None
+    found, nodes = conditions.clusters(released, k)
+    items += [found, form]
+    needed = (UNNAMED,) if secret is None else ()
+    if source is None:
+        return LinksVerdict(released.strategy, k, tuple(items), nodes, (*needed, *NEEDED))
+    paired = conditions.mapping(released, source)
+    items += [paired, conditions.labels(released, source)]
+    if paired.holds and form.holds:
+        items += [conditions.values(released, source), links(released, source, percent)]
+    else:
+        why = "the mapping is broken" if form.holds else "the release is no graph of links"
+        items += [Item(name, False, f"not examined: {why}", undecided=True) for name in ("values", "links")]
+    return LinksVerdict(released.strategy, k, tuple(items), nodes, needed)

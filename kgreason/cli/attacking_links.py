@@ -1,0 +1,174 @@
+"""The part of ``attack`` that infers sensitive links from released ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgreason.cli.base import load_rules, named, print_json
+from kgreason.cli.links_releasing import read
+from kgreason.cli.people import the_schema
+from kgreason.cli.people_releasing import given
+from kgreason.errors import CallError
+
+if TYPE_CHECKING:
+    from kgreason.graph.links.model import Original
+    from kgreason.progress import Progress
+
+PANEL = "Links: noisy-or"
+Kinds = tuple[Path | None, list[str] | None, list[str] | None, list[str] | None, list[str] | None, bool]
+"""Schema, attributes, numeric ones, relations, mutual ones, and whether files are tables."""
+
+
+def _option(*names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=PANEL, **more)
+
+
+SensitiveOption = Annotated[
+    str | None,
+    _option(
+        "--sensitive", metavar="NAME", help="The relation that is inferred; rules may name it by @sensitive."
+    ),
+]
+NoiseOption = Annotated[
+    list[str] | None,
+    _option(
+        "--noise",
+        metavar="NAME=P",
+        help="Probability with which a link of an observed relation causes a sensitive one; repeatable, one for each.",
+    ),
+]
+Leak = Annotated[
+    float, _option("--leak", min=0, max=1, help="Probability of a sensitive link without any observed cause.")
+]
+Thresholds = Annotated[
+    str | None,
+    _option(
+        "--thresholds",
+        metavar="P,...",
+        show_default="0.2,0.4,0.6,0.8",
+        help="Pairs that are believed in with more than these probabilities are predicted.",
+    ),
+]
+Sharp = Annotated[
+    bool,
+    _option("--sharp", help="Let the adversary use which clusters are linked, also of constrained ones."),
+]
+Worlds = Annotated[
+    int,
+    _option("--worlds", min=1, help="With rules: how many ways to place the links of clusters are drawn."),
+]
+OF_LINKS = (
+    *("sensitive", "noise", "leak", "thresholds", "sharp", "worlds"),
+    *("schema", "attributes", "numeric", "relations", "mutual", "table"),
+)
+
+
+def refuse(context: typer.Context, names: Sequence[str], where: str) -> None:
+    """Refuse options that are given although this attack has none of the kind.
+
+    Raises
+    ------
+    CallError
+        Naming the first.
+    """
+    flags = {p.name: p.opts[-1] for p in context.command.params}
+    for name in names:
+        if given(context, name, True):
+            other = "leave out --model noisy-or" if where == "of links" else "say --model noisy-or"
+            raise CallError(
+                f"{flags[name]} has no meaning in attacks {where}", hint=f"leave it out, or {other}"
+            )
+
+
+def attack(
+    release: str,
+    truth: Sequence[str],
+    rules: Path | None,
+    mapping: Path,
+    kinds: Kinds,
+    *,
+    sensitive: str | None,
+    other_rules: Path | None,
+    noise: Sequence[str],
+    leak: float,
+    thresholds: str | None,
+    sharp: bool,
+    worlds: int,
+    seed: int | None,
+    as_json: bool,
+) -> int:
+    """Infer sensitive links, and compare them with the truth."""
+    from kgreason import api
+    from kgreason.links.pairs import read_released
+    from kgreason.terminal import progress
+
+    if noise and (rules or other_rules):
+        hint = "leave out --noise, or --rules; a rule has its probability by @label"
+        raise CallError("an adversary infers by noise, or by rules", hint=hint)
+    if not noise and rules is None:
+        hint = "say --noise NAME=P for each observed relation, or --rules FILE"
+        raise CallError("it is not said how the adversary infers", hint=hint)
+    if sharp and not noise:
+        raise CallError("--sharp is of an adversary with --noise", hint="leave it out")
+    asked: dict[str, Any] = {"leak": leak, "seed": seed, "worlds": worlds, "sharp": sharp}
+    if thresholds is not None:
+        asked["thresholds"] = _numbers(thresholds)
+    with progress() as shown:
+        found = read_released(Path(release))
+        original = _original(truth, rules, kinds, sensitive, shown)
+        if noise:
+            asked["noise"] = _noise(noise)
+        else:
+            infers = other_rules or rules
+            assert infers is not None
+            asked["rules"] = load_rules(infers, given=found.graph.observed)
+        told = api.attack_links(found, original, mapping, progress=shown, **asked)
+    if as_json:
+        print_json({"format": 1, "strategy": found.strategy, **told.as_dict()})
+    else:
+        print(told)
+    return 0
+
+
+def _original(
+    truth: Sequence[str], rules: Path | None, kinds: Kinds, sensitive: str | None, progress: Progress
+) -> Original:
+    """The graph with its secret: of triples if anything says what they hold, else under the rules."""
+    if rules is not None and not any(kinds):
+        data = named(load_rules(rules), truth)
+        return read(None, rules, data, sensitive, progress)
+    schema, *others = kinds
+    files = list(truth) or None
+    return read(the_schema(files, schema, *others), None, None, sensitive, progress)  # type: ignore[arg-type]
+
+
+def _noise(given: Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        if not name:
+            raise CallError(
+                f"--noise {text} names no relation", hint="say for instance --noise classmates=0.4"
+            )
+        if name in found:
+            raise CallError(f"the noise of {name} is said twice", hint="say it once")
+        found[name] = _number(number, f"--noise {text}")
+    return found
+
+
+def _numbers(text: str) -> list[float]:
+    return [_number(part, f"--thresholds {text}") for part in text.split(",")]
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise CallError(f"{where}: {text!r} is no probability", hint="say a number from 0 to 1, as 0.4")
+    return number

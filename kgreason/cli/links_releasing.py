@@ -1,0 +1,183 @@
+"""Options and output of `kgreason anonymize` for links."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgreason.choices import Strategy
+from kgreason.cli.base import load_rules, print_json, sources
+from kgreason.cli.people_releasing import OF_PEOPLE, OF_RULES, given, refuse, say_seeded
+from kgreason.errors import CallError
+
+if TYPE_CHECKING:
+    from kgreason.analysis.checked import CheckedProgram
+    from kgreason.graph.links.model import Original
+    from kgreason.graph.people.sources import Schema
+    from kgreason.progress import Progress
+    from kgreason.publication import Folders
+
+PANEL = "Links: links"
+NAMED = "files", "schema", "attributes", "numeric", "relations", "mutual", "table"
+
+
+def _option(*names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=PANEL, **more)
+
+
+SensitiveOption = Annotated[
+    str | None,
+    _option(
+        "--sensitive",
+        metavar="NAME",
+        help="The relation that must not be told; under rules, in place of the one that @sensitive names.",
+    ),
+]
+StrategyOption = Annotated[
+    Strategy,
+    _option(
+        "--strategy",
+        help="What is released of the observed links: all (intact), a share of them (partial), their numbers between "
+        "clusters of entities (cluster-edge), the largest number that two entities of these have (constrained), none "
+        "(removed).",
+    ),
+]
+Percent = Annotated[
+    float | None,
+    _option(
+        "--percent",
+        min=0,
+        max=100,
+        show_default="50",
+        help="Of partial: share that is left out of each relation.",
+    ),
+]
+ClustersFile = Annotated[
+    Path | None,
+    _option(
+        "--clusters",
+        metavar="FILE",
+        help="Table user,cluster: which entities go together, in place of --clustering, which may also be random.",
+    ),
+]
+
+OF_LINKS = "sensitive", "strategy", "percent", "clusters"
+OTHERS = (
+    *(name for name in OF_PEOPLE if name not in (*NAMED, "clustering")),
+    *(name for name in OF_RULES if name not in ("rules", "data")),
+    "mode",
+)
+
+
+def refuse_of_links(context: typer.Context, method: str) -> None:
+    """Refuse options of links with other methods.
+
+    Raises
+    ------
+    CallError
+        Naming the first.
+    """
+    for name in OF_LINKS:
+        if given(context, name, True):
+            what = f"--{name} has no meaning with --method {method}"
+            raise CallError(what, hint="say --method links for links that tell of sensitive ones")
+
+
+def anonymize(
+    context: typer.Context,
+    folders: Folders,
+    schema: Schema | None,
+    rules: Path | None,
+    data: Sequence[str] | None,
+    *,
+    sensitive: str | None,
+    strategy: Strategy,
+    as_json: bool,
+    seed: int | None,
+    **asked: Any,
+) -> int:
+    """Anonymize links, and check what is released.
+
+    Parameters
+    ----------
+    schema
+        Where they are; `None`: rules say it.
+    """
+    from kgreason import api
+    from kgreason.publication import interrupted
+    from kgreason.terminal import progress
+    from kgreason.terminal_links import print_links
+
+    refuse(context, OTHERS, "links")
+    if rules is None and data:
+        raise CallError("--data is of rules", hint="name files of triples as they are, or say --rules FILE")
+    if rules is not None:
+        refuse(context, NAMED, "links under rules")
+    with progress() as shown:
+        program = None if rules is None else program_of(rules, data)
+        result = api.anonymize_links(
+            _named(schema, sensitive) if program is None else sources(data),
+            rules=program,
+            sensitive=sensitive,
+            strategy=strategy,
+            folders=folders,
+            seed=seed,
+            progress=shown,
+            **asked,
+        )
+    release, private = folders.release, folders.private
+    try:
+        if as_json:
+            print_json(result.summary() | {"release": str(release), "private": str(private)})
+        else:
+            print_links(result, release, private, seeded=seed is not None)
+        say_seeded(seed)
+        if not result.holds:
+            print(f"{private / 'report.json'} tells what does not hold, and why.", file=sys.stderr)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(interrupted(folders)) from None
+    return int(not result.holds)
+
+
+def read(
+    schema: Schema | None,
+    rules: Path | None,
+    data: Sequence[str] | None,
+    sensitive: str | None,
+    progress: Progress,
+) -> Original:
+    """Read the graph that a schema or rules name, with its secret.
+
+    Raises
+    ------
+    CallError
+        If it is not said which relation is sensitive.
+    """
+    from kgreason import api
+    from kgreason.graph.links.read import read_links
+
+    progress.step("Reading")
+    if rules is not None:
+        program = program_of(rules, data)
+        return api.links_of_rules(program, sources(data), sensitive=sensitive, progress=progress)
+    return read_links(_named(schema, sensitive), sensitive or "", progress)
+
+
+def program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:
+    """Load rules whose facts may come from ``--data``."""
+    return load_rules(rules, given=[text.split("=", 1)[0] for text in data or ()])
+
+
+def _named(schema: Schema | None, sensitive: str | None) -> Schema:
+    """A schema whose sensitive relation is said."""
+    assert schema is not None
+    if sensitive is None:
+        raise CallError(
+            "it is not said which relation is sensitive",
+            hint="name it with --sensitive, for instance friends",
+        )
+    return schema

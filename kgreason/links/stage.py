@@ -1,0 +1,82 @@
+"""From a release of links in memory to two folders, and to what the checker finds in them (docs/links.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.assess.links.source import Source
+from kgreason.assess.links.verdict import LinksVerdict
+from kgreason.assess.links.verify import verify_links
+from kgreason.graph.io.csv_writer import write_csv
+from kgreason.graph.links.write import write_links
+from kgreason.links.pairs import read_mapping, read_released
+from kgreason.links.readme import WORDS, readme
+from kgreason.publication import write_json
+from kgreason.records import dataclass
+
+if TYPE_CHECKING:
+    from kgreason.anonymizers.links.publish import LinksRelease
+    from kgreason.graph.links.model import Original, Released
+    from kgreason.graph.model import Vertices
+    from kgreason.links.results import Asked, LinksAnonymization
+    from kgreason.progress import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One run of `kgreason.anonymize_links`.
+
+    Attributes
+    ----------
+    original
+        The links, with their secret.
+    asked
+        How they are anonymized.
+    seeded
+        Whether the run can be repeated.
+    """
+
+    original: Original
+    asked: Asked
+    seeded: bool
+
+    def judged(self, release: LinksRelease) -> LinksVerdict:
+        """What the checker finds of a release in memory."""
+        return self._judged(release.released, release.mapping, None)
+
+    def judged_as_written(self, public: Path, private: Path, progress: Progress) -> LinksVerdict:
+        """What the checker finds in the folders."""
+        progress.step("Verifying what was written")
+        written = read_released(public)
+        mapping = read_mapping(private / "mapping.csv", self.original.graph, written.graph)
+        return self._judged(written, mapping, public)
+
+    def _judged(self, released: Released, mapping: Vertices, folder: Path | None) -> LinksVerdict:
+        return verify_links(
+            released,
+            secret=self.original.sensitive.name,
+            source=Source(self.original.graph, mapping),
+            k=self.asked.k,
+            strategy=self.asked.strategy,
+            percent=self.asked.percent,
+            folder=folder,
+            ordinary=WORDS,
+        )
+
+    def write(self, release: LinksRelease, public: Path, private: Path) -> None:
+        """Write the graph, and who is where."""
+        write_links(public, release.released)
+        graph = self.original.graph
+        order = np.argsort(graph.labels.astype(str), kind="stable")
+        nodes = release.released.graph.labels[release.mapping[order]]
+        write_csv(private / "mapping.csv", ("original", "released"), (graph.labels[order], nodes))
+
+    def conclude(self, result: LinksAnonymization, public: Path, private: Path) -> None:
+        """Write what was found: for everybody, and for the owner."""
+        (public / "README.txt").write_text(readme(result, seeded=self.seeded), encoding="utf-8")
+        if not result.holds:
+            (public / "UNVERIFIED").touch()
+        write_json(private / "report.json", result.as_dict())

@@ -1,0 +1,497 @@
+"""Links from the command line and from Python: generated, anonymized, verified, attacked; and input that is refused."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import kgreason
+from kgreason.choices import Strategy
+from kgreason.cli import app
+from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
+from kgreason.graph.links.school import school
+from kgreason.graph.people.schema import schema_of_options
+from kgreason.links.pairs import read_released
+
+ROOT = Path(kgreason.__file__).resolve().parent.parent
+STRATEGIES: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")
+CLUSTERED = ("cluster-edge", "constrained")
+MUTUAL = ("--mutual", "classmates,groupmates,friends")
+SECRET = ("--sensitive", "friends")
+NOISE = ("--noise", "classmates=0.4", "--noise", "groupmates=0.6", "--leak", "0.2")
+OWN = "A,B,0.6\nB,C,0.3\nA,C,0.4\nC,D,0.7\nE,D,0.2\n"
+CONTROL = """
+@edge("own"). @node("company"). @output("control"). @sensitive("control").
+control(X, X) :- company(X).
+control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5.
+"""
+ADVERSARY = """
+@edge("classmates"). @edge("groupmates").
+@label("a class", 0.4)
+friends(X, Y) :- classmates(X, Y).
+@label("a group", 0.6)
+friends(X, Y) :- groupmates(X, Y).
+"""
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def ok(*args: object) -> str:
+    result = run(*args)
+    assert result.exit_code == 0, result.output + result.stderr
+    return result.stdout
+
+
+def refused(*args: object) -> str:
+    result = run(*args)
+    assert result.exit_code == 2, result.output
+    return result.stderr
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Triples of a small school, as a source with options."""
+    path = tmp_path_factory.mktemp("school") / "school.csv"
+    ok("generate", "school", "--students", 30, "--classes", 6, "--groups", 6, "--seed", 3, "--out", path)
+    return f"{path}?header=true"
+
+
+def anonymize(place: Path, table: str, *args: object) -> Result:
+    folders = ("--release", place / "release", "--private", place / "private")
+    return run("anonymize", "--method", "links", table, *MUTUAL, *folders, *args)
+
+
+def of(table: str, place: Path) -> tuple[object, ...]:
+    return table, place / "release", *MUTUAL, *SECRET, "--mapping", place / "private", "--model", "links"
+
+
+def test_a_generated_school_has_a_row_for_each_shared_class(tmp_path: Path) -> None:
+    out = tmp_path / "school.csv"
+    said = ok(
+        "generate", "school", "--students", 30, "--classes", 6, "--groups", 6, "--seed", 3, "--out", out
+    )
+    drawn = school(np.random.default_rng(3), students=30, classes=6, groups=6)
+    rows = [line.split(",") for line in out.read_text(encoding="utf-8").splitlines()]
+    assert rows[0] == ["user", "relation", "target"]
+    many = {name: sum(row[1] == name for row in rows) for name in ("classmates", "groupmates", "friends")}
+    assert many == {
+        **{name: found.total for name, found in drawn.graph.observed.items()},
+        "friends": len(drawn.sensitive),
+    }
+    assert f"30 students, {many['classmates']:,} links of classmates" in said
+    schema = schema_of_options([f"{out}?header=true"], mutual=["classmates", "groupmates", "friends"])
+    read = kgreason.read_links(schema, "friends")
+    assert len(read.sensitive) == len(drawn.sensitive)
+    assert {n: f.total for n, f in read.graph.observed.items()} == {
+        n: f.total for n, f in drawn.graph.observed.items()
+    }
+    lonely = run(
+        *("generate", "school", "--students", 3, "--classes", 0, "--classes-each", 0),
+        *("--groups-each", 0, "--leak", 0),
+        "--out",
+        out,
+    )
+    assert "3 students without links" in lonely.stderr
+    full = refused("generate", "school", "--students", 100, "--classes", 1, "--out", out)
+    assert "cannot be picked" in full
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strategy) -> None:
+    k = ("-k", 5) if strategy in CLUSTERED else ()
+    made = anonymize(tmp_path, table, *SECRET, "--strategy", strategy, *k)
+    assert made.exit_code == 0, made.output + made.stderr
+    assert f"verified             holds: {strategy}" in made.stdout
+    public, private = tmp_path / "release", tmp_path / "private"
+    assert {p.name for p in public.iterdir()} == {
+        *("README.txt", "nodes.csv", "attributes.csv", "links.csv", "links.toml")
+    }
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "report.json"}
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    for file in public.iterdir():  # neither the secret nor anybody's name
+        text = file.read_text(encoding="utf-8")
+        assert "friend" not in text
+        assert "student" not in text
+    assert f"strategy {strategy}" in (public / "README.txt").read_text(encoding="utf-8")
+    report = json.loads((private / "report.json").read_text(encoding="utf-8"))
+    assert report["sensitive"]["name"] == "friends"
+    assert report["verdict"]["holds"] is True
+    links = report["links"]["classmates"]
+    kept = {"intact": 1.0, "partial": 0.5, "cluster-edge": 1.0, "removed": 0.0}
+    if strategy in kept:
+        assert links["released"] == int(links["original"] * kept[strategy])
+    assert f"links of classmates  {links['original']:,} -> {links['released']:,}" in made.stdout
+
+    judged = ok("verify", *of(table, tmp_path), *k)
+    assert f"verified          holds: {strategy}" in judged
+    told = json.loads(
+        ok(
+            "attack",
+            public,
+            "--model",
+            "noisy-or",
+            "--truth",
+            table,
+            *MUTUAL,
+            *SECRET,
+            *NOISE,
+            "--mapping",
+            private,
+            "--json",
+        )
+    )
+    assert [row["threshold"] for row in told["thresholds"]] == [0.2, 0.4, 0.6, 0.8]
+    assert told["base_rate"] == told["sensitive"] / told["pairs"]
+    if strategy in ("intact", "partial"):
+        assert told["thresholds"][2]["revealed"] > 0
+    if strategy == "removed":
+        assert all(row["predicted"] == 0 for row in told["thresholds"])
+
+
+def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET, "-k", 5).exit_code == 0
+    alone = ok("verify", tmp_path / "release", "--model", "links", "-k", 5)
+    assert "sensitive, mapping, labels, values, links: only the original could tell" in alone
+    named = ok("verify", tmp_path / "release", "--model", "links", *SECRET)
+    assert "checked and kept   sensitive, clusters, simple" in named
+    more = run("verify", tmp_path / "release", "--model", "links", "-k", 9)
+    assert more.exit_code == 1
+    assert "stand for fewer than 9 entities" in more.stdout
+    told = run("verify", tmp_path / "release", "--model", "links", "--sensitive", "classmates", "--json")
+    assert told.exit_code == 1
+    assert json.loads(told.stdout)["items"][0]["state"] == "fails"
+
+
+def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET, "-k", 5).exit_code == 0
+    file = tmp_path / "release" / "links.csv"
+    head, first, *rest = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    *ends, count = first.rsplit(",", 1)
+    file.write_text("".join([head, f"{ends[0]},{int(count) + 1}\n", *rest]), encoding="utf-8")
+    found = run("verify", *of(table, tmp_path), "-k", 5)
+    assert found.exit_code == 1
+    assert "violated          links" in found.stdout
+    assert "more links than the entities have" in found.stdout
+    file.write_text("".join([head, first, *rest]), encoding="utf-8")
+    readme = tmp_path / "release" / "README.txt"
+    readme.write_text(
+        readme.read_text(encoding="utf-8") + "Who is friends with whom was left out.\n", encoding="utf-8"
+    )
+    found = run("verify", *of(table, tmp_path), "-k", 5)
+    assert found.exit_code == 1
+    assert "violated          sensitive" in found.stdout
+    other = run("verify", *of(table, tmp_path), "--strategy", "constrained")
+    assert "violated          strategy" in other.stdout
+
+
+def test_what_names_the_secret_is_marked(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.csv"
+    facts.write_text("a,knows,b\nb,knows,c\na,likes,c\na,note,Likes c\nb,note,none\n", encoding="utf-8")
+    folders = ("--release", tmp_path / "release", "--private", tmp_path / "private")
+    kinds = ("--relations", "knows,likes", "--attributes", "note", "--sensitive", "likes")
+    made = run("anonymize", "--method", "links", facts, *kinds, *folders)
+    assert made.exit_code == 1
+    assert "verified          DOES NOT HOLD" in made.stdout
+    assert "nothing; " in made.stdout
+    assert "report.json tells what does not hold" in made.stderr
+    assert (tmp_path / "release" / "UNVERIFIED").is_file()
+    assert (tmp_path / "release" / "README.txt").read_text(encoding="utf-8").startswith("UNVERIFIED")
+    report = json.loads((tmp_path / "private" / "report.json").read_text(encoding="utf-8"))
+    assert "Likes c" in str(report["verdict"]["items"][0]["witnesses"])
+    again = run("verify", tmp_path / "release", "--model", "links", "--sensitive", "likes")
+    assert again.exit_code == 1
+
+
+def test_a_seed_is_for_experiments(tmp_path: Path, table: str) -> None:
+    for name in ("one", "two"):
+        made = anonymize(
+            tmp_path / name, table, *SECRET, "--strategy", "partial", "--percent", 30, "--seed", 5
+        )
+        assert made.exit_code == 0
+        assert "not for publishing" in made.stderr
+    one, two = (tmp_path / name / "release" for name in ("one", "two"))
+    assert (one / "links.csv").read_bytes() == (two / "links.csv").read_bytes()
+    assert "EXPERIMENT" in (one / "README.txt").read_text(encoding="utf-8")
+    again = anonymize(tmp_path / "one", table, *SECRET)
+    assert again.exit_code == 2
+    assert "exists already" in again.stderr
+    assert anonymize(tmp_path / "one", table, *SECRET, "--force").exit_code == 0
+
+
+def test_clusters_may_be_given(tmp_path: Path, table: str) -> None:
+    given = tmp_path / "clusters.csv"
+    rows = [f"student{i},{'abc'[i % 3]}" for i in range(1, 31)]
+    given.write_text("\n".join(["user,cluster", *rows, ""]), encoding="utf-8")
+    made = anonymize(tmp_path, table, *SECRET, "--clusters", given, "--json")
+    assert made.exit_code == 0, made.stderr
+    told = json.loads(made.stdout)
+    assert told["clusters"] == {"number": 3, "smallest": 10}
+    assert told["k"] == 10
+    few = anonymize(tmp_path, table, *SECRET, "--clusters", given, "-k", 11, "--force")
+    assert "a cluster has 10 of the 11 entities" in few.stderr
+    both = anonymize(tmp_path, table, *SECRET, "--clusters", given, "--clustering", "vac", "--force")
+    assert both.exit_code == 2
+    assert "clusters are given" in both.stderr
+    given.write_text("\n".join([*rows[1:], ""]), encoding="utf-8")
+    assert "'student1'" in anonymize(tmp_path, table, *SECRET, "--clusters", given, "--force").stderr
+
+
+def test_values_of_a_cluster_are_shared(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.csv"
+    people = "abcdef"
+    rows = [f"{p},job,{job}" for p, job in zip(people, ["nurse", "cook"] * 3, strict=True)]
+    rows += ["a,knows,b", "b,knows,c", "d,knows,e", "a,likes,f", "c,likes,d"]
+    facts.write_text("\n".join([*rows, ""]), encoding="utf-8")
+    kinds = ("--attributes", "job", "--relations", "knows,likes")
+    for strategy in STRATEGIES:
+        place = tmp_path / strategy
+        folders = ("--release", place / "release", "--private", place / "private")
+        asked = (facts, *kinds, "--sensitive", "likes", "--strategy", strategy, "-k", 3)
+        said = ok("anonymize", "--method", "links", *asked, *folders)
+        assert "by vac" in said
+        found = read_released(place / "release").graph
+        assert found.n == (2 if strategy in CLUSTERED else 6)
+        rest = (*kinds, "--sensitive", "likes", "--mapping", place / "private", "--model", "links")
+        assert "values" in ok("verify", facts, place / "release", *rest, "-k", 3)
+        assert run("verify", facts, place / "release", *rest, "-k", 4).exit_code == 1
+
+
+def test_links_under_rules(tmp_path: Path) -> None:
+    own, rules = tmp_path / "own.csv", tmp_path / "control.vada"
+    own.write_text(f"a,b,w\n{OWN}", encoding="utf-8")
+    rules.write_text(CONTROL, encoding="utf-8")
+    release, private = tmp_path / "release", tmp_path / "private"
+    under = ("--rules", rules)
+    folders = ("--release", release, "--private", private)
+    said = ok(
+        *("anonymize", "--method", "links", *under, "--data", f"own={own}?header=true"),
+        *folders,
+        *("--strategy", "intact"),
+    )
+    assert "left out          4 links of control, which is sensitive" in said
+    assert "control" not in "".join(p.read_text(encoding="utf-8") for p in release.iterdir())
+    source = f"own={own}?header=true"
+    judged = ok("verify", source, release, *under, "--model", "links", "--mapping", private)
+    assert "holds: intact" in judged
+    told = json.loads(
+        ok(
+            *("attack", release, "--model", "noisy-or", "--truth", source, *under),
+            *("--mapping", private, "--json"),
+        )
+    )
+    assert {row["recall"] for row in told["thresholds"]} == {1.0}  # all is derived from what is released
+    assert {row["precision"] for row in told["thresholds"]} == {1.0}
+    unsure = tmp_path / "unsure.vada"
+    unsure.write_text(
+        CONTROL.replace("control(X, Z) :-", '@label("owns", 0.5)\ncontrol(X, Z) :-'), encoding="utf-8"
+    )
+    told = json.loads(
+        ok(
+            *("attack", release, "--model", "noisy-or", "--truth", source, *under),
+            *("--other-rules", unsure, "--mapping", private, "--json"),
+        )
+    )
+    assert told["thresholds"][0]["recall"] > told["thresholds"][3]["recall"]
+
+
+def test_an_adversary_with_rules_agrees_with_the_noisy_or(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET, "--strategy", "partial").exit_code == 0
+    rules = tmp_path / "adversary.vada"
+    rules.write_text(ADVERSARY, encoding="utf-8")
+    attacked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+    asked = (*attacked, "--mapping", tmp_path / "private", "--thresholds", "0.3,0.7")
+    by_noise = ok(*asked, *NOISE)
+    assert ok(*asked, "--rules", rules, "--leak", "0.2") == by_noise
+    assert [line.split()[0] for line in by_noise.splitlines()[1:3]] == ["0.3", "0.7"]
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
+    commands = [line.removeprefix("$ kgreason ") for line in page.splitlines() if line.startswith("$ ")]
+    assert len(commands) == 6
+    for command in commands:
+        ok(*shlex.split(command))
+    _, block = page.split("```python\n")
+    names: dict[str, Any] = {}
+    exec(compile(block.split("```")[0], "links.md", "exec"), names)
+    assert names["result"].holds
+
+
+def test_the_example_is_the_school_that_the_page_says(tmp_path: Path) -> None:
+    said = (
+        (ROOT / "docs" / "links.md").read_text(encoding="utf-8").split("`kgreason generate ")[1].split("`")[0]
+    )
+    ok("generate", *said.replace("school.csv", str(tmp_path / "school.csv")).split())
+    made = (tmp_path / "school.csv").read_bytes()
+    assert made == (ROOT / "examples" / "school" / "school.csv").read_bytes()
+
+
+# input that is refused
+
+
+def test_options_that_do_not_go_together_are_refused(tmp_path: Path, table: str) -> None:
+    cases: list[tuple[tuple[object, ...], str, str]] = [
+        ((), "which relation is sensitive", "--sensitive"),
+        (("--sensitive", "freinds"), "freinds", "friends"),
+        ((*SECRET, "--percent", 40), "percentage", "partial"),
+        ((*SECRET, "--strategy", "intact", "-k", 4), "changes nothing", "cluster-edge"),
+        ((*SECRET, "-k", 31), "31", "lower k"),
+        ((*SECRET, "--tau", 0.5), "--tau has no meaning", "leave it out"),
+        ((*SECRET, "--trials", 3), "--trials has no meaning", "leave it out"),
+        ((*SECRET, "--mode", "published"), "--mode has no meaning", "leave it out"),
+        ((*SECRET, "--data", "own=own.csv"), "--data is of rules", "--rules"),
+        ((*SECRET, "--clustering", "nonsense"), "nonsense", ""),
+    ]
+    for args, what, hint in cases:
+        found = anonymize(tmp_path, table, *args)
+        assert found.exit_code == 2, (args, found.output)
+        assert what in found.stderr, (args, found.stderr)
+        assert hint in found.stderr, (args, found.stderr)
+    rules = tmp_path / "control.vada"
+    rules.write_text(CONTROL, encoding="utf-8")
+    both = anonymize(tmp_path, table, "--rules", rules)
+    assert "has no meaning" in both.stderr
+    for option in (SECRET, ("--strategy", "intact"), ("--percent", 3), ("--clusters", table)):
+        for method in ("kguard", "ckga"):
+            found = run("anonymize", "--method", method, "--schema", "s.toml", *option)
+            assert found.exit_code == 2
+            assert "--method links" in found.stderr
+    assert not (tmp_path / "release").exists()
+
+
+def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    release, private = tmp_path / "release", tmp_path / "private"
+    judge = ("verify", "--model", "links")
+    assert "who is who is not said" in refused(*judge, table, release, *MUTUAL, *SECRET)
+    assert "of which original" in refused(*judge, release, "--mapping", private)
+    assert "-x means nothing" in refused(*judge, release, "-x", 3)
+    assert "--sensitive means nothing" in refused("verify", release, "--model", "k-ad", *SECRET)
+    assert "--percent means nothing" in refused("verify", release, "--percent", 3, "--rules", "r.vada")
+    truth = ("--truth", table, *MUTUAL)
+    to = ("attack", release, "--model", "noisy-or")
+    assert "who is who" in refused(*to, *truth, *SECRET, *NOISE)
+    known = (*to, "--mapping", private)
+    assert "how the adversary infers" in refused(*known, *truth, *SECRET)
+    assert "which relation is sensitive" in refused(*known, *truth, *NOISE)
+    assert "no data are named" in refused(*known, *MUTUAL, *SECRET, *NOISE)
+    assert "'groupmates' of the release has no weight" in refused(
+        *known, *truth, *SECRET, "--noise", "classmates=0.4"
+    )
+    for noise in ("classmates", "classmates=2", "classmates=much", "=0.4"):
+        assert "--noise" in refused(*known, *truth, *SECRET, "--noise", noise)
+    assert "twice" in refused(*known, *truth, *SECRET, "--noise", "a=0.1", "--noise", "a=0.2")
+    assert "is no probability" in refused(*known, *truth, *SECRET, *NOISE, "--thresholds", "0.2,x")
+    assert "by noise, or by rules" in refused(*known, *truth, *SECRET, *NOISE, "--rules", "r.vada")
+    assert "--known has no meaning in attacks of links" in refused(
+        *known, *truth, *SECRET, *NOISE, "--known", 3
+    )
+    parts = ("attack", release, "--mapping", private)
+    assert "--leak has no meaning in attacks of parts" in refused(*parts, "--leak", 0.2)
+    assert "--model noisy-or" in refused(*parts)
+    assert "--truth" in refused(*parts, "--rules", "r.vada")
+    assert "no such release folder" in refused(
+        "attack", tmp_path / "none", *known[2:], *truth, *SECRET, *NOISE
+    )
+
+
+# from Python
+
+
+def test_python_does_what_the_command_does(tmp_path: Path) -> None:
+    drawn = school(np.random.default_rng(1), students=30, classes=8, groups=8)
+    folders = kgreason.Folders(tmp_path / "release", tmp_path / "private")
+    result = kgreason.anonymize_links(drawn, strategy="cluster-edge", k=5, folders=folders)
+    assert result.holds
+    assert "holds; 100% of the links kept" in repr(result)
+    assert sorted(result.mapping) == sorted(drawn.graph.labels)
+    assert set(result.cluster_sizes) == {5}
+    for mapping in (folders.private, result.mapping, result.release.mapping):
+        written = mapping is folders.private or isinstance(mapping, dict)
+        released: Any = folders.release if written else result.release.released
+        verdict = kgreason.verify_links(released, original=drawn, mapping=mapping, k=5)
+        assert verdict.holds, verdict
+    noise = {"classmates": 0.4, "groupmates": 0.6}
+    asked: dict[str, Any] = {"noise": noise, "leak": 0.2, "thresholds": [0.1, 0.5]}
+    found = kgreason.attack_links(folders.release, drawn, folders.private, **asked)
+    assert (
+        found.as_dict()
+        == kgreason.attack_links(result.release.released, drawn, result.mapping, **asked).as_dict()
+    )
+    assert found.at[0].recall == 1.0
+    sharp = kgreason.attack_links(folders.release, drawn, folders.private, sharp=True, **asked)
+    assert sharp.as_dict() == found.as_dict()  # it is of constrained clusters alone
+
+
+def test_python_takes_rules() -> None:
+    data = {"own": [("A", "B", 0.6), ("B", "C", 0.3), ("A", "C", 0.4), ("C", "D", 0.7)]}
+    original = kgreason.links_of_rules(CONTROL, data)
+    assert original.sensitive.name == "control"
+    result = kgreason.anonymize_links(data, rules=CONTROL, strategy="removed")
+    assert result.holds
+    assert result.links == {"own": (4, 0)}
+    assert result.utility == 0.0
+    given = kgreason.anonymize_links(original, clusters={"A": 1, "B": 1, "C": 2, "D": 2})
+    assert given.verdict.k == 2
+
+
+def test_python_refuses_what_makes_no_sense() -> None:
+    drawn = school(np.random.default_rng(1), students=12)
+    made = kgreason.anonymize_links(drawn)
+    anyhow: Any = kgreason  # whatever the types of arguments
+    cases: list[tuple[type[Exception], str, Any]] = [
+        (CallError, "not of type int", lambda: anyhow.anonymize_links(3)),
+        (AnonymizationError, "unknown strategy", lambda: anyhow.anonymize_links(drawn, strategy="all")),
+        (
+            AnonymizationError,
+            "percent",
+            lambda: anyhow.anonymize_links(drawn, strategy="partial", percent=101),
+        ),
+        (AnonymizationError, "'foes' is said", lambda: anyhow.anonymize_links(drawn, sensitive="foes")),
+        (AnonymizationError, "sensitive", lambda: anyhow.anonymize_links("school.toml")),
+        (
+            AnonymizationError,
+            "in no cluster",
+            lambda: anyhow.anonymize_links(drawn, clusters={"student1": 1}),
+        ),
+        (AnonymizationError, "whole numbers", lambda: anyhow.anonymize_links(drawn, clusters=np.ones(3))),
+        (AnonymizationError, "k must be", lambda: anyhow.anonymize_links(drawn, k=0)),
+        (DataError, "no such release folder", lambda: anyhow.verify_links("nowhere")),
+        (CallError, "release of links", lambda: anyhow.verify_links(drawn)),
+        (
+            AnonymizationError,
+            "belong together",
+            lambda: anyhow.verify_links(made.release.released, original=drawn),
+        ),
+        (
+            ReleaseError,
+            "no node of the release",
+            lambda: anyhow.attack_links(made.release.released, drawn, {}, noise={}),
+        ),
+        (
+            AnonymizationError,
+            "by rules",
+            lambda: anyhow.attack_links(made.release.released, drawn, made.mapping),
+        ),
+        (
+            AnonymizationError,
+            "leak must be a probability",
+            lambda: anyhow.attack_links(made.release.released, drawn, made.mapping, noise={}, leak=2),
+        ),
+        (AnonymizationError, "sensitive", lambda: anyhow.links_of_rules("p(X,Y) :- q(X,Y). q(1,2).")),
+    ]
+    for kind, what, call in cases:
+        with pytest.raises(kind, match=what):
+            call()
