@@ -50,9 +50,9 @@ def relaxed(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edges:
 
     Examples
     --------
-    >>> star = np.array([[0, 1], [0, 2], [0, 3]])
-    >>> relaxed(star, np.array([2, 2, 1, 1]), np.random.default_rng(0)).tolist()
-    [[0, 1], [0, 2], [1, 3]]
+    >>> path = np.array([[0, 1], [1, 2], [2, 3]])
+    >>> relaxed(path, np.array([2, 1, 1, 2]), np.random.default_rng(0)).tolist()
+    [[0, 1], [0, 3], [2, 3]]
     """
     ensure_realizable(degrees)
     graph = Workpiece(edges, degrees, rng)
