@@ -2,7 +2,8 @@
 
 References
 ----------
-KDEGREE, Algorithm 1 (ConstructGraph); Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, section 6.
+KDEGREE, Algorithm 1 (ConstructGraph).
+Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, section 6.
 Hakimi, SIAM J. Appl. Math. 10, 1962: whichever vertex is next, that finds a graph if there is one.
 """
 
@@ -59,7 +60,9 @@ def ensure_realizable(degrees: Degrees) -> None:
     """Raise `NotRealizable` unless a simple graph has these degrees."""
     found = obstacle(degrees)
     if found:
-        raise NotRealizable(f"no simple graph has these degrees: {found}", "give some vertices another degree")
+        raise NotRealizable(
+            f"no simple graph has these degrees: {found}", "give some vertices another degree"
+        )
 
 
 def joined(
@@ -87,7 +90,9 @@ def joined(
     order = order[np.argsort(-lack[order], kind="stable")]
     place = np.zeros(n, dtype=np.int64)
     place[order] = np.arange(len(order))
-    head = np.searchsorted(-lack[order], -np.arange(int(lack.max(initial=0)) + 1), side="left").astype(np.int64)
+    head = np.searchsorted(-lack[order], -np.arange(int(lack.max(initial=0)) + 1), side="left").astype(
+        np.int64
+    )
     stuck = np.zeros(n, dtype=np.int64)
     made = np.empty((int(lack.sum()) // 2, 2), dtype=np.int64)
     count = fill_kernels.fill(

@@ -49,7 +49,7 @@ def spot(ends: Rows, table: Ints, a: int, b: int) -> int:
 def present(ends: Rows, kind: Ints, table: Ints, a: int, b: int) -> bool:
     """Whether two vertices are linked."""
     pair = table[spot(ends, table, a, b)]
-    return pair >= 0 and kind[pair] != LOST
+    return bool(pair >= 0 and kind[pair] != LOST)
 
 
 @kernel
@@ -87,14 +87,14 @@ def put(
     lack[a] -= 1
     lack[b] -= 1
     at = spot(ends, table, a, b)
-    pair = table[at]
+    pair = int(table[at])
     if pair >= 0:
         unlink(ends, kind, first, chain, pair)
         link(ends, kind, first, chain, pair, KEPT)
         return pair
     last = len(free) - 1
     free[last] -= 1
-    pair = free[free[last]]
+    pair = int(free[free[last]])
     ends[pair, 0], ends[pair, 1] = min(a, b), max(a, b)
     table[at] = pair
     link(ends, kind, first, chain, pair, ADDED)
@@ -135,9 +135,7 @@ def forget(ends: Rows, table: Ints, pair: int) -> None:
 
 
 @kernel
-def enter(
-    ends: Rows, kind: Ints, first: Rows, chain: Rows, table: Ints, count: int
-) -> None:
+def enter(ends: Rows, kind: Ints, first: Rows, chain: Rows, table: Ints, count: int) -> None:
     """Put the first `count` pairs, whose ends and kinds are known, into the lists and the table."""
     for pair in range(count):
         table[spot(ends, table, ends[pair, 0], ends[pair, 1])] = pair

@@ -7,12 +7,12 @@ than s - r original edges. Step 1 looks for such a set; what follows costs more 
 1. Edges between vertices that have too many are removed, along alternating rows; then others of those who still have
    too many.
 2. Missing edges are added, whoever lacks most first, between vertices that are not linked.
-3. Where that gets stuck, edges x-y are replaced by u-x and y-v, or longer rows of that kind: added edges if that can be,
-   else original ones, as few as possible.
+3. Where that gets stuck, edges x-y are replaced by u-x and y-v, or longer rows of that kind: added edges if that can
+   be, else original ones, as few as possible and all over the graph.
 4. Original edges are brought back wherever that is possible by a row that costs none.
 
-If the rows of step 3 do not lead to the degrees although there are graphs with them, one is constructed from the degrees
-alone, and step 4 makes the most of it.
+If the rows of step 3 do not lead to the degrees although there are graphs with them, one is constructed from the
+degrees alone, and step 4 makes the most of it.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def relaxed(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edges:
 
     Examples
     --------
-    >>> star = np.array([[0, 1], [0, 2], [0, 3]])
-    >>> relaxed(star, np.array([2, 2, 1, 1]), np.random.default_rng(0)).tolist()
-    [[0, 1], [0, 2], [1, 3]]
+    >>> path = np.array([[0, 1], [1, 2], [2, 3]])
+    >>> relaxed(path, np.array([2, 1, 1, 2]), np.random.default_rng(0)).tolist()
+    [[0, 1], [0, 3], [2, 3]]
     """
     ensure_realizable(degrees)
     graph = Workpiece(edges, degrees, rng)

@@ -198,9 +198,7 @@ def mend(
         if adds:
             put(ends, kind, first, chain, table, free, lack, path[i], path[i - 1])
         else:
-            take(
-                ends, kind, first, chain, table, free, lack, table[spot(ends, table, path[i], path[i - 1])]
-            )
+            take(ends, kind, first, chain, table, free, lack, table[spot(ends, table, path[i], path[i - 1])])
         adds = not adds
     return True
 
@@ -209,24 +207,23 @@ def mend(
 def mend_all(
     ends: Rows, kind: Ints, first: Rows, chain: Rows, table: Ints, free: Ints, lack: Ints,
     before: Ints, seen: Ints, queue: Ints, left: Rows, taken: Ints, path: Ints, size: Ints,
-    turns: Ints, top: int, most: int, fresh: bool,
+    turns: Ints, stamp: int, top: int, most: int, fresh: bool,
 ) -> None:  # fmt: skip
     """Carry out rows from vertices with an edge too few or too many, in their turn, as long as any is found.
 
     Parameters
     ----------
-    seen
-        Zero throughout.
+    stamp
+        Greater than all in `seen`.
     """
-    stamp = 0
     for u in turns:
         going = True
         while going and lack[u] != 0:
-            stamp += 1
             going = mend(
                 ends, kind, first, chain, table, free, lack, before, seen, queue, left, taken, path, size,
                 stamp, u, top, most, fresh,
             )  # fmt: skip
+            stamp += 1
 
 
 @kernel
@@ -243,7 +240,7 @@ def spread(
     turns
         The vertices that lack an edge.
     halves
-        Halves of pairs, in the order in which they are tried.
+        Halves of pairs, in the order in which they are tried, again and again; at least one.
     tries
         After so many in vain it is the next vertex's turn.
     """
@@ -260,50 +257,15 @@ def spread(
                 continue
             for j in range(i, len(turns)):
                 v = turns[j]
-                if lack[v] > (1 if v == u else 0) and v != x and v != y and not present(ends, kind, table, v, y):
+                if (
+                    lack[v] > (1 if v == u else 0)
+                    and v != x
+                    and v != y
+                    and not present(ends, kind, table, v, y)
+                ):
                     take(ends, kind, first, chain, table, free, lack, pair)
                     put(ends, kind, first, chain, table, free, lack, u, x)
                     put(ends, kind, first, chain, table, free, lack, y, v)
                     vain = 0
                     break
                 vain += 1
-
-
-@kernel
-def restore(
-    ends: Rows, kind: Ints, first: Rows, chain: Rows, table: Ints, free: Ints, lack: Ints,
-    before: Ints, seen: Ints, queue: Ints, left: Rows, taken: Ints, path: Ints, size: Ints,
-    lost: Ints, top: int, steps: int,
-) -> int:  # fmt: skip
-    """Bring original edges back wherever a row from one of their ends to the other costs nothing.
-
-    Parameters
-    ----------
-    seen
-        Zero throughout.
-    lost
-        Numbers of the pairs.
-    steps
-        When so many were taken, the search ends.
-
-    Returns
-    -------
-    gain
-        How many rows were found.
-    """
-    gain = 0
-    for i in range(len(lost)):
-        pair = lost[i]
-        if kind[pair] != LOST or size[1] > steps:
-            continue
-        put(ends, kind, first, chain, table, free, lack, ends[pair, 0], ends[pair, 1])
-        if mend(
-            ends, kind, first, chain, table, free, lack, before, seen, queue, left, taken, path, size,
-            i + 1, ends[pair, 0], top, 0, True,
-        ):  # fmt: skip
-            gain += 1
-        else:
-            take(ends, kind, first, chain, table, free, lack, pair)
-            for j in range(size[0]):
-                seen[queue[j]] = 0
-    return gain

@@ -12,6 +12,8 @@ import numpy as np
 from kgreason.anonymizers.k_degree.construct import Degrees, Edges
 from kgreason.anonymizers.k_degree.workpiece import Workpiece
 
+_TRIES = 3  # the search for rows misses one by chance in a few thousand cases
+
 
 def supergraph(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edges | None:
     """Add edges until every vertex has its degree.
@@ -41,10 +43,11 @@ def supergraph(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edge
     lacking = degrees - np.bincount(edges.ravel(), minlength=len(degrees))
     if (lacking < 0).any() or lacking.sum() % 2:
         return None
-    graph = Workpiece(edges, degrees, rng)
-    graph.join(rng.permutation(np.flatnonzero(graph.lack)))
-    graph.mend(cost=0)
-    if not graph.finished:
-        return None
-    graph.mix()
-    return graph.edges
+    for _ in range(_TRIES):
+        graph = Workpiece(edges, degrees, rng)
+        graph.join(rng.permutation(np.flatnonzero(graph.lack)))
+        graph.mend(cost=0)
+        if graph.finished:
+            graph.mix()
+            return graph.edges
+    return None

@@ -38,15 +38,19 @@ class Workpiece:
         self.vertices = rng.permutation(self.n)
         place = np.empty(self.n, dtype=np.int64)
         place[self.vertices] = np.arange(self.n)
-        originals = ordered(rng.permutation(place[edges]), self.n)
-        begun = originals if begin is None else ordered(place[begin], self.n)
-        keys, kept = (pairs[:, 0] * self.n + pairs[:, 1] for pairs in (originals, begun))
-        pairs = np.concatenate([originals, begun[~np.isin(kept, keys)]])
-        kinds = np.full(len(pairs), ADDED, dtype=np.int64)
-        kinds[: len(originals)] = np.where(np.isin(keys, kept), KEPT, LOST)
+        originals = ordered(place[edges], self.n)
+        pairs, kinds = originals, np.full(len(originals), KEPT, dtype=np.int64)
+        if begin is not None:
+            begun = ordered(place[begin], self.n)
+            keys, kept = (some[:, 0] * self.n + some[:, 1] for some in (originals, begun))
+            kinds[~np.isin(keys, kept)] = LOST
+            new = begun[~np.isin(kept, keys)]
+            pairs = np.concatenate([originals, new])
+            kinds = np.concatenate([kinds, np.full(len(new), ADDED, dtype=np.int64)])
         mixed = rng.permutation(len(pairs))
         self._enter(pairs[mixed], kinds[mixed], int(degrees.sum()) // 2)
-        self.lack = degrees[self.vertices] - np.bincount(begun.ravel(), minlength=self.n)
+        there = pairs[kinds != LOST]
+        self.lack = degrees[self.vertices] - np.bincount(there.ravel(), minlength=self.n)
 
     def _enter(self, pairs: Edges, kinds: Ints, more: int) -> None:
         """Make the arrays of pair_kernels, with room for some pairs more."""
@@ -97,15 +101,15 @@ class Workpiece:
     def spread(self) -> None:
         """Carry out the shortest rows that cost one original edge, all over the graph."""
         turns = self.rng.permutation(np.flatnonzero(self.lack > 0))
-        halves = self.rng.permutation(np.concatenate([2 * np.flatnonzero(self.kind == KEPT)] * 2))
-        if len(turns) and len(halves):
-            halves += self.rng.integers(2, size=len(halves))
+        kept = self.rng.permutation(np.flatnonzero(self.kind == KEPT))
+        if len(turns) and len(kept):
+            halves = 2 * kept + self.rng.integers(2, size=len(kept))
             row_kernels.spread(*self._arrays, turns, halves, _TRIES)
 
     def _mend(self, turns: Ints, top: int, most: int, fresh: bool) -> None:
         if len(turns):
             row_kernels.mend_all(
-                *self._arrays, *self._scratch(top), self.rng.permutation(turns), top, most, fresh
+                *self._arrays, *self._scratch(top), self.rng.permutation(turns), 1, top, most, fresh
             )
 
     def _scratch(self, top: int) -> tuple[Ints, Ints, Ints, Edges, Ints, Ints, Ints]:
@@ -127,10 +131,26 @@ class Workpiece:
             pass
 
     def restore(self, steps: int) -> None:
-        """Bring original edges back by alternating rows, in about so many steps at most."""
-        size = self._scratch(1)
-        while row_kernels.restore(*self._arrays, *size, self._lost(), 1, steps):
-            size[1][:] = 0
+        """Bring original edges back wherever a row from one end to the other costs nothing, in about so many steps."""
+        scratch = self._scratch(top=1)
+        _, seen, queue, _, _, _, size = scratch
+        stamp, gained = 0, True
+        while gained:
+            gained = False
+            for pair in self._lost().tolist():
+                if size[1] > steps:
+                    return
+                if self.kind[pair] != LOST:
+                    continue
+                stamp += 1
+                ends = self.ends[pair : pair + 1]
+                pair_kernels.put_all(*self._arrays, ends)
+                row_kernels.mend_all(*self._arrays, *scratch, ends[0, :1], stamp, 1, 0, True)
+                if self.lack[ends[0, 0]] == 0:
+                    gained = True
+                else:
+                    pair_kernels.take(*self._arrays, pair)
+                    seen[queue[: size[0]]] = 0
 
     def _lost(self) -> Ints:
         return self.rng.permutation(np.flatnonzero(self.kind == LOST))
