@@ -224,5 +224,9 @@ class TooLargeError(AnonymizationError):
     """Subgraphs that are too large or too many to be decided."""
 
 
+class NotRealizable(AnonymizationError):
+    """Degrees that no simple undirected graph has; the message says why."""
+
+
 class ReleaseError(AnonymizationError):
     """A release that cannot be written or read."""

@@ -66,7 +66,7 @@ def anonymize_people(
     mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window, left_out, sequence, construction
         See `kgreason.anonymizers.people.settings.Settings`.
     tries
-        As these: of ``"k-degree"``, how often degrees are changed by noise until a graph has them.
+        As these: how many sequences of degrees ``"k-degree"`` tries at most.
     after
         Of ``"ctkga"``: the private folder of the release before; `None` for the first.
     seed

@@ -98,7 +98,7 @@ ConstructionOption = Annotated[
 Tries = Annotated[
     int,
     _option(
-        "--tries", min=1, help="Of k-degree: how often degrees are changed by noise until a graph has them."
+        "--tries", min=1, help="Of k-degree: how many sequences of degrees are tried until a graph has one."
     ),
 ]
 

@@ -26,6 +26,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from kgreason.anonymizers.k_degree.realizable import obstacle
 from kgreason.anonymizers.people.distance import Clusters
 from kgreason.anonymizers.people.targets import Targets
 from kgreason.graph.model import Vertices
@@ -109,14 +110,7 @@ def graphical(degrees: Counts) -> bool:
     >>> graphical(np.array([2, 2, 2])), graphical(np.array([3, 1])), graphical(np.array([2, 2, 1, 3]))
     (True, False, True)
     """
-    falling = np.sort(degrees)[::-1]
-    k = np.arange(1, len(falling) + 1)
-    sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(falling)])
-    many = np.maximum(
-        k, np.searchsorted(-falling, -k, side="right")
-    )  # have k or more, or are among the first k
-    room = k * (k - 1) + k * (many - k) + sums[-1] - sums[many]
-    return bool(sums[-1] % 2 == 0 and (sums[1:] <= room).all())
+    return obstacle(degrees) is None
 
 
 class _Undirected:

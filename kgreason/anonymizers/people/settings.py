@@ -68,9 +68,9 @@ class Settings:
         Of ``"k-degree"``: how degrees are made anonymous, at the least cost (``"dp"``) or quickly (``"greedy"``).
     construction
         Of ``"k-degree"``: the graph with these degrees. ``"relaxed"``: degrees may fall, too, and as many edges as
-        possible are kept; ``"supergraph"``: all are kept; ``"construct"``: a new graph, of which degrees alone are kept.
+        possible are kept; ``"supergraph"``: all are kept; ``"construct"``: a new graph of about the same degrees.
     tries
-        Of ``"k-degree"``: how often degrees are changed by noise, at most, until a graph has them.
+        Of ``"k-degree"``: how many sequences of degrees are tried, each with more noise, until a graph has one.
     """
 
     method: PeopleMethod = "pckga"

@@ -38,7 +38,7 @@ def undirected(
     Raises
     ------
     AnonymizationError
-        If the graph is none with one mutual relation, has fewer than k users, or no graph was found in so many tries.
+        If the graph is none with one mutual relation, has fewer than k users, or none is found in so many tries.
     """
     name, links = _relation(graph, k)
     made = anonymize_degrees(
@@ -53,7 +53,9 @@ def undirected(
     )
     both = completed(graph.n, Links(made.edges[:, 0], made.edges[:, 1]))
     users = np.arange(graph.n)
-    return relabelled(PeopleGraph(graph.labels, {}, {name: both}), users, made.figures, graph, secret)
+    return relabelled(
+        PeopleGraph(graph.labels, {}, {name: both}), users, made.figures.as_dict(), graph, secret
+    )
 
 
 def edges_of(n: int, links: Links) -> Edges:

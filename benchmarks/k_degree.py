@@ -1,0 +1,126 @@
+"""k-degree anonymity of undirected graphs: ``python benchmarks/k_degree.py DATA [PART...]``.
+
+DATA is the folder of public graphs. Parts are ``sequence`` (degrees alone, of 1,000,000 vertices) and ``graph`` (the
+whole of it on email-Eu-core, taken as undirected); by default both. Figures are medians of several runs with their
+range. Every release is decided by the checker, which also recomputes all figures from the two graphs; one that does not
+hold ends the run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Sequence as Several
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from typing import get_args
+
+import numpy as np
+
+from kgreason import anonymize_people, read_people
+from kgreason.anonymizers.k_degree.sequence import anonymous_degrees
+from kgreason.choices import Construction, Sequence
+from kgreason.graph.people.model import PeopleGraph
+
+SEQUENCES, RUNS = 3, 5
+BEAT = {10: (1_633, 664, 4.0), 20: (3_371, 1_196, 21.0)}
+"""Edges added, removed and seconds that are to be beaten, by k."""
+
+
+def main() -> None:
+    data = Path(sys.argv[1]).resolve()
+    print(
+        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
+    )
+    for part in sys.argv[2:] or ["sequence", "graph"]:
+        {"sequence": sequence, "graph": graph}[part](data)
+
+
+def sequence(_: Path) -> None:
+    """Seconds for degrees that a power law draws, and what they cost."""
+    n, rng = 1_000_000, np.random.default_rng(1)
+    degrees = np.minimum(rng.zipf(2.0, n), 10_000)
+    anonymous_degrees(degrees[:1_000], 50)  # compiled before
+    print(f"\nDegrees of {n:,} vertices by a power law (exponent 2), at most {degrees.max():,}; seconds, L1")
+    for k in (10, 50, 100):
+        for method in get_args(Sequence):
+            seconds = []
+            for _again in range(SEQUENCES):
+                start = time.perf_counter()
+                made = anonymous_degrees(degrees, k, method=method)
+                seconds.append(time.perf_counter() - start)
+            assert np.unique(made, return_counts=True)[1].min() >= k
+            assert (made >= degrees).all()
+            print(
+                f"  k = {k:<3} {method:<6} {spread(seconds, 2)} s, L1 {int((made - degrees).sum()):,}",
+                flush=True,
+            )
+
+
+def graph(data: Path) -> None:
+    """Releases of email-Eu-core by each construction."""
+    original = emails(data)
+    edges = len(original.relations["mail"]) // 2
+    print(
+        f"\nemail-Eu-core, undirected, without users who write to nobody else: {original.n:,} users, {edges:,} edges"
+    )
+    anonymize_people(original, method="k-degree", k=3)  # compiled before
+    for k, (added, removed, seconds) in BEAT.items():
+        print(f"  k = {k}, to beat: {added:,} added, {removed:,} removed, {seconds} s", flush=True)
+        for construction in get_args(Construction):
+            for method in get_args(Sequence):
+                print(
+                    f"    {construction:<10} {method:<6} {released(original, k, construction, method)}",
+                    flush=True,
+                )
+    print(f"\nAt most {getrusage(RUSAGE_SELF).ru_maxrss >> 10:,} MB")
+
+
+def released(original: PeopleGraph, k: int, construction: Construction, method: Sequence) -> str:
+    """What some releases are worth, all of which hold; seconds are those of the anonymization alone."""
+    found, seconds = [], []
+    for _ in range(RUNS):
+        result = anonymize_people(
+            original, method="k-degree", k=k, construction=construction, sequence=method
+        )
+        if not result.holds:
+            raise SystemExit(f"{construction}, {method}, k = {k} DOES NOT HOLD:\n{result.verdict}")
+        assert result.utility.structure is not None
+        found.append(result.utility.structure)
+        seconds.append(result.seconds["anonymize"])
+    added, removed, cost, clustering, length = (
+        [getattr(f, name) for f in found]
+        for name in ("added", "removed", "l1", "clustering_released", "path_length_released")
+    )
+    first = found[0]
+    return (
+        f"{spread(added)} added, {spread(removed)} removed, {spread(seconds, 2)} s, L1 {spread(cost)}, clustering "
+        f"{first.clustering:.4f} -> {spread(clustering, 4)}, path length {first.path_length:.3f} -> "
+        f"{spread(length, 3)}; all {RUNS} hold"
+    )
+
+
+def spread(values: Several[float], digits: int = 0) -> str:
+    """Median, and in brackets the least and the largest where they differ as printed."""
+    low, middle, high = (f"{v:,.{digits}f}" for v in (min(values), float(np.median(values)), max(values)))
+    return middle if low == high else f"{middle} [{low} .. {high}]"
+
+
+def emails(data: Path) -> PeopleGraph:
+    """The e-mails, each pair of users once, of those who exchanged some with others."""
+    schema = (
+        f'[[triples]]\nfiles = ["{data}/social/email-Eu-core.txt"]\ncolumns = ["user", "target"]\nrelation = "mail"\n'
+        '[kinds]\nmutual = ["mail"]\n'
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.toml"
+        path.write_text(schema, encoding="utf-8")
+        whole = read_people(path)
+    return whole.of(np.flatnonzero(whole.out_degrees()[:, 0] > 0))
+
+
+if __name__ == "__main__":
+    main()

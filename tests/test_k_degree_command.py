@@ -1,0 +1,486 @@
+"""k-degree anonymity from end to end: the command, the checker of releases, the figures of undirected graphs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+import kgreason
+from kgreason import Folders, PeopleGraph, anonymize_people, read_people
+from kgreason.assess.people import structure as measuring
+from kgreason.assess.people.structure import structure
+from kgreason.cli import app
+from kgreason.errors import AnonymizationError
+from kgreason.graph.people.model import Links
+from kgreason.graph.people.write import write_people
+from tests.examples import inputs
+
+RELEASE_FILES = {"README.txt", "attributes.csv", "people.toml", "relations.csv", "users.csv"}
+several = settings(max_examples=inputs(60), deadline=None)
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def mails(n: int, edges: int, seed: int) -> list[tuple[str, str]]:
+    """A graph of n users in which few have most of the edges."""
+    rng = np.random.default_rng(seed)
+    found = {(int(rng.integers(0, v)) // 4, v) for v in range(1, n)}
+    while len(found) < edges:
+        a, b = sorted(rng.integers(0, n, 2).tolist())
+        found |= {(a // 3, b)} if a // 3 < b else set()
+    return [(f"person {a}", f"person {b}") for a, b in sorted(found)]
+
+
+def undirected(edges: list[tuple[str, str]], users: str = "") -> PeopleGraph:
+    named = dict.fromkeys([*users, *(u for edge in edges for u in edge)])
+    return PeopleGraph.from_triples(named, [], [(a, "mail", b) for a, b in edges], mutual=["mail"])
+
+
+def pairs(graph: PeopleGraph) -> set[frozenset[str]]:
+    """Who is linked with whom; fails if a link runs one way only."""
+    names = graph.labels.tolist()
+    (links,) = graph.relations.values()
+    both = [(names[s], names[t]) for s, t in zip(links.source.tolist(), links.target.tolist(), strict=True)]
+    assert set(both) == {(t, s) for s, t in both}
+    assert all(s != t for s, t in both)
+    return {frozenset(ends) for ends in both}
+
+
+def degree_anonymous(graph: PeopleGraph, k: int) -> bool:
+    """The definition in plain words: of each degree that occurs there are k users."""
+    degree = dict.fromkeys(graph.labels, 0)
+    for edge in pairs(graph):
+        for user in edge:
+            degree[user] += 1
+    return all(number >= k for number in Counter(degree.values()).values())
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "mails.csv"
+    rows = "".join(f"{a},{b}\n" for a, b in mails(60, 120, 5))
+    path.write_text(rows, encoding="utf-8")
+    return path
+
+
+def command(table: Path, *more: str | Path) -> Result:
+    where = ("--release", table.parent / "release", "--private", table.parent / "private")
+    return run(
+        "anonymize", "--method", "k-degree", f"{table}?columns=user,target&relation=mail", *where, *more
+    )
+
+
+# the command
+
+
+@pytest.mark.parametrize("construction", ["relaxed", "supergraph", "construct"])
+@pytest.mark.parametrize("sequence", ["dp", "greedy"])
+def test_the_command_writes_what_it_verified(table: Path, construction: str, sequence: str) -> None:
+    how = ("--construction", construction, "--sequence", sequence)
+    done = command(table, "--mutual", "mail", "-k", "4", *how, "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    release, private = table.parent / "release", table.parent / "private"
+    assert told["guarantee"] == "k-degree with k = 4"
+    assert told["verdict"]["holds"]
+    assert {p.name for p in release.iterdir()} == RELEASE_FILES
+    released = read_people(release)
+    assert degree_anonymous(released, 4)
+    with (private / "mapping.csv").open(encoding="utf-8") as rows:
+        mapping = {row["original"]: row["released"] for row in csv.DictReader(rows)}
+    real = {frozenset(mapping[user] for user in edge) for edge in mails(60, 120, 5)}
+    assert set(mapping.values()) == set(released.labels)
+    text = "".join((release / name).read_text(encoding="utf-8") for name in RELEASE_FILES)
+    assert "person " not in text.replace("a person ", "").replace("person is linked", "")
+    figures = told["utility"]["structure"]
+    kept = len(real & pairs(released))
+    assert (figures["edges"], figures["kept"]) == (len(real), kept)
+    assert (figures["added"], figures["removed"]) == (len(pairs(released)) - kept, len(real) - kept)
+    assert construction != "supergraph" or figures["removed"] == 0
+
+
+def test_the_table_tells_of_edges_and_not_of_information(table: Path) -> None:
+    done = command(table, "--mutual", "mail", "-k", "3")
+    assert done.exit_code == 0, done.output
+    for row in ("verdict +holds: k-degree with k = 3", "edges +120, .* added, .* left out, .* kept"):
+        assert re.search(row, done.output)
+    for row in ("L1 (0 is best)", "clustering ", "path length "):
+        assert row in done.output
+    assert "AIL" not in done.output
+    readme = (table.parent / "release" / "README.txt").read_text(encoding="utf-8")
+    assert "finds at least 3\nusers here with just this number" in readme
+    assert "the neighbours of a person" in readme
+    assert "cdga" in readme
+
+
+def test_a_release_is_verified_and_scored_with_its_schema(table: Path) -> None:
+    schema = table.parent / "original.toml"
+    schema.write_text(
+        f'[[triples]]\nfiles = ["{table.name}"]\ncolumns = ["user", "target"]\nrelation = "mail"\n'
+        '[kinds]\nmutual = ["mail"]\n',
+        encoding="utf-8",
+    )
+    release, private = table.parent / "release", table.parent / "private"
+    where = ("--release", release, "--private", private)
+    made = run("anonymize", "--method", "k-degree", "--schema", schema, "-k", "3", *where, "--json")
+    assert made.exit_code == 0, made.output
+    known = ("--schema", schema, "--mapping", private)
+    checked = run("verify", release, "--model", "k-degree", "-k", "3", *known)
+    assert checked.exit_code == 0, checked.output
+    assert "holds: k-degree with k = 3" in checked.output
+    alone = run("verify", release, "--model", "k-degree", "-k", "3")
+    assert "holds, as far as a release alone tells" in alone.output
+    assert run("verify", release, "--model", "k-degree", "-k", "60").exit_code == 1
+    scored = run("score", release, *known, "--json")
+    assert json.loads(scored.stdout)["structure"] == json.loads(made.stdout)["utility"]["structure"]
+    shown = run("score", release, *known).output
+    assert "L1 (0 is best)" in shown
+    assert "AIL" not in shown
+
+
+def test_a_seed_repeats_a_release(table: Path) -> None:
+    texts = []
+    for _ in range(2):
+        done = command(table, "--mutual", "mail", "--seed", "3", "--force")
+        assert "not for publishing" in done.output
+        texts.append((table.parent / "release" / "relations.csv").read_bytes())
+    assert texts[0] == texts[1]
+
+
+def test_from_python(tmp_path: Path) -> None:
+    graph = undirected(mails(40, 70, 1))
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    result = anonymize_people(graph, method="k-degree", k=5, construction="supergraph", folders=folders)
+    assert result.holds
+    assert result.removed == []
+    assert degree_anonymous(result.release.graph, 5)
+    assert result.release.figures["tries"] >= 1  # type: ignore[operator]
+    assert "edges added" in repr(result)
+    assert kgreason.verify_people(folders.release, model="k-degree", k=5).holds
+    scored = kgreason.score_people(graph, result.release.graph, result.mapping)
+    assert scored.structure == result.utility.structure
+
+
+@several
+@given(st.integers(2, 14), st.integers(0, 60), st.integers(2, 4), st.integers(0, 2**32 - 1))
+def test_any_graph_of_k_users_is_anonymized(n: int, edges: int, k: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, n, (edges, 2))
+    graph = PeopleGraph.from_triples(
+        map(str, range(n)), [], [(str(a), "r", str(b)) for a, b in ends.tolist()], mutual=["r"]
+    )
+    k = min(k, n)
+    result = anonymize_people(graph, method="k-degree", k=k, seed=seed)
+    assert result.holds
+    assert degree_anonymous(result.release.graph, k)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--relations", "mail"], "links of mail have a direction\n  help: say --mutual mail"),
+        (["--relations", "mail"], "--method cdga for a directed graph"),
+        (["--mutual", "mail,other"], "one relation, and this one has 2 (mail, other)"),
+        (["--mutual", "mail", "-k", "61"], "the graph has 60 users, and each must share"),
+        (["--mutual", "mail", "--mode", "published"], "--mode has no meaning with --method k-degree"),
+        (["--mutual", "mail", "--loss", "atdm"], "--loss has no meaning with --method k-degree"),
+        (["--mutual", "mail", "--clustering", "vac"], "--clustering has no meaning"),
+        (["--mutual", "mail", "--window", "2"], "--window has no meaning"),
+        (["--mutual", "mail", "--after", "private"], "k-degree makes single releases"),
+        (["--mutual", "mail", "-x", "3"], "-x has no meaning"),
+        (["--mutual", "mail", "--k-values", "k.csv"], "k-degree has one k for all users"),
+    ],
+)
+def test_what_cannot_be_done(table: Path, options: list[str], said: str) -> None:
+    done = command(table, *options)
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+    assert "help: " in done.output
+    assert not (table.parent / "release").exists()
+
+
+def test_degrees_of_no_graph_are_explained(table: Path) -> None:
+    """Of a star: two users who are linked with all others leave nobody with one link."""
+    table.write_text("".join(f"hub,spoke {i}\n" for i in range(4)), encoding="utf-8")
+    done = command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph", "--tries", "1")
+    assert done.exit_code == 2
+    assert "the 2 largest degrees, 4, 4, want 8 ends of edges" in done.output
+    assert "help: take a smaller k, or --construction relaxed" in done.output
+    assert not (table.parent / "release").exists()
+    assert command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph").exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["--sequence=dp", "--construction=supergraph", "--tries=5"])
+@pytest.mark.parametrize("method", ["kguard", "pckga", "ctkga", "cdga"])
+def test_other_methods_know_nothing_of_sequences(table: Path, method: str, option: str) -> None:
+    files = () if method == "kguard" else (f"{table}?columns=user,target&relation=mail", "--mutual", "mail")
+    done = run("anonymize", "--method", method, *files, option)
+    assert done.exit_code == 2, done.output
+    assert f"{option.split('=')[0]} has no meaning with --method {method}" in done.output
+
+
+def test_attributes_are_refused() -> None:
+    graph = PeopleGraph.from_triples("ab", [("a", "job", "cook")], [("a", "mail", "b")], mutual=["mail"])
+    with pytest.raises(AnonymizationError, match="k-degree makes degrees alike, not attributes") as caught:
+        anonymize_people(graph, method="k-degree", k=2)
+    assert "take --method ckga or pckga, or leave the attributes out" in str(caught.value)
+    for wrong in ({"sequence": "exact"}, {"construction": "new"}, {"tries": 0}):
+        with pytest.raises(AnonymizationError, match=next(iter(wrong))):
+            anonymize_people(graph, method="k-degree", **wrong)
+
+
+# the checker
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A path of six users whose release is a circle: all have the degree 2."""
+    ring = [("uvwxyz"[i], "uvwxyz"[(i + 1) % 6]) for i in range(6)]
+    write_people(tmp_path / "original", undirected([*zip("abcde", "bcdef", strict=True)]))
+    write_people(tmp_path / "release", undirected(ring))
+    (tmp_path / "private").mkdir()
+    rows = "".join(f"{a},{b}\n" for a, b in zip("abcdef", "uvwxyz", strict=True))
+    (tmp_path / "private" / "mapping.csv").write_text("original,released\n" + rows, encoding="utf-8")
+    return tmp_path
+
+
+def verify(folder: Path, *more: str, k: int = 6) -> Any:
+    known = ("--schema", folder / "original" / "people.toml", "--mapping", folder / "private")
+    done = run("verify", folder / "release", "--model", "k-degree", "-k", str(k), *known, "--json", *more)
+    assert done.exit_code in (0, 1), done.output
+    found = json.loads(done.stdout)
+    assert found["holds"] == (done.exit_code == 0)
+    return found
+
+
+def failing(found: Any) -> set[str]:
+    return {item["name"] for item in found["items"] if item["state"] == "fails"}
+
+
+def test_a_good_release_passes(written: Path) -> None:
+    found = verify(written)
+    assert found["holds"]
+    assert [item["name"] for item in found["items"]] == [
+        *("classes", "simple", "undirected", "relation", "attributes", "mapping", "labels", "users", "fakes")
+    ]
+    assert found["figures"] == {"users": 6, "classes": 1, "smallest": 6, "below": 0, "ratio": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "items"),
+    [
+        ("release/relations.csv", "u,mail,v\n|v,mail,u\n", "|", {"classes"}),
+        ("release/relations.csv", "u,mail,z\n", "u,mail,x\n", {"undirected"}),
+        ("release/relations.csv", "u,mail,v\n", "", {"undirected"}),
+        ("release/relations.csv", "u,mail,v\n", "u,mail,v\nu,mail,v\n", {"simple"}),
+        ("release/relations.csv", "u,mail,v\n", "u,mail,u\nu,mail,v\n", {"simple"}),
+        ("release/relations.csv", "u,mail,v\n|v,mail,u\n", "u,phone,v\n|v,phone,u\n", {"relation"}),
+        (
+            "release/attributes.csv",
+            "user,attribute,value\n",
+            "user,attribute,value\nu,age,7\n",
+            {"attributes"},
+        ),
+        ("release/users.csv", "z\n", "z\nz1\n", {"classes", "fakes"}),
+        ("private/mapping.csv", "a,u\n", "a,v\n", {"mapping"}),
+        ("private/mapping.csv", "a,u\n", "a,\n", {"users", "fakes"}),
+        ("private/mapping.csv", "a,u\n", "", {"users", "fakes"}),
+        ("original/*.csv", "f", "u", {"labels"}),
+    ],
+)
+def test_a_bad_one_does_not(written: Path, name: str, before: str, after: str, items: set[str]) -> None:
+    for path in written.glob(name):
+        text = path.read_text(encoding="utf-8")
+        for old, new in zip(before.split("|"), after.split("|"), strict=True):
+            assert old in text or path.name == "attributes.csv"
+            text = text.replace(old, new)
+        path.write_text(text, encoding="utf-8")
+    if name.startswith("original"):
+        path = written / "private" / "mapping.csv"
+        path.write_text(path.read_text(encoding="utf-8").replace("f,", "u,"), encoding="utf-8")
+    found = verify(written)
+    assert not found["holds"]
+    assert items <= failing(found)
+    if items & {"labels", "attributes", "simple"}:
+        assert failing(found) == items
+
+
+def test_witnesses_are_degrees(written: Path) -> None:
+    path = written / "release" / "relations.csv"
+    text = path.read_text(encoding="utf-8").replace("u,mail,v\n", "").replace("v,mail,u\n", "")
+    path.write_text(text, encoding="utf-8")
+    shown = run("verify", written / "release", "--model", "k-degree", "-k", "3")
+    assert shown.exit_code == 1
+    assert "2 of 6 users share the degree with too few; at worst 2 users where k = 3" in shown.output
+    assert "degree 1: 2 users (u, v), k = 3" in shown.output
+    assert run("verify", written / "release", "--model", "k-degree", "-k", "2").exit_code == 0
+
+
+@several
+@given(st.integers(0, 9), st.data())
+def test_the_checker_decides_the_definition(n: int, data: st.DataObject) -> None:
+    user = st.integers(0, max(n - 1, 0)).map(str)
+    links = data.draw(st.lists(st.tuples(user, user), max_size=20)) if n else []
+    graph = PeopleGraph.from_triples(
+        map(str, range(n)), [], [(a, "r", b) for a, b in links], mutual=["r"], relations=["r"]
+    )
+    k = data.draw(st.integers(1, 5))
+    assert kgreason.verify_people(graph, model="k-degree", k=k).holds == degree_anonymous(graph, k)
+
+
+def test_direction_and_kinds_do_not_hide_a_degree() -> None:
+    """Degrees are of the undirected graph of all links, whatever else is wrong with it."""
+    graph = PeopleGraph.from_triples("abcd", [], [("a", "r", "b"), ("b", "r", "a"), ("a", "s", "c")])
+    found = kgreason.verify_people(graph, model="k-degree", k=2)
+    assert not found["undirected"].holds
+    assert found["undirected"].witnesses == ("a to c, not back",)
+    assert not found["relation"].holds
+    assert [w.split(":")[0] for w in found["classes"].witnesses] == ["degree 0", "degree 2"]
+
+
+def test_a_model_of_one_k(written: Path) -> None:
+    done = run("verify", written / "release", "--model", "k-degree", "--k-values", written / "k.csv")
+    assert done.exit_code == 2
+    assert "k-degree has one k for all users" in done.output
+
+
+# figures
+
+
+@st.composite
+def changed(draw: st.DrawFn) -> tuple[PeopleGraph, PeopleGraph, np.ndarray]:
+    n = draw(st.integers(1, 12))
+    extra = draw(st.integers(0, 2))
+    node = st.integers(0, n - 1)
+    some = draw(st.lists(st.tuples(node, node), max_size=25))
+    other = draw(
+        st.lists(st.tuples(st.integers(0, n + extra - 1), st.integers(0, n + extra - 1)), max_size=25)
+    )
+    order = np.array(draw(st.permutations(range(n + extra))))[:n]
+    gone = draw(st.sets(node, max_size=2))
+    order[list(gone)] = -1
+    graphs = [
+        PeopleGraph.from_triples(
+            map(str, range(size)), [], [(str(a), "r", str(b)) for a, b in edges], mutual=["r"]
+        )
+        for size, edges in ((n, some), (n + extra, other))
+    ]
+    return graphs[0], graphs[1], order
+
+
+def as_networkx(graph: PeopleGraph) -> nx.Graph[Any]:
+    links = graph.relations["r"]
+    found = nx.Graph(zip(links.source.tolist(), links.target.tolist(), strict=True))
+    found.add_nodes_from(range(graph.n))
+    return found
+
+
+def path_length(graph: nx.Graph[Any]) -> float | None:
+    lengths = [d for _, to in nx.all_pairs_shortest_path_length(graph) for d in to.values() if d]
+    return sum(lengths) / len(lengths) if lengths else None
+
+
+@several
+@given(changed())
+def test_figures_are_those_of_networkx(case: tuple[PeopleGraph, PeopleGraph, np.ndarray]) -> None:
+    original, released, mapping = case
+    names = [None if m < 0 else str(m) for m in mapping.tolist()]
+    found = kgreason.score_people(
+        original, released, dict(zip(original.labels.tolist(), names, strict=True))
+    ).structure
+    assert found is not None
+    before, after = as_networkx(original), as_networkx(released)
+    images = {
+        frozenset((mapping[a], mapping[b])) for a, b in before.edges if min(mapping[a], mapping[b]) >= 0
+    }
+    edges = {frozenset(edge) for edge in after.edges}
+    assert (found.edges, found.kept) == (len(before.edges), len(images & edges))
+    assert (found.added, found.removed) == (len(edges - images), len(before.edges) - found.kept)
+    assert found.l1 == sum(abs(before.degree[u] - after.degree[m]) for u, m in enumerate(mapping) if m >= 0)
+    for graph, clustering, length in (
+        (before, found.clustering, found.path_length),
+        (after, found.clustering_released, found.path_length_released),
+    ):
+        assert clustering == pytest.approx(nx.average_clustering(graph))
+        assert length == pytest.approx(path_length(graph))
+    if original.n > 1:
+        reached = sum(len(part) * (len(part) - 1) for part in nx.connected_components(before))
+        assert found.connected == pytest.approx(reached / (original.n * (original.n - 1)))
+
+
+def test_figures_by_hand() -> None:
+    """a-b-c-d becomes a-b-c, d-a: distances 1, 2, 3, 1, 2, 1 of the path stay; a triangle has clustering 1."""
+    path = undirected([*zip("abc", "bcd", strict=True)])
+    tailed = undirected([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
+    found = structure(path, tailed, np.arange(4), (0.0, 7 / 12), None)
+    assert found is not None
+    assert (found.l1, found.edges, found.added, found.removed, found.kept) == (2, 3, 1, 0, 3)
+    assert found.path_length == pytest.approx(10 / 6)
+    assert found.path_length_released == pytest.approx(8 / 6)
+    scored = kgreason.score_people(path, tailed, {u: u for u in "abcd"})
+    assert (scored.clustering, scored.clustering_released) == pytest.approx((0, 7 / 12))
+
+
+def test_of_large_graphs_distances_are_measured_from_some(
+    monkeypatch: pytest.MonkeyPatch, table: Path
+) -> None:
+    monkeypatch.setattr(measuring, "EXACT", 50)
+    monkeypatch.setattr(measuring, "SOURCES", 20)
+    graph = undirected(mails(60, 120, 5))
+    mapping = np.arange(graph.n)
+    rng = [np.random.default_rng(0) for _ in range(2)]
+    found, again = (structure(graph, graph, mapping, (0.0, 0.0), one) for one in rng)
+    assert found == again
+    assert found is not None
+    assert found.sources == 20
+    assert found.path_length == found.path_length_released  # from the same users
+    whole = nx.Graph(mails(60, 120, 5))
+    assert found.path_length == pytest.approx(path_length(whole), rel=0.15)
+    without = structure(graph, graph, mapping, (0.0, 0.0), None)
+    assert without is not None
+    assert (without.sources, without.path_length) == (0, None)
+    assert "(from 20 sources)" in command(table, "--mutual", "mail", "-k", "3").output
+
+
+def test_a_graph_that_is_not_undirected_has_no_such_figures() -> None:
+    directed = PeopleGraph.from_triples("ab", [], [("a", "r", "b")])
+    both = PeopleGraph.from_triples("ab", [], [("a", "r", "b")], mutual=["r", "s"])
+    for graph in (directed, both, PeopleGraph.from_triples("ab", [])):
+        assert structure(graph, graph, np.arange(2), (0.0, 0.0), None) is None
+
+
+def test_a_link_back_that_is_missing_counts_once() -> None:
+    graph = undirected([("a", "b")])
+    one = Links(np.array([0]), np.array([1]), mutual=True)
+    found = structure(graph, PeopleGraph(graph.labels, {}, {"mail": one}), np.arange(2), (0.0, 0.0), None)
+    assert found is not None
+    assert (found.added, found.removed, found.kept, found.l1) == (0, 0, 1, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "added", "removed"), [(10, 1_633, 664), (20, 3_371, 1_196)])
+def test_few_edges_of_real_mails_change(real_data: Path, k: int, added: int, removed: int) -> None:
+    """Edges that another program adds and removes on the same graph."""
+    table = real_data / "social" / "email-Eu-core.txt"
+    ends = [line.split() for line in table.read_text(encoding="utf-8").splitlines()]
+    graph = undirected([(a, b) for a, b in ends if a != b])
+    for construction in ("relaxed", "supergraph"):
+        result = anonymize_people(graph, method="k-degree", k=k, construction=construction)
+        assert result.holds
+        found = result.utility.structure
+        assert found is not None
+        assert found.edges == 16_064
+        assert (found.added < added, found.removed < removed) == (True, True)
