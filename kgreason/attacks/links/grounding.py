@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.analysis.lift import lift
 from kgreason.attacks.links.causes import Causes
-from kgreason.engine.table import Facts, Kind, Table, doubles
+from kgreason.attacks.links.facts import Seen, facts_table, in_worlds, packed
+from kgreason.engine.table import Facts, Table, doubles
 from kgreason.errors import AnonymizationError, ProgramError
-from kgreason.graph.links.model import Observations, observations
+from kgreason.graph.links.model import Observations
 from kgreason.lang.ast import Constant, Term, Variable
 
 Ints = npt.NDArray[np.int64]
@@ -141,14 +142,14 @@ class Grounder:
         from kgreason.engine.seminaive import evaluate
 
         every = worlds * entities
-        seen = {p: _Seen(found, every, arity) for p, found, arity in self._read(observed)}
+        seen = {p: Seen(found, every, arity) for p, found, arity in self._read(observed)}
         tables = {p: s.table() for p, s in seen.items()}
-        tables |= dict.fromkeys(self._program.nodes, _table([np.arange(every, dtype=np.int64)]))
+        tables |= dict.fromkeys(self._program.nodes, facts_table([np.arange(every, dtype=np.int64)]))
         program = self._program
         if worlds > 1:
             program = self._lifted
-            tables = {p: _lifted(table, entities) for p, table in tables.items()}
-            tables[WORLDS] = _table([np.arange(worlds, dtype=np.int64)])
+            tables = {p: in_worlds(table, entities) for p, table in tables.items()}
+            tables[WORLDS] = facts_table([np.arange(worlds, dtype=np.int64)])
         found = evaluate(program, Facts(tables), goals=program.outputs).facts
         rows = [_rows(found.tables[rule.predicate])[:, int(worlds > 1) :] for rule in self._rules]
         return self._grounded(
@@ -157,7 +158,8 @@ class Grounder:
 
     def _grounded(self, parts: list[_Part], entities: int) -> Grounded:
         heads = [entities * part.head[:, 0] + part.head[:, 1] for part in parts]
-        pairs = np.unique(np.concatenate(heads))
+        pairs = np.sort(np.concatenate(heads))
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # several times as fast as np.unique, which hashes
         causes = tuple(
             Causes(np.searchsorted(pairs, head), part.weight, part.count, part.needs(pairs, entities))
             for part, head in zip(parts, heads, strict=True)
@@ -178,7 +180,7 @@ class Grounder:
                 )
         return found
 
-    def _part(self, rule: _Rule, rows: Ints, seen: Mapping[str, _Seen]) -> _Part:
+    def _part(self, rule: _Rule, rows: Ints, seen: Mapping[str, Seen]) -> _Part:
         """Groundings of one rule, without those of which the head stands in the body."""
         weight = 1.0 if rule.rule.weight is None else rule.rule.weight
         if rule.rule.aggregation is not None:
@@ -199,23 +201,22 @@ class Grounder:
     def _ends(self, pairs: Ints) -> Ints:
         return np.sort(pairs, axis=1) if self._mutual else pairs
 
-    def _once(self, rule: _Rule, rows: Ints, seen: Mapping[str, _Seen]) -> Ints:
+    def _once(self, rule: _Rule, rows: Ints, seen: Mapping[str, Seen]) -> Ints:
         """Of groundings that are the same cause of a mutual link, read in both directions, keep one."""
         if not self._mutual or not len(rows):
             return rows
-        width = max(len(a.terms) for a in rule.rule.positives) + 1
-        facts = np.full((len(rows), len(rule.rule.positives), width), -1, dtype=np.int64)
-        kinds = {p: i for i, p in enumerate(dict.fromkeys(a.predicate for a in rule.rule.positives))}
-        for i, atom in enumerate(rule.rule.positives):
-            given = rule.arguments(atom, rows)
-            if atom.predicate == self._sensitive or (atom.predicate in seen and seen[atom.predicate].mutual):
+        atoms = rule.rule.positives
+        predicates = list(dict.fromkeys(a.predicate for a in atoms))
+        facts = np.empty((len(rows), len(atoms)), dtype=np.int64)
+        for number, predicate in enumerate(predicates):
+            at = [i for i, a in enumerate(atoms) if a.predicate == predicate]
+            given = np.concatenate([rule.arguments(atoms[i], rows) for i in at])
+            if predicate == self._sensitive or (predicate in seen and seen[predicate].mutual):
                 given[:, :2] = np.sort(given[:, :2], axis=1)
-            facts[:, i, 0] = kinds[atom.predicate]
-            facts[:, i, 1 : 1 + given.shape[1]] = given
-        number = np.unique(facts.reshape(-1, width), axis=0, return_inverse=True)[1]
-        read = np.sort(number.reshape(len(rows), -1), axis=1)
-        same = np.concatenate([self._ends(rows[:, :2]), read], axis=1)
-        return rows[np.sort(np.unique(same, axis=0, return_index=True)[1])]
+            facts[:, at] = (len(predicates) * packed(given) + number).reshape(len(at), -1).T
+        read = np.sort(facts, axis=1)
+        same = packed(np.concatenate([self._ends(rows[:, :2]), read], axis=1))
+        return rows[np.unique(same, return_index=True)[1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,48 +234,6 @@ class _Part:
         for i, ends in enumerate(self.body):
             needs[:, i] = np.searchsorted(pairs, entities * ends[:, 0] + ends[:, 1])
         return needs
-
-
-class _Seen:
-    """Links of one relation as facts, in both directions if it is mutual, and how many links each fact stands for."""
-
-    def __init__(self, found: Observations, entities: int, arity: int) -> None:
-        if arity == 2 and found.weight is not None:
-            found = observations(found.source, found.target, count=found.count, mutual=found.mutual)
-        self.mutual, self._entities = found.mutual, entities
-        back = (found.source != found.target) if found.mutual else np.zeros(len(found), dtype=np.bool_)
-        source = np.concatenate([found.source, found.target[back]])
-        target = np.concatenate([found.target, found.source[back]])
-        self._columns = [source, target]
-        if arity == 3:
-            weight = np.ones(len(found)) if found.weight is None else found.weight
-            self._columns.append(doubles(np.concatenate([weight, weight[back]])))
-        self._counts = np.concatenate([found.count, found.count[back]])
-        self._single = bool((self._counts == 1).all())
-        self._weights = np.unique(self._columns[2]) if arity == 3 else np.empty(0, dtype=np.int64)
-        keys = self._keys(np.stack(self._columns, axis=1))
-        order = np.argsort(keys)
-        self._sorted, self._ordered = keys[order], self._counts[order]
-
-    def table(self) -> Table:
-        return _table(self._columns)
-
-    def _keys(self, rows: Ints) -> Ints:
-        keys: Ints = self._entities * rows[:, 0] + rows[:, 1]
-        if rows.shape[1] == 3:
-            at = np.searchsorted(self._weights, rows[:, 2])
-            known = self._weights[np.minimum(at, len(self._weights) - 1)] == rows[:, 2]
-            keys = np.where(known, keys * len(self._weights) + at, -1)
-        return keys
-
-    def count(self, rows: Ints) -> Ints:
-        """How many links each fact stands for; 1 for one that is no link but derived."""
-        if self._single or not len(rows):  # also where there is no link at all
-            return np.ones(len(rows), dtype=np.int64)
-        keys = self._keys(rows)
-        at = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
-        found = self._sorted[at] == keys
-        return np.where(found, self._ordered[at], 1)
 
 
 def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
@@ -309,14 +268,3 @@ def _terms(rule: CheckedRule) -> tuple[Term, ...]:
 
 def _rows(table: Table) -> Ints:
     return np.stack(table.columns, axis=1) if table.length else np.empty((0, table.arity), np.int64)
-
-
-def _table(columns: Sequence[Ints]) -> Table:
-    kinds = (Kind.INT, Kind.INT, Kind.DOUBLE)[: len(columns)]
-    return Table(kinds, tuple(columns), len(columns[0]))
-
-
-def _lifted(table: Table, entities: int) -> Table:
-    """The same facts with the world of their entities as a further first argument."""
-    world = table.columns[0] // max(entities, 1)
-    return Table((Kind.INT, *table.kinds), (world, *table.columns), table.length)

@@ -119,8 +119,11 @@ def _sparse(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
         row = np.repeat(np.arange(len(count)), count)
         if not len(row):
             return np.stack([drawn // most, drawn % most])
-        new = np.setdiff1d(row * most + rng.integers(0, slots[row]), drawn)
-        drawn = np.union1d(drawn, new)
+        new = np.sort(row * most + rng.integers(0, slots[row]))
+        new = new[np.append(True, new[1:] != new[:-1])]
+        at = np.minimum(np.searchsorted(drawn, new), max(len(drawn) - 1, 0))
+        new = new[drawn[at] != new] if len(drawn) else new
+        drawn = np.sort(np.concatenate([drawn, new]), kind="stable")
         count = count - np.bincount(new // most, minlength=len(count))
     raise AnonymizationError(f"{ROUNDS} draws did not place all links", hint="try again")
 
