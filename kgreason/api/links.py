@@ -176,6 +176,7 @@ def attack_links(
 
     Examples
     --------
+    >>> from kgreason.api import anonymize_links
     >>> from kgreason.graph.links.school import school
     >>> drawn = school(np.random.default_rng(1), students=40)
     >>> result = anonymize_links(drawn, strategy="intact", seed=1)
