@@ -66,6 +66,51 @@ class Item:
         return "\n".join([head, *("    " + line for w in self.witnesses for line in w.splitlines())])
 
 
+class Examined:
+    """What all verdicts have in common: the conditions that were examined.
+
+    Attributes
+    ----------
+    items
+        The conditions.
+    needs_original
+        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    """
+
+    items: tuple[Item, ...]
+    needs_original: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every item holds; for a release alone, all that it tells but not what `needs_original`."""
+        return all(item.holds for item in self.items)
+
+    @property
+    def as_promised(self) -> bool:
+        """Whether every item holds but those that are given up."""
+        return all(item.holds or item.given_up for item in self.items)
+
+    @property
+    def fails(self) -> bool:
+        """Whether an item is refuted, and not given up."""
+        return any(item.state == "fails" for item in self.items)
+
+    @property
+    def state(self) -> State:
+        """What was found of all items together."""
+        if self.fails:
+            return "fails"
+        return "holds" if self.holds else "given up" if self.as_promised else "undecided"
+
+    def __getitem__(self, name: str) -> Item:
+        """Look an item up by name."""
+        return next(item for item in self.items if item.name == name)
+
+    def __str__(self) -> str:
+        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
+        return "\n".join([*map(str, self.items), *alone])
+
+
 @dataclass(frozen=True)
 class Delta:
     """Share of the attacked subgraphs X1 for which item 4 holds, or an estimate of it.
@@ -195,7 +240,7 @@ class Edits:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Examined):
     """Whether a release is a (k,x)-isomorphism anonymization of its original, or what k-Iso makes of it.
 
     Attributes
@@ -247,21 +292,6 @@ class Verdict:
         return f"x = {', '.join(map(str, (*self.also, self.x)))}{fewer}"
 
     @property
-    def holds(self) -> bool:
-        """Whether every item holds: Definition 4.1; for a release alone, all of it but what `needs_original`."""
-        return all(item.holds for item in self.items)
-
-    @property
-    def as_promised(self) -> bool:
-        """Whether every item holds but those that are given up."""
-        return all(item.holds or item.given_up for item in self.items)
-
-    @property
-    def fails(self) -> bool:
-        """Whether an item is refuted, and not given up."""
-        return any(item.state == "fails" for item in self.items)
-
-    @property
     def nothing_against(self) -> bool:
         """Whether nothing was found that speaks against it: it is as promised, or of a sample all have images.
 
@@ -270,21 +300,6 @@ class Verdict:
         clean = self.delta is not None and self.delta.sampled and self.delta.satisfied == self.delta.total
         clean = clean and not self.fails and not self.unseen
         return self.as_promised or (self.model == "kx-isomorphism" and clean)
-
-    @property
-    def state(self) -> State:
-        """What was found of all items together."""
-        if self.fails:
-            return "fails"
-        return "holds" if self.holds else "given up" if self.as_promised else "undecided"
-
-    def __getitem__(self, name: str) -> Item:
-        """Look an item up by name."""
-        return next(item for item in self.items if item.name == name)
-
-    def __str__(self) -> str:
-        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
-        return "\n".join([*map(str, self.items), *alone])
 
     def as_dict(self) -> Mapping[str, object]:
         """Plain data for JSON."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgreason.assess.verdict import Item, State
+from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import Strategy
 from kgreason.records import dataclass
 
@@ -41,7 +41,7 @@ class Nodes:
 
 
 @dataclass(frozen=True)
-class LinksVerdict:
+class LinksVerdict(Examined):
     """Whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
 
     Attributes
@@ -66,29 +66,9 @@ class LinksVerdict:
     needs_original: tuple[str, ...] = ()
 
     @property
-    def holds(self) -> bool:
-        """Whether every item holds; for a release alone, all that it tells but not what `needs_original`."""
-        return all(item.holds for item in self.items)
-
-    @property
-    def state(self) -> State:
-        """What was found of all items together."""
-        if any(item.state == "fails" for item in self.items):
-            return "fails"
-        return "holds" if self.holds else "undecided"
-
-    @property
     def asked(self) -> str:
         """What was checked, in words."""
         return f"{self.strategy}{'' if self.k is None else f' with k = {self.k}'}"
-
-    def __getitem__(self, name: str) -> Item:
-        """Look an item up by name."""
-        return next(item for item in self.items if item.name == name)
-
-    def __str__(self) -> str:
-        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
-        return "\n".join([*map(str, self.items), *alone])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

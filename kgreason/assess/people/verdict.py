@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgreason.assess.verdict import Item, State
+from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import PeopleModel
 from kgreason.records import dataclass
 
@@ -45,7 +45,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class PeopleVerdict:
+class PeopleVerdict(Examined):
     """Whether a release of a graph of people, or a series of releases, satisfies a model.
 
     Attributes
@@ -75,30 +75,13 @@ class PeopleVerdict:
     notes: tuple[str, ...] = ()
 
     @property
-    def holds(self) -> bool:
-        """Whether every item holds; for a release alone, the definition but not what `needs_original`."""
-        return all(item.holds for item in self.items)
-
-    @property
-    def state(self) -> State:
-        """What was found of all items together."""
-        if any(item.state == "fails" for item in self.items):
-            return "fails"
-        return "holds" if self.holds else "undecided"
-
-    @property
     def asked(self) -> str:
         """The guarantee in words."""
         over = f" over {self.window} release{'s' * (self.window > 1)}" if self.model == "kw-tad" else ""
         return f"{self.model} with {'each user’s own k' if self.k is None else f'k = {self.k}'}{over}"
 
-    def __getitem__(self, name: str) -> Item:
-        """Look an item up by name."""
-        return next(item for item in self.items if item.name == name)
-
     def __str__(self) -> str:
-        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
-        return "\n".join([*map(str, self.items), *alone, *(f"NOTE  {note}" for note in self.notes)])
+        return "\n".join([super().__str__(), *(f"NOTE  {note}" for note in self.notes)])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
