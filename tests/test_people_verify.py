@@ -810,9 +810,9 @@ def test_the_schema_of_a_release_hides_nothing(written: Path) -> None:
     [
         ("release", "the model kx-isomorphism is of a graph with rules, and none are named"),
         ("release --model k-iso", "the model k-iso is of a graph with rules"),
-        ("release --rules r.vada --window 2", "--window means nothing for the model kx-isomorphism"),
-        ("release --model k-ad --rules r.vada", "--rules means nothing for the model k-ad"),
-        ("release --model k-ad -x 2", "-x means nothing for the model k-ad"),
+        ("release --rules r.vada --window 2", "--window has no meaning for the model kx-isomorphism"),
+        ("release --model k-ad --rules r.vada", "--rules has no meaning for the model k-ad"),
+        ("release --model k-ad -x 2", "-x has no meaning for the model k-ad"),
         ("release --model k-ad --window 2", "k-ad is of one release: no window"),
         ("release release --model k-ad", "k-ad is of one release, and 2 are named"),
         ("release --model k-ad --k-values k.csv", "k-ad has one k for all users"),

@@ -16,11 +16,11 @@ from kgreason.cli.attacking_links import (
     Sharp,
     Thresholds,
     Worlds,
-    refuse,
 )
 from kgreason.cli.base import guarded, load_rules, print_json, tables
 from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, Seed, X
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations, SchemaFile
+from kgreason.cli.refusing import refuse
 from kgreason.errors import AnonymizationError, CallError
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The release: its folder or its table.")]
@@ -142,7 +142,7 @@ def attack(
     if mapping is None:
         raise CallError("who is who in this release is not said", hint="say --mapping FILE")
     if model == "noisy-or":
-        refuse(context, OF_PARTS, "of links")
+        refuse(context, OF_PARTS, "in attacks of links", "leave out --model noisy-or")
         return attacking_links.attack(
             release,
             truth or [],
@@ -159,7 +159,7 @@ def attack(
             seed=seed,
             as_json=as_json,
         )
-    refuse(context, OF_LINKS, "of parts")
+    refuse(context, OF_LINKS, "in attacks of parts", "say --model noisy-or")
     if rules is None:
         hint = "say --rules FILE; a release of links is attacked with --model noisy-or"
         raise CallError("the attackers know rules, and none are named", hint=hint)

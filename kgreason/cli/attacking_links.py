@@ -11,7 +11,6 @@ import typer
 from kgreason.cli.base import load_rules, named, print_json
 from kgreason.cli.links_releasing import read
 from kgreason.cli.people import the_schema
-from kgreason.cli.people_releasing import given
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
@@ -65,23 +64,6 @@ OF_LINKS = (
     *("sensitive", "noise", "leak", "thresholds", "sharp", "worlds"),
     *("schema", "attributes", "numeric", "relations", "mutual", "table"),
 )
-
-
-def refuse(context: typer.Context, names: Sequence[str], where: str) -> None:
-    """Refuse options that are given although this attack has none of the kind.
-
-    Raises
-    ------
-    CallError
-        Naming the first.
-    """
-    flags = {p.name: p.opts[-1] for p in context.command.params}
-    for name in names:
-        if given(context, name, True):
-            other = "leave out --model noisy-or" if where == "of links" else "say --model noisy-or"
-            raise CallError(
-                f"{flags[name]} has no meaning in attacks {where}", hint=f"leave it out, or {other}"
-            )
 
 
 def attack(

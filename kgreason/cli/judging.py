@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -12,6 +12,7 @@ from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strate
 from kgreason.cli.base import guarded, load_rules, print_json, tables
 from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, MappingFile, MaxSubgraphs, SomeRules, X
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
+from kgreason.cli.refusing import refuse
 from kgreason.errors import CallError, DataError
 
 if TYPE_CHECKING:
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
     from kgreason.progress import Progress
 
 
+OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
+OF_PEOPLE = "k_values", "window"
+OF_LINKS = "sensitive", "strategy", "percent", "attributes", "numeric", "relations", "mutual", "table"
+
+
 @guarded
 def verify(
+    context: typer.Context,
     graphs: Judged,
     rules: SomeRules = None,
     mapping: Annotated[
@@ -124,35 +131,24 @@ def verify(
     from kgreason.certificates import Files, read_certificate
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
-    of_people = {"--schema": schema, "--k-values": k_values, "--window": window}
-    of_parts = {
-        "--rules": rules,
-        "--certificate": certificate,
-        "--sample": sample,
-        "--seed": seed,
-        "--max-subgraphs": max_subgraphs,
-        "-x": None if x == DEFAULT_X else x,
-    }
-    kinds = attributes, numeric, relations, mutual, table
+    other = "name another --model"
     if model == "links":
         from kgreason.cli import judging_links
 
-        _refuse("for the model links", of_parts | of_people | {"--rules": None, "--schema": None})
+        refuse(context, (*OF_PARTS, *OF_PEOPLE), "for the model links", other)
+        kinds = attributes, numeric, relations, mutual, table
         return judging_links.verify(
             graphs, k, rules, schema or [], mapping or [], kinds, sensitive, strategy, percent, as_json
         )
-    names = ("--attributes", "--numeric", "--relations", "--mutual", "--table")
-    of_links: dict[str, object] = {name: value or None for name, value in zip(names, kinds, strict=True)}
-    of_links |= {"--sensitive": sensitive, "--strategy": strategy, "--percent": percent}
-    _refuse(f"for the model {model}", of_links)
+    refuse(context, OF_LINKS, f"for the model {model}", other)
     if model not in get_args(Model):
         from kgreason.cli import judging_people
 
-        _refuse(f"for the model {model}", of_parts)
+        refuse(context, ("rules", *OF_PARTS), f"for the model {model}", other)
         return judging_people.verify(
             graphs, cast(PeopleModel, model), k, schema or [], mapping or [], k_values, window, as_json
         )
-    _refuse(f"for the model {model}", of_people)
+    refuse(context, ("schema", *OF_PEOPLE), f"for the model {model}", other)
     if rules is None:
         hint = "say --rules FILE; releases of people are judged without, with --model k-ad for instance"
         raise CallError(f"the model {model} is of a graph with rules, and none are named", hint=hint)
@@ -193,6 +189,7 @@ def verify(
 
 @guarded
 def score(
+    context: typer.Context,
     graphs: Graphs,
     mapping: MappingFile,
     rules: SomeRules = None,
@@ -212,7 +209,7 @@ def score(
     if schema is not None:
         from kgreason.cli import judging_people
 
-        _refuse("of people", {"--rules": rules})
+        refuse(context, ["rules"], "for graphs of people")
         return judging_people.score(graphs, schema, mapping, as_json)
     if rules is None:
         raise CallError(
@@ -227,13 +224,6 @@ def score(
     else:
         print_score(result)
     return 0
-
-
-def _refuse(what: str, options: Mapping[str, object]) -> None:
-    """Refuse options that mean nothing for a model."""
-    for name, value in options.items():
-        if value is not None:
-            raise CallError(f"{name} means nothing {what}", hint="leave it out, or name another --model")
 
 
 def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:

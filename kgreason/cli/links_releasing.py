@@ -11,7 +11,8 @@ import typer
 
 from kgreason.choices import Strategy
 from kgreason.cli.base import load_rules, print_json, sources
-from kgreason.cli.people_releasing import OF_PEOPLE, OF_RULES, given, refuse, say_seeded
+from kgreason.cli.people_releasing import OF_PEOPLE, OF_RULES, say_seeded
+from kgreason.cli.refusing import refuse
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
@@ -73,20 +74,6 @@ OTHERS = (
 )
 
 
-def refuse_of_links(context: typer.Context, method: str) -> None:
-    """Refuse options of links with other methods.
-
-    Raises
-    ------
-    CallError
-        Naming the first.
-    """
-    for name in OF_LINKS:
-        if given(context, name, True):
-            what = f"--{name} has no meaning with --method {method}"
-            raise CallError(what, hint="say --method links for links that tell of sensitive ones")
-
-
 def anonymize(
     context: typer.Context,
     folders: Folders,
@@ -112,11 +99,11 @@ def anonymize(
     from kgreason.terminal import progress
     from kgreason.terminal_links import print_links
 
-    refuse(context, OTHERS, "links")
+    refuse(context, OTHERS, "with --method links")
     if rules is None and data:
         raise CallError("--data is of rules", hint="name files of triples as they are, or say --rules FILE")
     if rules is not None:
-        refuse(context, NAMED, "links under rules")
+        refuse(context, NAMED, "with --method links under rules")
     with progress() as shown:
         program = None if rules is None else program_of(rules, data)
         result = api.anonymize_links(

@@ -10,7 +10,6 @@ import typer
 
 from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, Sequence
 from kgreason.cli.base import print_json
-from kgreason.errors import CallError
 
 if TYPE_CHECKING:
     from kgreason.graph.people.sources import Schema
@@ -119,27 +118,6 @@ OF_PEOPLE = (
     *("sequence", "construction", "tries"),
 )
 OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
-
-
-def refuse(context: typer.Context, names: tuple[str, ...], method: str) -> None:
-    """Refuse options that are given although the method has none of the kind.
-
-    Raises
-    ------
-    CallError
-        Naming the first.
-    """
-    flags = {p.name: p.opts[-1] for p in context.command.params}
-    for name in names:
-        if given(context, name, True):
-            hint = "leave it out" if names is not OF_PEOPLE else "say --method pckga for a graph of people"
-            raise CallError(f"{flags.get(name, name)} has no meaning with --method {method}", hint=hint)
-
-
-def given(context: typer.Context, name: str, value: Any) -> Any:
-    """What an option says, or nothing if it was not given."""
-    source = context.get_parameter_source(name)
-    return value if source is not None and source.name == "COMMANDLINE" else None
 
 
 def unused(

@@ -11,7 +11,7 @@ import typer
 from kgreason.choices import AnyMethod, Method, Mode, PeopleMethod
 from kgreason.cli import links_releasing, people_releasing
 from kgreason.cli.base import guarded, load_rules, print_json, sources
-from kgreason.cli.links_releasing import ClustersFile, Percent, SensitiveOption, StrategyOption
+from kgreason.cli.links_releasing import OF_LINKS, ClustersFile, Percent, SensitiveOption, StrategyOption
 from kgreason.cli.options import (
     DEFAULT_X,
     AsJson,
@@ -52,11 +52,10 @@ from kgreason.cli.people_releasing import (
     Tau,
     Tries,
     Window,
-    given,
-    refuse,
     say_seeded,
     unused,
 )
+from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
@@ -161,10 +160,15 @@ def anonymize(
             seed=seed,
             as_json=as_json,
         )
-    links_releasing.refuse_of_links(context, method)
+    refuse(
+        context,
+        OF_LINKS,
+        f"with --method {method}",
+        "say --method links for links that tell of sensitive ones",
+    )
     if method in get_args(PeopleMethod):
-        refuse(context, OF_RULES, method)
-        refuse(context, unused(method, mode, loss, clustering, partition), method)
+        refuse(context, OF_RULES, f"with --method {method}")
+        refuse(context, unused(method, mode, loss, clustering, partition), f"with --method {method}")
         return people_releasing.anonymize(
             the_schema(files, schema, attributes, numeric, relations, mutual, table),
             folders,
@@ -189,7 +193,7 @@ def anonymize(
             construction=construction,
             tries=tries,
         )
-    refuse(context, OF_PEOPLE, method)
+    refuse(context, OF_PEOPLE, f"with --method {method}", "say --method pckga for a graph of people")
     if rules is None:
         raise CallError(
             f"{method} protects what rules derive, and none are given",
