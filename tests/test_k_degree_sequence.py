@@ -17,7 +17,6 @@ from kgreason.anonymizers.k_degree.k_degree import Figures, anonymize_degrees
 from kgreason.anonymizers.k_degree.realizable import obstacle
 from kgreason.anonymizers.k_degree.realize import construct
 from kgreason.anonymizers.k_degree.sequence import anonymous, anonymous_degrees
-from kgreason.anonymizers.people.mutual import graphical
 from kgreason.choices import Construction, Sequence
 from kgreason.errors import AnonymizationError, NotRealizable
 from tests.examples import inputs
@@ -278,7 +277,6 @@ def test_an_obstacle_is_there_where_no_graph_is(n: int) -> None:
 @given(degrees=st.lists(st.integers(0, 14), min_size=8, max_size=20))
 def test_obstacles_of_larger_graphs(degrees: Degrees) -> None:
     assert (obstacle(np.array(degrees)) is None) is nx.is_graphical(degrees)
-    assert graphical(np.array(degrees)) is nx.is_graphical(degrees)
 
 
 @pytest.mark.parametrize(
