@@ -144,6 +144,7 @@ def attack(
     if model == "noisy-or":
         refuse(context, OF_PARTS, "in attacks of links", "leave out --model noisy-or")
         return attacking_links.attack(
+            context,
             release,
             truth or [],
             rules,

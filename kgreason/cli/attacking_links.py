@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgreason.arguments import check_probabilities
+from kgreason.choices import THRESHOLDS
 from kgreason.cli.base import load_rules, named, print_json
 from kgreason.cli.links_releasing import read
 from kgreason.cli.people import the_schema
+from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
@@ -48,13 +51,13 @@ Thresholds = Annotated[
     _option(
         "--thresholds",
         metavar="P,...",
-        show_default="0.2,0.4,0.6,0.8",
+        show_default=",".join(f"{at:g}" for at in THRESHOLDS),
         help="Pairs that are believed in with more than these probabilities are predicted.",
     ),
 ]
 Sharp = Annotated[
     bool,
-    _option("--sharp", help="Let the adversary use which clusters are linked, also of constrained ones."),
+    _option("--sharp", help="Of constrained clusters: let the adversary use which of them are linked."),
 ]
 Worlds = Annotated[
     int,
@@ -67,6 +70,7 @@ OF_LINKS = (
 
 
 def attack(
+    context: typer.Context,
     release: str,
     truth: Sequence[str],
     rules: Path | None,
@@ -79,12 +83,13 @@ def attack(
     leak: float,
     thresholds: str | None,
     sharp: bool,
-    worlds: int,
+    worlds: int | None,
     seed: int | None,
     as_json: bool,
 ) -> int:
     """Infer sensitive links, and compare them with the truth."""
     from kgreason import api
+    from kgreason.links.arguments import meaningless
     from kgreason.links.pairs import read_released
     from kgreason.terminal import progress
 
@@ -94,13 +99,18 @@ def attack(
     if not noise and rules is None:
         hint = "say --noise NAME=P for each observed relation, or --rules FILE"
         raise CallError("it is not said how the adversary infers", hint=hint)
-    if sharp and not noise:
-        raise CallError("--sharp is of an adversary with --noise", hint="leave it out")
+    if noise:
+        refuse(context, ("worlds", "seed"), "with --noise", "infer by --rules")
+    else:
+        refuse(context, ["sharp"], "with --rules", "infer by --noise")
+    worlds = given(context, "worlds", worlds)
     asked: dict[str, Any] = {"leak": leak, "seed": seed, "worlds": worlds, "sharp": sharp}
     if thresholds is not None:
         asked["thresholds"] = _numbers(thresholds)
     with progress() as shown:
         found = read_released(Path(release))
+        for option, where in meaningless(found, by_rules=not noise).items():
+            refuse(context, [option], where)
         original = _original(truth, rules, kinds, sensitive, shown)
         if noise:
             asked["noise"] = _noise(noise)
@@ -128,9 +138,9 @@ def _original(
     return read(the_schema(files, schema, *others), None, None, sensitive, progress)  # type: ignore[arg-type]
 
 
-def _noise(given: Sequence[str]) -> dict[str, float]:
+def _noise(texts: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for text in given:
+    for text in texts:
         name, _, number = text.rpartition("=")
         if not name:
             raise CallError(
@@ -138,19 +148,18 @@ def _noise(given: Sequence[str]) -> dict[str, float]:
             )
         if name in found:
             raise CallError(f"the noise of {name} is said twice", hint="say it once")
-        found[name] = _number(number, f"--noise {text}")
+        found[name] = _number(number, f"--noise {name}")
     return found
 
 
 def _numbers(text: str) -> list[float]:
-    return [_number(part, f"--thresholds {text}") for part in text.split(",")]
+    return [_number(part, "each of --thresholds") for part in text.split(",")]
 
 
 def _number(text: str, where: str) -> float:
     try:
-        number = float(text)
+        number: float | str = float(text)
     except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise CallError(f"{where}: {text!r} is no probability", hint="say a number from 0 to 1, as 0.4")
-    return number
+        number = text
+    check_probabilities(**{where: number})
+    return float(number)

@@ -136,6 +136,8 @@ def verify(
         from kgreason.cli import judging_links
 
         refuse(context, (*OF_PARTS, *OF_PEOPLE), "for the model links", other)
+        if not (graphs[:-1] or schema or rules):
+            refuse(context, ["percent"], "without the original", "name the original")
         kinds = attributes, numeric, relations, mutual, table
         return judging_links.verify(
             graphs, k, rules, schema or [], mapping or [], kinds, sensitive, strategy, percent, as_json

@@ -98,6 +98,9 @@ def _check_files(folder: Path) -> None:
         if path.name not in (*FILES, *BESIDE):
             hint = "take it out of the release: what it tells is not looked at"
             raise DataError(str(path), "this is none of the files of a release of links", hint=hint)
+        if not path.is_file():
+            what = "a link that leads nowhere" if path.is_symlink() else "no file"
+            raise DataError(str(path), f"this is {what}", hint="take an unchanged copy of the folder")
 
 
 def _whole(raw: Raw, column: int) -> Counts:

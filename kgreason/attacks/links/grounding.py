@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.analysis.lift import lift
-from kgreason.attacks.links.causes import Causes
+from kgreason.attacks.links.causes import Causes, Doubles
 from kgreason.attacks.links.facts import Seen, facts_table, in_worlds, packed
 from kgreason.engine.table import Facts, Table, doubles
 from kgreason.errors import AnonymizationError, ProgramError
@@ -102,6 +102,7 @@ class Grounder:
     def __init__(self, program: CheckedProgram, sensitive: str, *, mutual: bool) -> None:
         self._sensitive, self._mutual = sensitive, mutual
         rules = adversary(program, sensitive)
+        self._own = rules.rules
         own = [rule for rule in rules.rules if rule.head.predicate == sensitive]
         self._rules = tuple(_Rule(f"cause {i}", rule, _terms(rule)) for i, rule in enumerate(own))
         listed = tuple(Stratum(frozenset({r.predicate}), (r.listing(),), False) for r in self._rules)
@@ -123,6 +124,17 @@ class Grounder:
         head, body = (CheckedAtom(self._sensitive, e, first.span) for e in (ends, ends[::-1]))
         back = CheckedRule(head, (body,), (), (), None, (), f"{head} :- {body}.", first.span)
         return replace(stratum, rules=(*stratum.rules, back))
+
+    @property
+    def read(self) -> frozenset[str]:
+        """Predicates in the bodies of rules."""
+        return frozenset(a.predicate for rule in self._own for a in (*rule.positives, *rule.negatives))
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Predicates that have facts whatever a release has: derived ones, nodes, and those with facts in the file."""
+        facts = {a.predicate for a in self._program.facts}
+        return frozenset({rule.head.predicate for rule in self._own} | facts | set(self._program.nodes))
 
     def ground(self, observed: Mapping[str, Observations], entities: int, worlds: int = 1) -> Grounded:
         """Find all causes.
@@ -185,14 +197,14 @@ class Grounder:
         weight = 1.0 if rule.rule.weight is None else rule.rule.weight
         if rule.rule.aggregation is not None:
             head = np.unique(self._ends(rows[:, :2]), axis=0)
-            return _Part(head, weight, np.ones(len(head), dtype=np.int64), ())
+            return _Part(head, weight, np.ones(len(head)), ())
         rows = self._once(rule, rows, seen)
         own = [a for a in rule.rule.positives if a.predicate == self._sensitive]
         head, body = self._ends(rows[:, :2]), [self._ends(rule.arguments(a, rows)) for a in own]
         new = np.ones(len(rows), dtype=np.bool_)
         for ends in body:
             new &= (ends != head).any(axis=1)
-        count = np.ones(len(rows), dtype=np.int64)
+        count = np.ones(len(rows))  # products of counts that are as large as can be written are no int64
         for atom in rule.rule.positives:
             if atom.predicate in seen:
                 count *= seen[atom.predicate].count(rule.arguments(atom, rows))
@@ -225,7 +237,7 @@ class _Part:
 
     head: Ints
     weight: float
-    count: Ints
+    count: Doubles
     body: tuple[Ints, ...]
 
     def needs(self, pairs: Ints, entities: int) -> Ints:
