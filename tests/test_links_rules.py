@@ -421,7 +421,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         believed(graph(2, friends=links((0, 1, 1))), CLASSES)
     with pytest.raises(AnonymizationError, match="'classmates' has 4 arguments"):
         believed(
-            made,
+            graph(2, classmates=links(), calls=links()),
             """@edge("calls"). classmates(X, Y, 1, 2) :- calls(X, Y). friends(X, Y) :- classmates(X, Y, 1, 2).""",
         )
     with pytest.raises(ProgramError, match="E408"):
@@ -451,9 +451,9 @@ def test_a_misspelt_relation_is_no_weaker_adversary() -> None:
     for rules, hint in cases.items():
         for strategy in ("intact", "removed"):
             with pytest.raises(AnonymizationError, match="which is no relation of the release") as error:
-                believed(made, rules, strategy=strategy)
+                believed(made, '@edge("classmates"). ' + rules, strategy=strategy)
             assert hint in (error.value.hint or "")
-    fine = """@node("student"). near(X, Y) :- classmates(X, Y). strong(0.5).
+    fine = """@edge("classmates"). @edge("groupmates"). @node("student"). near(X, Y) :- classmates(X, Y). strong(0.5).
     @label("p", 0.5) friends(X, Y) :- near(X, Y), student(X), strong(W), not groupmates(X, Y)."""
     assert as_dict(believed(made, fine, leak=0.0)) == {(0, 1): 0.5, (1, 0): 0.5}
 
@@ -462,8 +462,8 @@ def test_relations_that_no_rule_reads_are_told() -> None:
     made = graph(2, classmates=links((0, 1, 1)), groupmates=links((0, 1, 1)), calls=links())
     for rules, expected in (
         (NOISY_OR, ["calls"]),
-        ("calls(X, Y) :- calls(Y, X). friends(X, Y) :- calls(X, Y).", ["classmates, groupmates"]),
-        (NOISY_OR + " friends(X, Y) :- classmates(X, Y), not calls(X, Y).", []),
+        ('@edge("calls"). calls(X, Y) :- calls(Y, X). friends(X, Y) :- calls(X, Y).', ["classmates, groupmates"]),
+        (NOISY_OR + '@edge("calls"). friends(X, Y) :- classmates(X, Y), not calls(X, Y).', []),
     ):
         heard = Notes()
         rule_beliefs(

@@ -102,7 +102,6 @@ class Grounder:
     def __init__(self, program: CheckedProgram, sensitive: str, *, mutual: bool) -> None:
         self._sensitive, self._mutual = sensitive, mutual
         rules = adversary(program, sensitive)
-        self._own = rules.rules
         own = [rule for rule in rules.rules if rule.head.predicate == sensitive]
         self._rules = tuple(_Rule(f"cause {i}", rule, _terms(rule)) for i, rule in enumerate(own))
         listed = tuple(Stratum(frozenset({r.predicate}), (r.listing(),), False) for r in self._rules)
@@ -124,17 +123,6 @@ class Grounder:
         head, body = (CheckedAtom(self._sensitive, e, first.span) for e in (ends, ends[::-1]))
         back = CheckedRule(head, (body,), (), (), None, (), f"{head} :- {body}.", first.span)
         return replace(stratum, rules=(*stratum.rules, back))
-
-    @property
-    def read(self) -> frozenset[str]:
-        """Predicates in the bodies of rules."""
-        return frozenset(a.predicate for rule in self._own for a in (*rule.positives, *rule.negatives))
-
-    @property
-    def known(self) -> frozenset[str]:
-        """Predicates that have facts whatever a release has: derived ones, nodes, and those with facts in the file."""
-        facts = {a.predicate for a in self._program.facts}
-        return frozenset({rule.head.predicate for rule in self._own} | facts | set(self._program.nodes))
 
     def ground(self, observed: Mapping[str, Observations], entities: int, worlds: int = 1) -> Grounded:
         """Find all causes.
@@ -248,8 +236,24 @@ class _Part:
         return needs
 
 
-def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
+def relevant(program: CheckedProgram, sensitive: str) -> CheckedProgram:
     """What of a program derives a sensitive relation, without the data in its file.
+
+    Raises
+    ------
+    AnonymizationError
+        If no rule derives it.
+    """
+    if sensitive not in program.heads or program.arities[sensitive] != 2:
+        raise AnonymizationError(
+            f"no rule of the adversary derives {sensitive!r} of two arguments",
+            hint=f'write one, as @label("name", 0.4). {sensitive}(X, Y) :- ...',
+        )
+    return replace(program.without_graph().restricted((sensitive,)), derived=(sensitive,), queries=())
+
+
+def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
+    """What derives a sensitive relation, if it can be carried out on any graph.
 
     Raises
     ------
@@ -260,12 +264,7 @@ def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
     """
     from kgreason.analysis.generic import check_generic
 
-    if sensitive not in program.heads or program.arities[sensitive] != 2:
-        raise AnonymizationError(
-            f"no rule of the adversary derives {sensitive!r} of two arguments",
-            hint=f'write one, as @label("name", 0.4). {sensitive}(X, Y) :- ...',
-        )
-    rules = replace(program.without_graph().restricted((sensitive,)), derived=(sensitive,), queries=())
+    rules = relevant(program, sensitive)
     if diagnostics := check_generic(rules):
         raise ProgramError(diagnostics, program.sources or program.text)
     return rules

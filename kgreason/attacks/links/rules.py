@@ -20,7 +20,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.arguments import check_numbers, check_probabilities
 from kgreason.attacks.links.beliefs import Beliefs, Doubles, check_unheld
 from kgreason.attacks.links.causes import least_fixpoint
-from kgreason.attacks.links.grounding import Grounder
+from kgreason.attacks.links.grounding import Grounder, relevant
 from kgreason.attacks.links.pairs import pairs_between
 from kgreason.attacks.links.worlds import place, repeated
 from kgreason.errors import AnonymizationError
@@ -119,8 +119,8 @@ def rule_beliefs(
     ([0, 1], [1, 2], [0.712, 0.52], 0.2)
     """
     _check(released, sensitive, leak, worlds, limits or {})
+    _check_read(released, relevant(program, sensitive), progress)
     grounder = Grounder(program, sensitive, mutual=mutual)
-    _check_read(released, grounder, progress)
     size = released.graph.size
     observed = MappingProxyType({}) if released.strategy == "removed" else released.graph.observed
     certain = is_certain(released)
@@ -154,18 +154,19 @@ def _check(released: Released, sensitive: str, leak: float, worlds: int, limits:
     check_unheld(released, sensitive)
 
 
-def _check_read(released: Released, grounder: Grounder, progress: Progress) -> None:
+def _check_read(released: Released, rules: CheckedProgram, progress: Progress) -> None:
     """Refuse rules that read what there is not, which satisfies nothing, and tell which relations they do not read."""
     observed = released.graph.observed
-    if unknown := sorted(grounder.read - grounder.known - set(observed)):
-        near = suggest(unknown[0], {*observed, *grounder.known})
-        have = ", ".join(observed) or "none"
+    read = {a.predicate for rule in rules.rules for a in (*rule.positives, *rule.negatives)}
+    known = {*observed, *rules.heads, *rules.nodes, *(a.predicate for a in rules.facts)}
+    if unknown := sorted(read - known):
+        near = suggest(unknown[0], known)
         raise AnonymizationError(
-            f"the adversary's rules read {unknown[0]!r}, which is no relation of the release (there are: {have}), "
-            "and nothing derives it",
+            f"the adversary's rules read {unknown[0]!r}, which is no relation of the release "
+            f"(there are: {', '.join(observed) or 'none'}), and nothing derives it",
             hint=f"did you mean {near!r}?" if near else "leave out the rules that read it",
         )
-    if unread := [name for name in observed if name not in grounder.read]:
+    if unread := [name for name in observed if name not in read]:
         progress.note(f"the adversary's rules do not read {', '.join(unread)}, which the release holds")
 
 
