@@ -462,7 +462,10 @@ def test_relations_that_no_rule_reads_are_told() -> None:
     made = graph(2, classmates=links((0, 1, 1)), groupmates=links((0, 1, 1)), calls=links())
     for rules, expected in (
         (NOISY_OR, ["calls"]),
-        ('@edge("calls"). calls(X, Y) :- calls(Y, X). friends(X, Y) :- calls(X, Y).', ["classmates, groupmates"]),
+        (
+            '@edge("calls"). calls(X, Y) :- calls(Y, X). friends(X, Y) :- calls(X, Y).',
+            ["classmates, groupmates"],
+        ),
         (NOISY_OR + '@edge("calls"). friends(X, Y) :- classmates(X, Y), not calls(X, Y).', []),
     ):
         heard = Notes()
