@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def _digits(number: float | None) -> str:
         return "none"
     if number >= 99.95 or not number:
         return f"{number:,.0f}"
-    return np.format_float_positional(number, precision=3, unique=False, fractional=False, trim="k")
+    return f"{Decimal(f'{number:.2e}'):f}"  # without an exponent
 
 
 def disclosure(
