@@ -43,14 +43,14 @@ def sequence(_: Path) -> None:
     """Seconds for degrees that a power law draws, and what they cost."""
     n, rng = 1_000_000, np.random.default_rng(1)
     degrees = np.minimum(rng.zipf(2.0, n), 10_000)
-    anonymous_degrees(degrees[:1_000], 50)  # compiled before
+    anonymous_degrees(degrees[:1_000], 50, rng=rng)  # compiled before
     print(f"\nDegrees of {n:,} vertices by a power law (exponent 2), at most {degrees.max():,}; seconds, L1")
     for k in (10, 50, 100):
         for method in get_args(Sequence):
             seconds = []
             for _again in range(SEQUENCES):
                 start = time.perf_counter()
-                made = anonymous_degrees(degrees, k, method=method)
+                made = anonymous_degrees(degrees, k, rng=rng, method=method)
                 seconds.append(time.perf_counter() - start)
             assert np.unique(made, return_counts=True)[1].min() >= k
             assert (made >= degrees).all()

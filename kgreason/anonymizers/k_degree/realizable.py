@@ -26,10 +26,13 @@ class Obstacle:
         In words, as a clause that can stand after a colon.
     short
         How many ends of edges the largest degrees want beyond those there are; 0 if the trouble is another one.
+    largest
+        How many largest degrees these are.
     """
 
     reason: str
     short: int = 0
+    largest: int = 0
 
     def __str__(self) -> str:
         return self.reason
@@ -94,9 +97,11 @@ def _wanting(largest: list[int], inside: int, outside: int) -> Obstacle:
         return Obstacle(
             f"the largest degree, {listed}, wants {wanted} ends of edges, but only {outside} of the others have any",
             wanted - outside,
+            r,
         )
     return Obstacle(
         f"the {r} largest degrees, {listed}, want {wanted} ends of edges; {inside} can lie between these {r} and "
         f"{outside} at the others, which makes {inside + outside}",
         wanted - inside - outside,
+        r,
     )
