@@ -1,10 +1,10 @@
 """k-degree anonymity of undirected graphs: ``python benchmarks/k_degree.py DATA [PART...]``.
 
 DATA is the folder of public graphs. Parts are ``sequence`` (degrees alone, of 1,000,000 vertices) and ``graph`` (the
-whole of it on email-Eu-core, taken as undirected, with `construct + switches`, the relaxed construction of Liu and Terzi
-from the degrees of `relaxed`); by default both. Figures are medians of several runs with their
+whole of it on email-Eu-core, taken as undirected); by default both. Figures are medians of several runs with their
 range. Every release is decided by the checker, which also recomputes all figures from the two graphs; one that does not
-hold ends the run.
+hold ends the run. ``construct + switches`` is no release: it is the relaxed construction of Liu and Terzi, from the
+degrees of ``relaxed``, to compare with.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def test_medians_bring_the_sum_near_the_old_one(demand: tuple[Degrees, int]) -> 
     falling = np.array(sorted(degrees, reverse=True))
     n = len(falling)
     sums = np.concatenate([[0], np.cumsum(falling)])
-    first, end = (np.searchsorted(-falling, -falling, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    first, end = (np.searchsorted(-falling, -falling, side=side) for side in ("left", "right"))
     best, back = np.empty((2, n + 1, 2), dtype=np.int64)
     lowest, starts = np.empty((2, n), dtype=np.int64)
     sequence_kernels.fill(falling, sums, first, end, k, True, True, best, back)
