@@ -214,10 +214,10 @@ def test_what_cannot_be_done(table: Path, options: list[str], said: str) -> None
 
 def test_degrees_of_no_graph_are_explained(table: Path) -> None:
     """Of a star: two users who are linked with all others leave nobody with one link."""
-    table.write_text("".join(f"hub,spoke {i}\n" for i in range(4)), encoding="utf-8")
+    table.write_text("".join(f"hub,spoke {i}\n" for i in range(5)), encoding="utf-8")
     done = command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph", "--tries", "1")
     assert done.exit_code == 2
-    assert "the 2 largest degrees, 4, 4, want 8 ends of edges" in done.output
+    assert "the 2 largest degrees, 5, 5, want 10 ends of edges" in done.output
     assert "help: take a smaller k, or --construction relaxed" in done.output
     assert not (table.parent / "release").exists()
     assert command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph").exit_code == 0
