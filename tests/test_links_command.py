@@ -601,9 +601,9 @@ def test_python_refuses_what_makes_no_sense() -> None:
         (nodes.reshape(12, 1), CallError, r"of shape \(12, 1\)"),
         (["a"] * 12, CallError, "of type list"),
         ([[1], [1, 2]], CallError, "of type list"),
-        (nodes + 0.3, CallError, "whole numbers of nodes"),
+        (nodes + 0.3, CallError, "not float64 of shape"),
         (nodes.astype(float), CallError, "whole numbers of nodes"),
-        (5, CallError, "not of shape"),
+        (5, CallError, "not of type int"),
         ({name: [1] for name in drawn.graph.labels}, ReleaseError, "no node of the release stands for"),
     ):
         cases.append((kind, what, partial(anyhow.attack_links, release, drawn, mapping, noise=noise)))

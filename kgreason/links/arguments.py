@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -156,7 +156,7 @@ def thresholds_of(given: object) -> tuple[float, ...]:
         If there is none, or one is no probability.
     """
     several = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
-    found = tuple(given) if several else (given,)  # type: ignore[arg-type]
+    found: tuple[Any, ...] = tuple(given) if several else (given,)  # type: ignore[arg-type]
     if not found:
         raise AnonymizationError("no threshold is given", hint="say for instance thresholds=[0.2, 0.4]")
     for threshold in found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -52,13 +52,14 @@ def clusters_of(given: Clusters, graph: LinkGraph) -> Vertices:
         raise AnonymizationError(
             f"the entity {lacking[0]!r} is in no cluster{more}", hint="name a cluster for each entity"
         )
-    names = [given[label] for label in graph.labels.tolist()]
-    if strange := [name for name in names if not isinstance(name, Hashable)]:
-        raise AnonymizationError(
-            f"the name of a cluster cannot be of type {type(strange[0]).__name__}",
-            hint="use texts or whole numbers",
-        )
-    return _numbered(names)
+    clusters = [given[label] for label in graph.labels.tolist()]
+    for cluster in clusters:
+        try:
+            hash(cluster)
+        except TypeError as error:
+            what = f"the name of a cluster cannot be of type {type(cluster).__name__}"
+            raise AnonymizationError(what, hint="use texts or whole numbers") from error
+    return _numbered(clusters)
 
 
 def mapping_of(given: Mapped, original: LinkGraph, released: LinkGraph) -> Vertices:
@@ -91,7 +92,7 @@ def _nodes(given: object, original: LinkGraph, released: LinkGraph) -> Vertices:
     if numbers is None or numbers.ndim != 1:
         raise CallError(
             "a mapping is names of nodes by entity, whole numbers of nodes, or the private folder, not "
-            + (f"of type {type(given).__name__}" if numbers is None else f"of shape {numbers.shape}"),
+            + _called(given),
             hint="of a result of anonymize_links it is result.mapping",
         )
     hint = "is this the mapping of another release?"
@@ -101,6 +102,12 @@ def _nodes(given: object, original: LinkGraph, released: LinkGraph) -> Vertices:
         what = f"{original.labels[lost[0]]!r} is in node {numbers[lost[0]]}, and there are {released.n:,}"
         raise ReleaseError(f"mapping: {what}", hint=hint)
     return numbers.astype(np.int64)
+
+
+def _called(given: object) -> str:
+    if isinstance(given, np.ndarray):
+        return f"{given.dtype} of shape {given.shape}"
+    return f"of type {type(given).__name__}"
 
 
 def _whole(given: object) -> npt.NDArray[np.integer] | None:
