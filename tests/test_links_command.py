@@ -371,6 +371,25 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path, table: str)
     assert not (tmp_path / "release").exists()
 
 
+@pytest.mark.parametrize(
+    "named", [("--sensitive", "friends", "--sensitive", "groupmates"), ("--sensitive", "friends, groupmates")]
+)
+def test_one_relation_is_sensitive(tmp_path: Path, table: str, named: tuple[str, ...]) -> None:
+    release, private = tmp_path / "release", tmp_path / "private"
+    judged = run(
+        "verify", *of(table, tmp_path)[:2], *MUTUAL, *named, "--mapping", private, "--model", "links"
+    )
+    attacked = run(
+        *("attack", release, "--model", "noisy-or", "--truth", table),
+        *(*MUTUAL, *named, *NOISE, "--mapping", private),
+    )
+    for found in (anonymize(tmp_path, table, *named), judged, attacked):
+        assert found.exit_code == 2
+        assert "one relation can be sensitive, and 2 are named: friends, groupmates" in found.stderr
+        assert 'ignore = ["groupmates"]' in found.stderr
+    assert not release.exists()
+
+
 def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
     release, private = tmp_path / "release", tmp_path / "private"

@@ -101,7 +101,7 @@ def verify(
         ),
     ] = None,
     sensitive: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option("--sensitive", metavar="NAME", help="Of links: the relation that must not be told."),
     ] = None,
     strategy: Annotated[
@@ -134,11 +134,13 @@ def verify(
     other = "name another --model"
     if model == "links":
         from kgreason.cli import judging_links
+        from kgreason.cli.links_releasing import one_sensitive
 
         refuse(context, (*OF_PARTS, *OF_PEOPLE), "for the model links", other)
         kinds = attributes, numeric, relations, mutual, table
         return judging_links.verify(
-            graphs, k, rules, schema or [], mapping or [], kinds, sensitive, strategy, percent, as_json
+            *(graphs, k, rules, schema or [], mapping or [], kinds, one_sensitive(sensitive)),
+            *(strategy, percent, as_json),
         )
     refuse(context, OF_LINKS, f"for the model {model}", other)
     if model not in get_args(Model):
