@@ -237,6 +237,12 @@ def test_clusters_may_be_given(tmp_path: Path, table: str) -> None:
     told = json.loads(made.stdout)
     assert told["clusters"] == {"number": 3, "smallest": 10}
     assert told["k"] == 10
+    semicolons = tmp_path / "semicolons.csv"
+    semicolons.write_text("\n".join(rows).replace(",", ";"), encoding="utf-8")
+    again = anonymize(
+        tmp_path, table, *SECRET, "--clusters", f"{semicolons}?delimiter=;", "--json", "--force"
+    )
+    assert json.loads(again.stdout)["clusters"] == told["clusters"]
     few = anonymize(tmp_path, table, *SECRET, "--clusters", given, "-k", 11, "--force")
     assert "a cluster has 10 of the 11 entities" in few.stderr
     both = anonymize(tmp_path, table, *SECRET, "--clusters", given, "--clustering", "vac", "--force")

@@ -88,7 +88,7 @@ def verify(
         ),
     ] = None,
     k_values: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="For p-k-ad: table user,k, with users of the original, or of the release if no original is named.",

@@ -23,7 +23,7 @@ def verify(
     k: int | None,
     schemas: Sequence[Path],
     mappings: Sequence[Path],
-    k_values: Path | None,
+    k_values: str | None,
     window: int | None,
     as_json: bool,
 ) -> int:
@@ -73,7 +73,7 @@ def _check(
     model: PeopleModel,
     schemas: Sequence[Path],
     mappings: Sequence[Path],
-    k_values: Path | None,
+    k_values: str | None,
 ) -> None:
     """Refuse options that do not fit together.
 
@@ -115,7 +115,7 @@ def _read(
     ]
 
 
-def _levels(file: Path, release: Published, schemas: Sequence[Path], k: int | None) -> dict[str, int]:
+def _levels(file: str, release: Published, schemas: Sequence[Path], k: int | None) -> dict[str, int]:
     """The k of each user of the original, or of the release if there is none named; `k` for those not in the table."""
     if release.source is not None:
         graph = release.source.graph

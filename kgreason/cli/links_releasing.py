@@ -58,7 +58,7 @@ Percent = Annotated[
     ),
 ]
 ClustersFile = Annotated[
-    Path | None,
+    str | None,
     _option(
         "--clusters",
         metavar="FILE",
