@@ -18,7 +18,9 @@ from kgreason.choices import Strategy
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
 from kgreason.graph.links.school import school
+from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.schema import schema_of_options
+from kgreason.graph.people.write import write_people
 from kgreason.links.pairs import read_released
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
@@ -375,6 +377,36 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path, table: str)
             assert found.exit_code == 2
             assert "--method links" in found.stderr
     assert not (tmp_path / "release").exists()
+
+
+def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    (tmp_path / "release").rename(tmp_path / "links")
+    write_people(tmp_path / "people", PeopleGraph.from_triples("ab", [], [("a", "likes", "b")]))
+    (tmp_path / "a graph under rules").mkdir()
+    for name, text in {
+        "rules.vada": CONTROL,
+        "nodes.csv": "node\na\nb\n",
+        "own.csv": "a,b,w\na,b,1\n",
+    }.items():
+        (tmp_path / "a graph under rules" / name).write_text(text, encoding="utf-8")
+    rules = tmp_path / "a graph under rules" / "rules.vada"
+    judges = {
+        "links": ("verify", "--model", "links"),
+        "people": ("verify", "--model", "k-degree"),
+        "a graph under rules": ("verify", "--rules", rules),
+    }
+    hints = {"links": "--model links", "people": "--model k-ad", "a graph under rules": "--rules"}
+    for kind in judges:
+        for other in judges:
+            if kind != other:
+                said = refused(*judges[other], tmp_path / kind)
+                assert f"{kind}: this is a release of {kind}, not of {other}" in said
+                assert hints[kind] in said.split("help: ")[1]
+    known = ("--schema", tmp_path / "people" / "people.toml", "--mapping", tmp_path / "private")
+    assert "the share of links kept, in place of a score" in refused("score", tmp_path / "links", *known)
+    noisy = ("attack", tmp_path / "people", "--model", "noisy-or", "--mapping", tmp_path, *NOISE)
+    assert "this is a release of people, not of links" in refused(*noisy, "--truth", table, *MUTUAL, *SECRET)
 
 
 @pytest.mark.parametrize(

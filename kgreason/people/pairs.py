@@ -24,7 +24,7 @@ from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema
 from kgreason.progress import SILENT, Progress
 from kgreason.rows import coded, labels_of, later, places, read_rows
-from kgreason.written import UNCHANGED, Cell, read_pairs
+from kgreason.written import UNCHANGED, Cell, check_kind, read_pairs
 
 BESIDE = ("README.txt", "UNVERIFIED")
 USERS, VALUES, LINKS, SCHEMA = "users.csv", "attributes.csv", "relations.csv", "people.toml"
@@ -141,6 +141,7 @@ def _check_files(folder: Path) -> None:
     if not folder.is_dir():
         hint = f"name a folder with {USERS}, {VALUES}, {LINKS} and {SCHEMA}"
         raise DataError(str(folder), "there is no such release folder", hint=hint)
+    check_kind(folder, "people")
     for name in (USERS, VALUES, LINKS, SCHEMA):
         if not (folder / name).is_file():
             raise DataError(
