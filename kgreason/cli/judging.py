@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
 OF_PEOPLE = "k_values", "window"
-OF_LINKS = "sensitive", "strategy", "percent", "attributes", "numeric", "relations", "mutual", "table"
+OF_LINKS = "sensitive", "strategy", "percent"
+OF_FILES = "attributes", "numeric", "relations", "mutual", "table"
 
 
 @guarded
@@ -132,12 +133,12 @@ def verify(
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     other = "name another --model"
+    kinds = attributes, numeric, relations, mutual, table
     if model == "links":
         from kgreason.cli import judging_links
         from kgreason.cli.links_releasing import one_sensitive
 
         refuse(context, (*OF_PARTS, *OF_PEOPLE), "for the model links", other)
-        kinds = attributes, numeric, relations, mutual, table
         return judging_links.verify(
             *(graphs, k, rules, schema or [], mapping or [], kinds, one_sensitive(sensitive)),
             *(strategy, percent, as_json),
@@ -148,9 +149,10 @@ def verify(
 
         refuse(context, ("rules", *OF_PARTS), f"for the model {model}", other)
         return judging_people.verify(
-            graphs, cast(PeopleModel, model), k, schema or [], mapping or [], k_values, window, as_json
+            *(graphs, cast(PeopleModel, model), k, schema or [], kinds, mapping or [], k_values, window),
+            as_json,
         )
-    refuse(context, ("schema", *OF_PEOPLE), f"for the model {model}", other)
+    refuse(context, ("schema", *OF_FILES, *OF_PEOPLE), f"for the model {model}", other)
     if rules is None:
         hint = "say --rules FILE; releases of people are judged without, with --model k-ad for instance"
         raise CallError(f"the model {model} is of a graph with rules, and none are named", hint=hint)

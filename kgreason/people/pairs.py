@@ -22,6 +22,7 @@ from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
 from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema
+from kgreason.graph.people.sources import Schema
 from kgreason.progress import SILENT, Progress
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.written import UNCHANGED, Cell, check_kind, read_pairs
@@ -33,7 +34,7 @@ SHOWN = 5
 
 def read_published(
     release: Path,
-    original: Path | PeopleGraph | None = None,
+    original: Path | Schema | PeopleGraph | None = None,
     mapping: Path | None = None,
     progress: Progress = SILENT,
 ) -> Published:
@@ -44,7 +45,7 @@ def read_published(
     release
         The folder.
     original
-        The original, or its schema.
+        The original, or its schema, perhaps a file.
     mapping
         The private folder, or a CSV file with the header ``original,released`` and a row for each original user, in
         which the second field is empty for users who are removed.
