@@ -151,6 +151,31 @@ def test_a_release_is_verified_and_scored_with_its_schema(table: Path) -> None:
     assert "AIL" not in shown
 
 
+def test_a_release_is_verified_with_the_files_that_it_was_made_of(table: Path) -> None:
+    source = f"{table}?columns=user,target&relation=mail"
+    release, private = table.parent / "release", table.parent / "private"
+    assert command(table, "--mutual", "mail", "-k", "3").exit_code == 0
+    known = (source, release, "--model", "k-degree", "-k", "3", "--mapping", private)
+    checked = run("verify", *known, "--mutual", "mail")
+    assert checked.exit_code == 0, checked.output
+    assert "mapping, labels, users, fakes" in checked.output
+    other = table.parent / "other.csv"
+    other.write_text("Ann,Bob\n", encoding="utf-8")
+    cases: list[tuple[tuple[str | Path, ...], str]] = [
+        ((f"{other}?columns=user,target&relation=mail", *known[1:], "--mutual", "mail"), "person"),
+        (known, "k-degree is of one release, and 2 are named"),
+        ((*known[:-2], "--mutual", "mail"), "who is who is not said"),
+        ((*known, "--mutual", "mail", "--schema", other), "the schema says what is read"),
+        ((*known[1:], "--mutual", "mail"), "no original is named"),
+        ((source, release, "--model", "kw-tad", "--mutual", "mail"), "for the original of one release"),
+        ((release, "--rules", other, "--mutual", "mail"), "--mutual has no meaning for the model kx"),
+    ]
+    for asked, said in cases:
+        refused = run("verify", *asked)
+        assert refused.exit_code == 2, (asked, refused.output)
+        assert said in refused.stderr
+
+
 def test_a_seed_repeats_a_release(table: Path) -> None:
     texts = []
     for _ in range(2):

@@ -20,7 +20,9 @@ from kgreason.cli import app
 from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
 from kgreason.graph.links.model import LinkGraph, Original, Sensitive, observations
 from kgreason.graph.links.school import school
+from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.schema import schema_of_options
+from kgreason.graph.people.write import write_people
 from kgreason.links.pairs import read_released
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
@@ -239,6 +241,12 @@ def test_clusters_may_be_given(tmp_path: Path, table: str) -> None:
     told = json.loads(made.stdout)
     assert told["clusters"] == {"number": 3, "smallest": 10}
     assert told["k"] == 10
+    semicolons = tmp_path / "semicolons.csv"
+    semicolons.write_text("\n".join(rows).replace(",", ";"), encoding="utf-8")
+    again = anonymize(
+        tmp_path, table, *SECRET, "--clusters", f"{semicolons}?delimiter=;", "--json", "--force"
+    )
+    assert json.loads(again.stdout)["clusters"] == told["clusters"]
     few = anonymize(tmp_path, table, *SECRET, "--clusters", given, "-k", 11, "--force")
     assert "a cluster has 10 of the 11 entities" in few.stderr
     both = anonymize(tmp_path, table, *SECRET, "--clusters", given, "--clustering", "vac", "--force")
@@ -371,6 +379,55 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path, table: str)
             assert found.exit_code == 2
             assert "--method links" in found.stderr
     assert not (tmp_path / "release").exists()
+
+
+def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    (tmp_path / "release").rename(tmp_path / "links")
+    write_people(tmp_path / "people", PeopleGraph.from_triples("ab", [], [("a", "likes", "b")]))
+    (tmp_path / "a graph under rules").mkdir()
+    for name, text in {
+        "rules.vada": CONTROL,
+        "nodes.csv": "node\na\nb\n",
+        "own.csv": "a,b,w\na,b,1\n",
+    }.items():
+        (tmp_path / "a graph under rules" / name).write_text(text, encoding="utf-8")
+    rules = tmp_path / "a graph under rules" / "rules.vada"
+    judges = {
+        "links": ("verify", "--model", "links"),
+        "people": ("verify", "--model", "k-degree"),
+        "a graph under rules": ("verify", "--rules", rules),
+    }
+    hints = {"links": "--model links", "people": "--model k-ad", "a graph under rules": "--rules"}
+    for kind in judges:
+        for other in judges:
+            if kind != other:
+                said = refused(*judges[other], tmp_path / kind)
+                assert f"{kind}: this is a release of {kind}, not of {other}" in said
+                assert hints[kind] in said.split("help: ")[1]
+    known = ("--schema", tmp_path / "people" / "people.toml", "--mapping", tmp_path / "private")
+    assert "the share of links kept, in place of a score" in refused("score", tmp_path / "links", *known)
+    noisy = ("attack", tmp_path / "people", "--model", "noisy-or", "--mapping", tmp_path, *NOISE)
+    assert "this is a release of people, not of links" in refused(*noisy, "--truth", table, *MUTUAL, *SECRET)
+
+
+@pytest.mark.parametrize(
+    "named", [("--sensitive", "friends", "--sensitive", "groupmates"), ("--sensitive", "friends, groupmates")]
+)
+def test_one_relation_is_sensitive(tmp_path: Path, table: str, named: tuple[str, ...]) -> None:
+    release, private = tmp_path / "release", tmp_path / "private"
+    judged = run(
+        "verify", *of(table, tmp_path)[:2], *MUTUAL, *named, "--mapping", private, "--model", "links"
+    )
+    attacked = run(
+        *("attack", release, "--model", "noisy-or", "--truth", table),
+        *(*MUTUAL, *named, *NOISE, "--mapping", private),
+    )
+    for found in (anonymize(tmp_path, table, *named), judged, attacked):
+        assert found.exit_code == 2
+        assert "one relation can be sensitive, and 2 are named: friends, groupmates" in found.stderr
+        assert 'ignore = ["groupmates"]' in found.stderr
+    assert not release.exists()
 
 
 def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None:

@@ -30,7 +30,7 @@ def _option(*names: str, help: str, **more: Any) -> Any:
 
 
 SensitiveOption = Annotated[
-    str | None,
+    list[str] | None,
     _option(
         "--sensitive", metavar="NAME", help="The relation that is inferred; rules may name it by @sensitive."
     ),

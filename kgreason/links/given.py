@@ -31,7 +31,7 @@ def clusters_of(given: Clusters, graph: LinkGraph) -> Vertices:
         If an entity has no cluster.
     """
     if isinstance(given, Path | str):
-        return read_clusters(Path(given), graph)
+        return read_clusters(given, graph)
     if not isinstance(given, Mapping):
         numbers = _whole(given)
         if numbers is None or numbers.shape != (graph.n,):
