@@ -17,6 +17,7 @@ from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
+    from kgreason.analysis.checked import CheckedProgram
     from kgreason.graph.links.model import Original
     from kgreason.progress import Progress
 
@@ -96,10 +97,8 @@ def attack(
     if noise and (rules or other_rules):
         hint = "leave out --noise, or --rules; a rule has its probability by @label"
         raise CallError("an adversary infers by noise, or by rules", hint=hint)
-    if not noise and rules is None:
-        hint = "say --noise NAME=P for each observed relation, or --rules FILE"
-        raise CallError("it is not said how the adversary infers", hint=hint)
-    if noise:
+    by_rules = rules is not None
+    if not by_rules:
         refuse(context, ("worlds", "seed"), "with --noise", "infer by --rules")
     else:
         refuse(context, ["sharp"], "with --rules", "infer by --noise")
@@ -109,15 +108,18 @@ def attack(
         asked["thresholds"] = _numbers(thresholds)
     with progress() as shown:
         found = read_released(Path(release))
-        for option, where in meaningless(found, by_rules=not noise).items():
+        if not by_rules and not noise and found.strategy != "removed":
+            hint = "say --noise NAME=P for each observed relation, or --rules FILE"
+            raise CallError("it is not said how the adversary infers", hint=hint)
+        for option, where in meaningless(found, by_rules=by_rules).items():
             refuse(context, [option], where)
-        original = _original(truth, rules, kinds, sensitive, shown)
-        if noise:
+        infers = other_rules or rules
+        if infers is None:
             asked["noise"] = _noise(noise)
         else:
-            infers = other_rules or rules
-            assert infers is not None
             asked["rules"] = load_rules(infers, given=found.graph.observed)
+            sensitive = _the_sensitive(asked["rules"], sensitive)
+        original = _original(truth, rules, kinds, sensitive, shown)
         told = api.attack_links(found, original, mapping, progress=shown, **asked)
     if as_json:
         print_json({"format": 1, "strategy": found.strategy, **told.as_dict()})
@@ -136,6 +138,15 @@ def _original(
     schema, *others = kinds
     files = list(truth) or None
     return read(the_schema(files, schema, *others), None, None, sensitive, progress)  # type: ignore[arg-type]
+
+
+def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:
+    """What is inferred: what is said, or what the adversary's rules name; both must be one if both are there."""
+    named = program.sensitive
+    if said is not None and named and said not in named:
+        hint = "leave out --sensitive, or take @sensitive out of the rules"
+        raise CallError(f"the rules call {named[0]} sensitive, and --sensitive says {said}", hint=hint)
+    return said or (named[0] if len(named) == 1 else None)
 
 
 def _noise(texts: Sequence[str]) -> dict[str, float]:
