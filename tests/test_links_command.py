@@ -706,3 +706,22 @@ def test_python_refuses_what_makes_no_sense() -> None:
     for kind, what, call in cases:
         with pytest.raises(kind, match=what):
             call()
+
+
+def test_the_rules_of_an_adversary_say_what_he_is_after(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    rules = tmp_path / "adversary.vada"
+    rules.write_text('@sensitive("friends").' + ADVERSARY, encoding="utf-8")
+    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL)
+    known = (*asked, "--mapping", tmp_path / "private", "--rules", rules, "--worlds", 3, "--seed", 1)
+    assert ok(*known) == ok(*known, *SECRET)
+    said = refused(*known, "--sensitive", "groupmates")
+    assert "the rules call friends sensitive, and --sensitive says groupmates" in said
+
+
+def test_of_removed_links_the_leak_alone_is_left(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET, "--strategy", "removed").exit_code == 0
+    known = ("--truth", table, *MUTUAL, *SECRET, "--mapping", tmp_path / "private")
+    told = ok("attack", tmp_path / "release", "--model", "noisy-or", *known, "--leak", 0.3, "--json")
+    pairs = 30 * 29 // 2
+    assert [one["predicted"] for one in json.loads(told)["thresholds"]] == [pairs, 0, 0, 0]
