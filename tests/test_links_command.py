@@ -725,3 +725,11 @@ def test_of_removed_links_the_leak_alone_is_left(tmp_path: Path, table: str) -> 
     told = ok("attack", tmp_path / "release", "--model", "noisy-or", *known, "--leak", 0.3, "--json")
     pairs = 30 * 29 // 2
     assert [one["predicted"] for one in json.loads(told)["thresholds"]] == [pairs, 0, 0, 0]
+
+
+def test_verify_tells_of_the_mark_of_a_failed_check(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    asked = ("verify", tmp_path / "release", "--model", "links", *SECRET)
+    assert "UNVERIFIED" not in run(*asked).stderr
+    (tmp_path / "release" / "UNVERIFIED").touch()
+    assert "is marked UNVERIFIED: it was not confirmed when it was made" in run(*asked).stderr

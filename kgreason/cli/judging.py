@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
@@ -132,6 +133,7 @@ def verify(
     from kgreason.certificates import Files, read_certificate
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
+    _warn_marked(graphs)
     other = "name another --model"
     kinds = attributes, numeric, relations, mutual, table
     if model == "links":
@@ -230,6 +232,13 @@ def score(
     else:
         print_score(result)
     return 0
+
+
+def _warn_marked(folders: Sequence[str]) -> None:
+    """Tell of releases that their maker's check did not confirm; what is found here may be less than that found."""
+    for folder in folders:
+        if (Path(folder) / "UNVERIFIED").exists():
+            print(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", file=sys.stderr)
 
 
 def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:
