@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
-OF_PEOPLE = "k_values", "window"
+OF_PEOPLE = "k_values", "window", "all_edges"
 OF_LINKS = "sensitive", "strategy", "percent", "attributes", "numeric", "relations", "mutual", "table"
 
 
@@ -100,6 +100,13 @@ def verify(
             min=1, metavar="W", help="For kw-tad: judge the last W releases; default: all that are named."
         ),
     ] = None,
+    all_edges: Annotated[
+        bool,
+        typer.Option(
+            "--all-edges",
+            help="For k-degree: ask for all original edges, too, as --construction supergraph keeps them.",
+        ),
+    ] = False,
     sensitive: Annotated[
         str | None,
         typer.Option("--sensitive", metavar="NAME", help="Of links: the relation that must not be told."),
@@ -146,7 +153,15 @@ def verify(
 
         refuse(context, ("rules", *OF_PARTS), f"for the model {model}", other)
         return judging_people.verify(
-            graphs, cast(PeopleModel, model), k, schema or [], mapping or [], k_values, window, as_json
+            graphs,
+            cast(PeopleModel, model),
+            k,
+            schema or [],
+            mapping or [],
+            k_values,
+            window,
+            as_json,
+            all_edges=all_edges,
         )
     refuse(context, ("schema", *OF_PEOPLE), f"for the model {model}", other)
     if rules is None:

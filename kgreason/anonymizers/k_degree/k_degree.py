@@ -125,7 +125,7 @@ def anonymize_degrees(
         raise AnonymizationError(f"at least 1 try is needed, not {tries}", hint="the default is 100")
     original = np.bincount(edges.ravel(), minlength=n)
     noisy, found = original, None
-    progress.step("make degrees anonymous, and a graph with them", tries, "tries")
+    progress.step("Making degrees anonymous")
     for attempt in range(tries):
         degrees = anonymous_degrees(noisy, k, method=sequence, lowering=construction == "relaxed", even=True)
         found = obstacle(degrees)
@@ -133,7 +133,6 @@ def anonymize_degrees(
             made = _realized(edges, degrees, construction, rng)
             if made is not None:
                 return Made(made, degrees, _figures(edges, made, original, degrees, attempt + 1))
-        progress.advance()
         # so many ends are missing; where none are, or new degrees swallow the noise, there is more of it with time
         noisy = _with_noise(noisy, max(found.short if found else 0, 2 ** (attempt // _DOUBLED)), rng)
     raise _given_up(k, construction, tries, found)
