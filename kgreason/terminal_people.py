@@ -111,7 +111,8 @@ def _structure_rows(found: Structure, figures: Mapping[str, object]) -> Iterator
     yield "edges", edges
     tries, cheapest = figures.get("tries", 1), figures.get("cheapest")
     probed = isinstance(tries, int) and isinstance(cheapest, int) and tries > 1
-    yield "L1 (0 is best)", f"{found.l1:,} by degrees" + f" ({cheapest:,} before {tries:,} tries)" * probed
+    before = f" ({cheapest:,} before {tries:,} tries)" if probed else ""
+    yield "L1 (0 is best)", f"{found.l1:,} by degrees{before}"
     yield "clustering", f"{found.clustering:.4f} -> {found.clustering_released:.4f}"
     if found.sources != 0:
         before, after = (

@@ -19,7 +19,7 @@ from kgreason.assess.people.utility import Utility, measure
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.assess.people.verify import Demands, verify_people
 from kgreason.assess.verdict import Item
-from kgreason.errors import DataError
+from kgreason.errors import DataError, KgreasonError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.people.write import write_people
 from kgreason.people.pairs import read_named, read_published
@@ -98,7 +98,7 @@ class Stage:
         """What is lost; `None`, with a note, if that cannot be told: a release is no worse for it."""
         try:
             return measure(self.graph, released, mapping, rng=self.sampling)
-        except Exception as error:
+        except (ArithmeticError, KgreasonError, MemoryError, ValueError) as error:
             progress.note(f"what is lost could not be measured: {str(error) or type(error).__name__}")
             return None
 
