@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kgreason.terminal import Row, item_rows, publishable, table
@@ -24,12 +25,19 @@ def print_people(result: PeopleAnonymization, release: Path, private: Path, *, s
             ("method", result.settings.method),
             *verdict_rows(result.verdict),
             *_withheld(result),
-            *utility_rows(result.utility),
+            *_measured(result),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
             ("to publish", publishable(result, release, seeded)),
             ("to keep secret", f"{private}/"),
         ]
     )
+
+
+def _measured(result: PeopleAnonymization) -> Iterator[Row]:
+    if result.utility is None:
+        yield "lost", "not measured"
+    else:
+        yield from utility_rows(result.utility, result.release.figures)
 
 
 def _withheld(result: PeopleAnonymization) -> Iterator[Row]:
@@ -51,7 +59,8 @@ def verdict_rows(verdict: PeopleVerdict) -> Iterator[Row]:
     alone = ", as far as a release alone tells" if verdict.needs_original and verdict.holds else ""
     groups = f"{figures.classes:,} class{'es' * (figures.classes != 1)}"
     sharing = f"{figures.users:,} users in {groups}, the smallest of {figures.smallest:,}"
-    ratio = "" if figures.ratio is None else f"; at the least {figures.ratio:.2f} times as many as asked for"
+    times = "" if figures.ratio is None else f"{figures.ratio:,.2f}".removesuffix(".00")
+    ratio = f"; at the least {times} times as many as asked for" * bool(times)
     yield from item_rows(verdict.items, verdict.needs_original)
     yield "alike", sharing + ratio
     for item in verdict.items:
@@ -64,15 +73,21 @@ def verdict_rows(verdict: PeopleVerdict) -> Iterator[Row]:
     yield "verdict", f"{held}{alone}: {verdict.asked}"
 
 
-def utility_rows(utility: Utility) -> Iterator[Row]:
-    """Rows on the information that is lost; of an undirected graph without attributes on its structure alone."""
+def utility_rows(utility: Utility, figures: Mapping[str, object] = MappingProxyType({})) -> Iterator[Row]:
+    """Rows on the information that is lost; of an undirected graph without attributes on its structure alone.
+
+    Parameters
+    ----------
+    figures
+        What the method says of a release, if it is known.
+    """
     structure = utility.structure
     if structure is None or utility.values or utility.removed:
         yield from _losses(utility)
     if utility.values:
         yield "values", f"{utility.values:,}, {_more(utility.values_added, utility.values)} added"
     if structure is not None:
-        yield from _structure_rows(structure)
+        yield from _structure_rows(structure, figures)
         return
     for name, changes in utility.changes.items():
         added = _more(changes.added, changes.original)
@@ -90,11 +105,14 @@ def _losses(utility: Utility) -> Iterator[Row]:
     yield "RRU (0 is best)", f"{utility.rru:.4f} ({utility.removed:,} of {utility.users:,} users removed)"
 
 
-def _structure_rows(found: Structure) -> Iterator[Row]:
+def _structure_rows(found: Structure, figures: Mapping[str, object]) -> Iterator[Row]:
     """Rows on degrees, edges, triangles and distances of an undirected graph."""
     edges = f"{found.edges:,}, {_more(found.added, found.edges)} added, {found.removed:,} left out, {found.kept:,} kept"
     yield "edges", edges
-    yield "L1 (0 is best)", f"{found.l1:,} by degrees"
+    tries, cheapest = figures.get("tries", 1), figures.get("cheapest")
+    probed = isinstance(tries, int) and isinstance(cheapest, int) and tries > 1
+    before = f" ({cheapest:,} before {tries:,} tries)" if probed else ""
+    yield "L1 (0 is best)", f"{found.l1:,} by degrees{before}"
     yield "clustering", f"{found.clustering:.4f} -> {found.clustering_released:.4f}"
     if found.sources != 0:
         before, after = (

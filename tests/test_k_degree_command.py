@@ -24,6 +24,8 @@ from kgreason.cli import app
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import Links
 from kgreason.graph.people.write import write_people
+from kgreason.people import stage
+from kgreason.terminal_people import utility_rows, verdict_rows
 from tests.examples import inputs
 
 RELEASE_FILES = {"README.txt", "attributes.csv", "people.toml", "relations.csv", "users.csv"}
@@ -248,6 +250,27 @@ def test_degrees_of_no_graph_are_explained(table: Path) -> None:
     assert command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("n", "k", "said"),
+    [
+        (
+            1,
+            2,
+            "the graph has 1 user, and each must share his degree with k - 1 = 1 other\n  help: one user alone",
+        ),
+        (
+            2,
+            3,
+            "the graph has 2 users, and each must share his degree with k - 1 = 2 others\n  help: lower k",
+        ),
+    ],
+)
+def test_too_few_users_are_counted(n: int, k: int, said: str) -> None:
+    graph = PeopleGraph.from_triples("ab"[:n], [], mutual=["mail"])
+    with pytest.raises(AnonymizationError, match=re.escape(said)):
+        anonymize_people(graph, method="k-degree", k=k)
+
+
 @pytest.mark.parametrize("option", ["--sequence=dp", "--construction=supergraph", "--tries=5"])
 @pytest.mark.parametrize("method", ["kguard", "pckga", "ctkga", "cdga"])
 def test_other_methods_know_nothing_of_sequences(table: Path, method: str, option: str) -> None:
@@ -320,6 +343,7 @@ def test_a_good_release_passes(written: Path) -> None:
             {"attributes"},
         ),
         ("release/users.csv", "z\n", "z\nz1\n", {"classes", "fakes"}),
+        ("release/relations.csv", "mail", "phone", {"relation"}),
         ("private/mapping.csv", "a,u\n", "a,v\n", {"mapping"}),
         ("private/mapping.csv", "a,u\n", "a,\n", {"users", "fakes"}),
         ("private/mapping.csv", "a,u\n", "", {"users", "fakes"}),
@@ -341,6 +365,122 @@ def test_a_bad_one_does_not(written: Path, name: str, before: str, after: str, i
     assert items <= failing(found)
     if items & {"labels", "attributes", "simple"}:
         assert failing(found) == items
+
+
+def test_all_edges_are_asked_for(written: Path) -> None:
+    """The circle has all edges of the path, and one more."""
+    found = verify(written, "--all-edges")
+    assert found["holds"]
+    assert found["items"][-1]["name"] == "edges"
+    assert found["items"][-1]["detail"] == "all 5 original edges are in the release"
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "lost"),
+    [
+        ("release/relations.csv", "u,mail,v\n|v,mail,u\n", "|", "1 of 5|a and b"),
+        ("private/mapping.csv", "a,u\n|b,v\n", "a,v\n|b,u\n", "1 of 5|b and c"),
+        ("private/mapping.csv", "f,z\n", "f,\n", "1 of 5|e and f"),
+        ("release/relations.csv", "mail", "phone", "5 of 5|a and b"),
+        ("original/relations.csv", "a,mail,b\n|b,mail,a\n", "a,mail,d\n|d,mail,a\n", "1 of 5|a and d"),
+    ],
+)
+def test_a_lost_edge_is_found(written: Path, name: str, before: str, after: str, lost: str) -> None:
+    for path in written.glob(name):
+        text = path.read_text(encoding="utf-8")
+        for old, new in zip(before.split("|"), after.split("|"), strict=True):
+            text = text.replace(old, new)
+        path.write_text(text, encoding="utf-8")
+    item = verify(written, "--all-edges")["items"][-1]
+    number, witness = lost.split("|")
+    assert item["name"] == "edges"
+    assert item["state"] == "fails"
+    assert item["detail"] == f"{number} original edges are not in the release"
+    assert item["witnesses"][0] == witness
+
+
+def test_all_edges_need_the_original_and_a_mapping(written: Path) -> None:
+    known = ("--model", "k-degree", "-k", "3", "--all-edges", "--json")
+    alone = json.loads(run("verify", written / "release", *known).stdout)
+    assert alone["needs_original"][-1] == "edges: whether all original edges are in the release"
+    done = run("verify", written / "release", "--model", "k-ad", "--all-edges")
+    assert done.exit_code == 2
+    assert "--all-edges has no meaning with --model k-ad" in done.output
+    with pytest.raises(AnonymizationError, match="all_edges has no meaning with k-ad"):
+        kgreason.verify_people(written / "release", model="k-ad", all_edges=True)
+    path = written / "private" / "mapping.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace("a,u", "a,v"), encoding="utf-8")
+    found = {item["name"]: item["state"] for item in verify(written, "--all-edges")["items"]}
+    assert (found["mapping"], found["edges"]) == ("fails", "undecided")
+
+
+def test_an_original_with_directions_is_noted(written: Path) -> None:
+    path = written / "original" / "people.toml"
+    text = path.read_text(encoding="utf-8")
+    assert not verify(written)["notes"]
+    path.write_text(text.replace('mutual = ["mail"]', 'relations = ["mail"]'), encoding="utf-8")
+    found = verify(written)
+    assert found["holds"]
+    assert "the original does not say that mail is mutual" in found["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("construction", "links"),
+    [
+        ("relaxed", "some were added, some left out"),
+        ("supergraph", "some were added, none left out"),
+        ("construct", "all drawn anew"),
+    ],
+)
+def test_what_is_said_of_links_is_proved(table: Path, construction: str, links: str) -> None:
+    done = command(table, "--mutual", "mail", "--construction", construction, "--json")
+    items = {item["name"]: item for item in json.loads(done.stdout)["verdict"]["items"]}
+    assert links in (table.parent / "release" / "README.txt").read_text(encoding="utf-8")
+    assert ("edges" in items) == (construction == "supergraph")
+    if construction == "supergraph":
+        assert items["edges"]["detail"] == "all 120 original edges are in the release"
+
+
+def test_a_supergraph_that_lost_an_edge_is_not_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = stage.write_people
+
+    def careless(folder: Path, graph: PeopleGraph) -> None:
+        ring = {(i, (i + step) % graph.n) for i in range(graph.n) for step in (1, -1)}
+        ends = np.array(sorted(ring)).T
+        honest(folder, PeopleGraph(graph.labels, {}, {"mail": Links(ends[0], ends[1], mutual=True)}))
+
+    monkeypatch.setattr(stage, "write_people", careless)
+    asked: Any = {"method": "k-degree", "k": 3}
+    for construction, holds in (("relaxed", True), ("supergraph", False)):
+        folders = Folders(tmp_path / construction, tmp_path / "private" / construction)
+        graph = undirected(mails(40, 70, 1))
+        result = anonymize_people(graph, construction=construction, folders=folders, **asked)
+        assert result.holds == holds
+        assert (folders.release / "UNVERIFIED").exists() != holds
+
+
+@pytest.mark.parametrize(("tries", "more"), [(1, ""), (11, " (1,844 before 11 tries)")])
+def test_probing_is_told(tries: int, more: str) -> None:
+    graph = undirected([*zip("abcd", "bcde", strict=True)])
+    utility = kgreason.score_people(graph, graph, {u: u for u in "abcde"})
+    told = dict(utility_rows(utility, {"tries": tries, "cheapest": 1844}))
+    assert told["L1 (0 is best)"] == f"0 by degrees{more}"
+    assert dict(utility_rows(utility))["L1 (0 is best)"] == "0 by degrees"
+
+
+def test_edges_are_told_once(table: Path) -> None:
+    done = json.loads(command(table, "--mutual", "mail", "--json").stdout)
+    assert set(done["figures"]) <= {"tries", "cheapest"}
+    assert {"added", "removed", "kept", "l1"} <= set(done["utility"]["structure"])
+
+
+@pytest.mark.parametrize(("n", "k", "times"), [(20_000, 2, "10,000"), (5, 2, "2.50"), (4, 4, "1")])
+def test_how_many_times_as_many(n: int, k: int, times: str) -> None:
+    graph = PeopleGraph.from_triples(map(str, range(n)), [], mutual=["mail"])
+    told = dict(verdict_rows(kgreason.verify_people(graph, model="k-degree", k=k)))
+    assert f"; at the least {times} times as many as asked for" in told["alike"]
 
 
 def test_witnesses_are_degrees(written: Path) -> None:
@@ -371,7 +511,7 @@ def test_direction_and_kinds_do_not_hide_a_degree() -> None:
     graph = PeopleGraph.from_triples("abcd", [], [("a", "r", "b"), ("b", "r", "a"), ("a", "s", "c")])
     found = kgreason.verify_people(graph, model="k-degree", k=2)
     assert not found["undirected"].holds
-    assert found["undirected"].witnesses == ("a to c, not back",)
+    assert found["undirected"].witnesses == ("s: a to c, not back",)
     assert not found["relation"].holds
     assert [w.split(":")[0] for w in found["classes"].witnesses] == ["degree 0", "degree 2"]
 

@@ -22,7 +22,9 @@ import kgreason
 from kgreason import Folders, PeopleGraph, anonymize_people, read_people
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
+from kgreason.people import stage
 from kgreason.people.results import PeopleAnonymization
+from kgreason.progress import Silent
 from tests.examples import inputs
 from tests.people_definition import People, k_ad, k_w_tad, p_k_ad, paired_k_degree
 
@@ -142,7 +144,8 @@ def test_cdga_makes_degrees_of_k_alike(graph: PeopleGraph, k: int, mode: Any) ->
 @pytest.mark.parametrize("loss", ["adm", "atdm"])
 def test_the_example_holds(method: Any, loss: Any) -> None:
     graph = read_people(SCHEMA)
-    result = anonymize_people(graph, method=method, loss=loss, k=3, dimensions=5, seed=2)
+    dimensions = {} if (method, loss) == ("pckga", "adm") else {"dimensions": 5}
+    result = anonymize_people(graph, method=method, loss=loss, k=3, seed=2, **dimensions)
     assert result.holds
     assert k_ad(plain(result.release.graph), 3)
     nothing_lost(result)
@@ -395,18 +398,64 @@ def test_bad_usage_says_what_to_do(tmp_path: Path, options: list[str | Path], me
     [
         ({"alpha": 2}, "alpha must lie between 0 and 1"),
         ({"method": "pcka"}, "unknown method 'pcka'"),
-        ({"window": 0}, "window must be at least 1"),
+        ({"window": 0}, "window must be a whole number of at least 1"),
         ({"k": 1}, "k must be a whole number of at least 2"),
         ({"k_values": {"a": 2}}, "users have no k"),
         ({"k_values": {"a": 2, "b": 0}}, "the k of 'b'"),
         ({"k": 2, "k_values": {"A": 6}}, "there is no user 'A' in the graph"),
         ({"method": "ckga", "after": "p"}, "single releases"),
+        ({"method": "cdga", "construction": "supergraph"}, "construction has no meaning with method cdga"),
+        ({"method": "ckga", "window": 4}, "window has no meaning with method ckga"),
+        ({"omega": 0.3}, "omega has no meaning with method pckga"),
+        (
+            {"clustering": "degrees", "loss": "atdm"},
+            "loss has no meaning with method pckga, clustering degrees",
+        ),
+        ({"method": "k-degree", "mode": "published"}, "mode has no meaning with method k-degree"),
+        ({"method": "k-degree", "clustering": "vac"}, "clustering has no meaning with method k-degree"),
+        ({"method": "k-degree", "tries": 1.5}, "tries must be a whole number of at least 1, not 1.5"),
+        ({"method": "k-degree", "tries": "a"}, "tries must be a whole number of at least 1, not 'a'"),
+        ({"epsilon": "many"}, "epsilon must be a whole number of at least 1, not 'many'"),
+        ({"dimensions": 2.5}, "dimensions must be a whole number of at least 1, not 2.5"),
     ],
 )
 def test_bad_arguments_are_named(given: dict[str, Any], message: str) -> None:
     graph = PeopleGraph.from_triples("ab", [("a", "job", "cook"), ("b", "job", "nurse")])
     with pytest.raises(AnonymizationError, match=re.escape(message)):
         anonymize_people(graph, **given)
+
+
+def test_a_figure_that_cannot_be_told_costs_no_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(*_: object, **__: object) -> None:
+        raise MemoryError("there are 8 bytes of memory")
+
+    monkeypatch.setattr(stage, "measure", too_large)
+    notes: list[str] = []
+    told = Notes(notes)
+    result = anonymize_people(SCHEMA, k=3, progress=told, folders=Folders(tmp_path / "r", tmp_path / "p"))
+    assert result.holds
+    assert result.utility is None
+    assert notes == ["what is lost could not be measured: there are 8 bytes of memory"]
+    assert "not measured" in repr(result)
+    assert json.loads((tmp_path / "p" / "report.json").read_text(encoding="utf-8"))["utility"] is None
+    assert not (tmp_path / "r" / "UNVERIFIED").exists()
+    assert anonymize_people(SCHEMA, k=3, progress=told).utility is None
+    where = ("--release", tmp_path / "r", "--private", tmp_path / "p", "--force")
+    done = run("anonymize", "--method", "pckga", "--schema", SCHEMA, *where)
+    assert done.exit_code == 0, done.output
+    assert re.search(r"lost +not measured", done.output)
+
+
+class Notes(Silent):
+    """Keeps what is said."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self.notes = notes
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
 
 
 def test_a_graph_of_nobody_is_refused() -> None:

@@ -33,6 +33,7 @@ def verify_people(
     mapping: Mapped | Sequence[Mapped] | None = None,
     removed: Collection[str] | None = None,
     window: int | None = None,
+    all_edges: bool = False,
 ) -> PeopleVerdict:
     """Decide whether a release of a graph of people satisfies a model, or a series of releases.
 
@@ -61,6 +62,8 @@ def verify_people(
         Names of the users who may be missing, if not all who are removed in `mapping` may.
     window
         For kw-tad: look at the last so many releases, by default at all.
+    all_edges
+        For k-degree: ask for all original edges, too, as the construction ``"supergraph"`` keeps them.
 
     Raises
     ------
@@ -87,6 +90,10 @@ def verify_people(
     from kgreason.assess.people.verify import verify_people as decide
 
     _check_asked(model, k, levels is not None, window)
+    if model != "k-degree" and all_edges:
+        raise AnonymizationError(
+            f"all_edges has no meaning with {model}", hint="leave it out, or say k-degree"
+        )
     releases = _releases(released, original, mapping, removed)
     if model != "kw-tad" and len(releases) != 1:
         raise AnonymizationError(
@@ -97,7 +104,7 @@ def verify_people(
             f"a window of {window or 1} needs as many releases, not {len(releases)}", hint="name them all"
         )
     demands = None if levels is None else demands_of(levels, releases[0])
-    return decide(releases, model, None if demands else k or 3, demands, window)
+    return decide(releases, model, None if demands else k or 3, demands, window, all_edges=all_edges)
 
 
 def score_people(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Utility:

@@ -80,7 +80,8 @@ def anonymize_people(
     DataError
         If the data are at fault.
     AnonymizationError
-        If the graph or the parameters admit no anonymization, or the folders exist.
+        If the graph or the parameters admit no anonymization, a parameter has no meaning for the method, or the folders
+        exist.
 
     References
     ----------
@@ -108,6 +109,8 @@ def anonymize_people(
     from kgreason.people.stage import Stage
     from kgreason.publication import staged
 
+    check_numbers(k=(k, 2), seed=(seed, 0), epsilon=(epsilon, 1), dimensions=(dimensions, 1))
+    check_numbers(window=(window, 1), tries=(tries, 1))
     settings = Settings(
         *(
             method,
@@ -125,7 +128,7 @@ def anonymize_people(
         ),
         *(sequence, construction, tries),
     )
-    check_numbers(k=(k, 2), seed=(seed, 0))
+    settings.refuse_unused()
     if folders is not None:
         check_folders(folders)
     clock, rng = Clock(), np.random.default_rng(seed)
@@ -145,7 +148,7 @@ def anonymize_people(
     release = release_of(graph, levels, settings, history, rng, progress, k=k or 3, seeded=seed is not None)
     clock.lap("anonymize")
     if folders is None:
-        verdict, utility = stage.judged(release)
+        verdict, utility = stage.judged(release, progress)
         clock.lap("verify")
         return PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps)
     with staged(folders) as (public, private):

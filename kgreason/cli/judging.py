@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
-OF_PEOPLE = "k_values", "window"
+OF_PEOPLE = "k_values", "window", "all_edges"
 OF_LINKS = "sensitive", "strategy", "percent"
 OF_FILES = "attributes", "numeric", "relations", "mutual", "table"
 
@@ -102,6 +102,13 @@ def verify(
             min=1, metavar="W", help="For kw-tad: judge the last W releases; default: all that are named."
         ),
     ] = None,
+    all_edges: Annotated[
+        bool,
+        typer.Option(
+            "--all-edges",
+            help="For k-degree: ask for all original edges, too, as --construction supergraph keeps them.",
+        ),
+    ] = False,
     sensitive: Annotated[
         list[str] | None,
         typer.Option("--sensitive", metavar="NAME", help="Of links: the relation that must not be told."),
@@ -155,6 +162,7 @@ def verify(
         return judging_people.verify(
             *(graphs, cast(PeopleModel, model), k, schema or [], kinds, mapping or [], k_values, window),
             as_json,
+            all_edges=all_edges,
         )
     refuse(context, ("schema", *OF_FILES, *OF_PEOPLE), f"for the model {model}", other)
     if rules is None:

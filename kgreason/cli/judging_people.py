@@ -31,6 +31,8 @@ def verify(
     k_values: str | None,
     window: int | None,
     as_json: bool,
+    *,
+    all_edges: bool,
 ) -> int:
     """Decide whether a release of a graph of people satisfies a model, or a series of them.
 
@@ -49,11 +51,14 @@ def verify(
 
     releases, schemas = _originals(graphs, model, named, kinds)
     _check(releases, model, schemas, mappings, k_values)
+    if model != "k-degree" and all_edges:
+        hint = "leave it out, or say --model k-degree"
+        raise CallError(f"--all-edges has no meaning with --model {model}", hint=hint)
     with progress() as shown:
         found = _read(releases, schemas, mappings, shown)
         levels = None if k_values is None else _levels(k_values, found[0], schemas, k)
     one = k if levels is None else None
-    verdict = verify_people(found, model=model, k=one, levels=levels, window=window)
+    verdict = verify_people(found, model=model, k=one, levels=levels, window=window, all_edges=all_edges)
     if as_json:
         print_json(verdict.as_dict())
     else:

@@ -39,7 +39,7 @@ how many others the neighbours of a person are linked, and whatever else is know
 LINKS: dict[Construction, str] = {
     "relaxed": "some were added, some left out",
     "supergraph": "some were added, none left out",
-    "construct": "invented, but for the number of each user's",
+    "construct": "all drawn anew; each user has about as many as in the original",
 }
 MIXED = """; users who look alike have the values of all of them, so some are not their
                   own: several ages of one user, for instance, are those of several people"""

@@ -31,7 +31,7 @@ class PeopleAnonymization:
     verdict
         What the independent checker found.
     utility
-        What information was lost.
+        What information was lost; `None` if that could not be measured.
     seconds
         Time of each stage by name.
     """
@@ -40,18 +40,12 @@ class PeopleAnonymization:
     release: PeopleRelease
     settings: Settings
     verdict: PeopleVerdict
-    utility: Utility
+    utility: Utility | None
     seconds: Mapping[str, float]
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
-        edges = self.utility.structure
-        lost = (
-            f"AIL {self.utility.ail:.4f}"
-            if edges is None
-            else f"{edges.added:,} edges added, {edges.removed:,} left out"
-        )
-        return f"<PeopleAnonymization: {self.verdict.asked} {found}; {lost}>"
+        return f"<PeopleAnonymization: {self.verdict.asked} {found}; {_lost(self.utility)}>"
 
     @property
     def holds(self) -> bool:
@@ -87,10 +81,21 @@ class PeopleAnonymization:
             "original": _sizes(original),
             "released": _sizes(graph),
             "verdict": whole | {"items": items},
-            "utility": self.utility.as_dict(),
+            "utility": None if self.utility is None else self.utility.as_dict(),
             "figures": dict(self.release.figures),
             "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},
         }
+
+
+def _lost(utility: Utility | None) -> str:
+    if utility is None:
+        return "what is lost was not measured"
+    edges = utility.structure
+    return (
+        f"AIL {utility.ail:.4f}"
+        if edges is None
+        else f"{edges.added:,} edges added, {edges.removed:,} left out"
+    )
 
 
 def _sizes(graph: PeopleGraph) -> dict[str, int]:

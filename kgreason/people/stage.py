@@ -19,7 +19,7 @@ from kgreason.assess.people.utility import Utility, measure
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.assess.people.verify import Demands, verify_people
 from kgreason.assess.verdict import Item
-from kgreason.errors import DataError
+from kgreason.errors import DataError, KgreasonError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.people.write import write_people
 from kgreason.people.pairs import read_named, read_published
@@ -30,12 +30,13 @@ from kgreason.records import dataclass
 if TYPE_CHECKING:
     from kgreason.anonymizers.people.publish import PeopleRelease
     from kgreason.anonymizers.people.settings import Settings
+    from kgreason.graph.model import Vertices
     from kgreason.graph.people.model import Counts, PeopleGraph
     from kgreason.people.results import PeopleAnonymization
     from kgreason.progress import Progress
     from kgreason.publication import Folders
 
-Judged = tuple[PeopleVerdict, Utility]
+Judged = tuple[PeopleVerdict, Utility | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +75,10 @@ class Stage:
         most = int(self.levels.max()) if len(self.levels) else self.asked
         return most if (self.levels == most).all() else None
 
-    def judged(self, release: PeopleRelease) -> Judged:
+    def judged(self, release: PeopleRelease, progress: Progress) -> Judged:
         """What the checker finds of a release in memory."""
-        return self._judged(Published(release.graph), release.mapping, [], ())
+        found = self._verdict(Published(release.graph), release.mapping, [], ())
+        return found, self._measured(release.graph, release.mapping, progress)
 
     def judged_as_written(
         self, release: PeopleRelease, public: Path, private: Path, progress: Progress
@@ -87,27 +89,39 @@ class Stage:
         assert written.source is not None
         earlier = [] if self.settings.method != "ctkga" else list(self._earlier())
         marks = () if release.history is None else release.history.fingerprints
-        return self._judged(replace(written, name="this release"), written.source.mapping, earlier, marks)
+        mapping = written.source.mapping
+        found = self._verdict(replace(written, name="this release"), mapping, earlier, marks)
+        progress.step("Measuring what is lost")
+        return found, self._measured(written.graph, mapping, progress)
 
-    def _judged(
+    def _measured(self, released: PeopleGraph, mapping: Vertices, progress: Progress) -> Utility | None:
+        """What is lost; `None`, with a note, if that cannot be told: a release is no worse for it."""
+        try:
+            return measure(self.graph, released, mapping, rng=self.sampling)
+        except (ArithmeticError, KgreasonError, MemoryError, ValueError) as error:
+            progress.note(f"what is lost could not be measured: {str(error) or type(error).__name__}")
+            return None
+
+    def _verdict(
         self,
         written: Published,
-        mapping: np.ndarray[tuple[int], np.dtype[np.int64]],
+        mapping: Vertices,
         earlier: list[tuple[Path, Path]],
         marks: tuple[str, ...],
-    ) -> Judged:
-        utility = measure(self.graph, written.graph, mapping, rng=self.sampling)
+    ) -> PeopleVerdict:
+        """What the checker finds of a release, and of a series."""
         one = replace(written, source=Source(self.graph, mapping))
         model = self.settings.model
         if model != "kw-tad":
             demands = Demands(self.levels) if self.k is None else None
-            return verify_people([one], model, self.k, demands), utility
+            whole = self.settings.method == "k-degree" and self.settings.construction == "supergraph"
+            return verify_people([one], model, self.k, demands, all_edges=whole)
         single = verify_people([one], "kw-tad", self.k)
         gone = [folder for folder, _ in earlier if not folder.is_dir()]
         if gone:
-            return replace(single, items=(*single.items, _not_there(gone))), utility
+            return replace(single, items=(*single.items, _not_there(gone)))
         if not earlier:
-            return single, utility
+            return single
         before = [read_named(*folders) for folders in reversed(earlier)]
         others = [
             f"{one.name} is not the release that was made then"
@@ -119,7 +133,7 @@ class Stage:
         told = {"names", *(item.name for item in series.items)}
         rest = [item for item in single.items if item.name not in told]
         found = [_other(others)] if others else []
-        return replace(series, items=(*series.items, *rest, names, *found), needs_original=()), utility
+        return replace(series, items=(*series.items, *rest, names, *found), needs_original=())
 
     def _earlier(self) -> Iterator[tuple[Path, Path]]:
         """Release and private folders of the other releases of the window, the latest first."""

@@ -130,7 +130,7 @@ def anonymize_degrees(
     lowering, cheapest = construction == "relaxed", 0
     noisy: list[Counts] = [original]
     found: list[Obstacle | None] = [None]
-    progress.step("make degrees anonymous, and a graph with them", tries, "tries")
+    progress.step("Making degrees anonymous")
     for attempt in range(tries):
         drawn = [
             anonymous_degrees(d, k, rng=rng, method=sequence, lowering=lowering, even=True) for d in noisy
@@ -144,7 +144,6 @@ def anonymize_degrees(
             if made is not None:
                 figures = _figures(edges, made, n, attempt + 1, _distance(original, degrees), cheapest)
                 return Made(made, degrees, figures)
-        progress.advance()
         noisy = _with_noise(noisy, found, lacking, 2 ** (attempt // _DOUBLED), lowering, rng)
     raise _given_up(k, construction, tries, found[0])
 

@@ -126,6 +126,30 @@ class Settings:
             clustering = {"cdga": "degrees", "ctkga": "vac"}.get(self.method, clustering)
         return replace(self, clustering=self.clustering or clustering, partition=self.partition or partition)
 
+    def refuse_unused(self) -> None:
+        """Refuse what was chosen, but for defaults, although it has no meaning.
+
+        Raises
+        ------
+        AnonymizationError
+            Naming the first.
+        """
+        default = {f.name: f.default for f in fields(self)}
+        for name in self.unused():
+            if getattr(self, name) != default[name]:
+                raise AnonymizationError(
+                    f"{name} has no meaning with method {self.method}" + self._chosen(), hint="leave it out"
+                )
+
+    def _chosen(self) -> str:
+        """What else was chosen that decides what has a meaning."""
+        chosen = [
+            f"{name} {value}"
+            for name, value in (("clustering", self.clustering), ("partition", self.partition))
+            if value is not None and name not in self.unused()
+        ]
+        return f", {', '.join(chosen)}" * bool(chosen)
+
     def unused(self) -> tuple[str, ...]:
         """Names of what has no meaning with this method, clustering and partition.
 

@@ -53,9 +53,9 @@ def undirected(
     )
     both = completed(graph.n, Links(made.edges[:, 0], made.edges[:, 1]))
     users = np.arange(graph.n)
-    return relabelled(
-        PeopleGraph(graph.labels, {}, {name: both}), users, made.figures.as_dict(), graph, secret
-    )
+    # what became of edges and degrees is measured on the release itself
+    figures = {name: f for name, f in made.figures.as_dict().items() if name in ("cheapest", "tries")}
+    return relabelled(PeopleGraph(graph.labels, {}, {name: both}), users, figures, graph, secret)
 
 
 def edges_of(n: int, links: Links) -> Edges:
@@ -87,8 +87,11 @@ def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
             "directed graph",
         )
     if graph.n < k:
+        many, others = (f"{i:,} {what}{'s' * (i > 1)}" for i, what in ((graph.n, "user"), (k - 1, "other")))
         raise AnonymizationError(
-            f"the graph has {graph.n:,} users, and each must share his degree with k - 1 = {k - 1:,} others",
-            hint="lower k",
+            f"the graph has {many}, and each must share his degree with k - 1 = {others}",
+            hint="lower k"
+            if graph.n > 1
+            else "one user alone cannot be anonymous: is this all of the graph?",
         )
     return name, links

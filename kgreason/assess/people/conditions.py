@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 
@@ -58,20 +58,26 @@ def mutual_relations(release: Published) -> set[str]:
 
 def mutual(release: Published) -> Item:
     """Whether each link of a mutual relation stands in both directions: else it is told from the others."""
+    relations = release.graph.relations
+    some = sorted(mutual_relations(release) & set(relations))
+    return both_ways("mutual", release.graph, some, "links of mutual relations")
+
+
+def both_ways(name: str, graph: PeopleGraph, relations: Iterable[str], what: str) -> Item:
+    """Whether each link of some relations, in words `what`, stands in both directions."""
     alone, total, words = 0, 0, list[str]()
-    relations, names = release.graph.relations, release.graph.labels
-    for name in sorted(mutual_relations(release) & set(relations)):
-        links = relations[name]
-        there = links.source * release.graph.n + links.target
-        missing = np.flatnonzero(~np.isin(links.target * release.graph.n + links.source, there))
+    for relation in sorted(relations):
+        links = graph.relations[relation]
+        there = links.source * graph.n + links.target
+        missing = np.flatnonzero(~np.isin(links.target * graph.n + links.source, there))
         total += len(links)
         alone += len(missing)
-        ends = zip(names[links.source[missing]], names[links.target[missing]], strict=True)
-        words += [f"{name}: {a} to {b}, not back" for a, b in islice(ends, SHOWN)]
+        ends = zip(graph.labels[links.source[missing]], graph.labels[links.target[missing]], strict=True)
+        words += [f"{relation}: {a} to {b}, not back" for a, b in islice(ends, SHOWN)]
     if alone:
-        detail = f"{alone:,} of {total:,} links of mutual relations run one way only"
-        return Item("mutual", False, detail, listing(words[:SHOWN], alone))
-    return Item("mutual", True, f"all {total:,} links of mutual relations run both ways")
+        detail = f"{alone:,} of {total:,} {what} run one way only"
+        return Item(name, False, detail, listing(words[:SHOWN], alone))
+    return Item(name, True, f"all {total:,} {what} run both ways")
 
 
 def users(source: Source) -> Item:

@@ -7,19 +7,13 @@ Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, section 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-import numpy.typing as npt
 
+from kgreason.assess.people.distances import distances
+from kgreason.assess.people.pairs import degrees, keys, pairs
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import Counts, Links, PeopleGraph
+from kgreason.graph.people.model import Links, PeopleGraph
 from kgreason.records import dataclass
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-Edges = npt.NDArray[np.int64]
 
 EXACT = 3_000  # users; of more, distances are measured from some
 SOURCES = 200
@@ -96,15 +90,15 @@ def structure(
     ((name, links),) = original.relations.items()
     if not links.mutual:
         return None
-    before = _edges(original.n, links.source, links.target)
+    before = pairs(original.n, links.source, links.target)
     theirs = released.relations.get(name, Links(links.source[:0], links.target[:0]))
-    after = _edges(released.n, theirs.source, theirs.target)
+    after = pairs(released.n, theirs.source, theirs.target)
     there = (mapping[before] >= 0).all(axis=0)
-    kept = len(np.intersect1d(_keys(released.n, *mapping[before[:, there]]), _keys(released.n, *after)))
+    kept = len(np.intersect1d(keys(released.n, *mapping[before[:, there]]), keys(released.n, *after)))
     users = np.flatnonzero(mapping >= 0)
-    fall = _degrees(original.n, before)[users] - _degrees(released.n, after)[mapping[users]]
+    fall = degrees(original.n, before)[users] - degrees(released.n, after)[mapping[users]]
     sources = _sources(original.n, released.n, mapping, rng)
-    paths = [_paths(original.n, before, sources[0]), _paths(released.n, after, sources[1])]
+    lengths = [distances(original.n, before, sources[0]), distances(released.n, after, sources[1])]
     return Structure(
         l1=int(np.abs(fall).sum()),
         edges=before.shape[1],
@@ -113,26 +107,12 @@ def structure(
         kept=kept,
         clustering=clustering[0],
         clustering_released=clustering[1],
-        path_length=paths[0][0],
-        path_length_released=paths[1][0],
-        connected=paths[0][1],
-        connected_released=paths[1][1],
+        path_length=lengths[0][0],
+        path_length_released=lengths[1][0],
+        connected=lengths[0][1],
+        connected_released=lengths[1][1],
         sources=None if max(original.n, released.n) <= EXACT else len(sources[0]),
     )
-
-
-def _keys(n: int, source: Vertices, target: Vertices) -> Vertices:
-    """A number of each pair, whichever of the two comes first."""
-    return np.minimum(source, target) * n + np.maximum(source, target)
-
-
-def _edges(n: int, source: Vertices, target: Vertices) -> Edges:
-    """Pairs of users that are linked either way, each once; int64, shape (2, m)."""
-    return np.stack(np.divmod(np.unique(_keys(n, source, target)), max(n, 1)))
-
-
-def _degrees(n: int, edges: Edges) -> Counts:
-    return np.bincount(edges.ravel(), minlength=n)
 
 
 def _sources(
@@ -144,32 +124,3 @@ def _sources(
     kept = np.flatnonzero(mapping >= 0)
     some = kept[:0] if rng is None else rng.choice(kept, min(SOURCES, len(kept)), replace=False)
     return some, mapping[some]
-
-
-def _paths(n: int, edges: Edges, sources: Vertices) -> tuple[float | None, float | None]:
-    """Mean distance of connected pairs of a source and another user, and the share of pairs that are connected."""
-    from scipy.sparse import csr_array
-
-    ends = np.concatenate([edges, edges[::-1]], axis=1)
-    links = csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(n, n))
-    total = pairs = 0
-    for source in sources.tolist():
-        sizes = _layers(links, source)
-        total += int(np.arange(len(sizes)) @ sizes)
-        pairs += int(sizes.sum()) - 1
-    possible = len(sources) * (n - 1)
-    return total / pairs if pairs else None, pairs / possible if possible else None
-
-
-def _layers(links: csr_array, source: int) -> Counts:
-    """How many users are at the distance 0, 1, 2, ... from one."""
-    from scipy.sparse.csgraph import breadth_first_order
-
-    order, predecessor = breadth_first_order(links, source)
-    place = np.empty(links.shape[0], dtype=np.int64)
-    place[order] = np.arange(len(order))
-    parent = place[predecessor[order[1:]]]  # ascends: who was found first is left first
-    ends = [0, 1]
-    while ends[-1] < len(order):
-        ends.append(1 + int(np.searchsorted(parent, ends[-1])))
-    return np.diff(ends)

@@ -7,20 +7,21 @@ KDEGREE; Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.assess.people import conditions
+from kgreason.assess.people.pairs import degrees, keys, linked, pairs
 from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.sharing import shared
 from kgreason.assess.people.verdict import Figures, PeopleVerdict
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
-from kgreason.graph.people.model import Counts, PeopleGraph
+from kgreason.graph.people.model import Counts, Links, PeopleGraph
 
-Ends = npt.NDArray[np.int64]
+NONE = Links(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 NAMED = 3  # users of a degree
 
 NEEDED = (
@@ -29,13 +30,19 @@ NEEDED = (
     "users: whether all users are released",
     "fakes: how many released users stand for nobody",
 )
+NEEDED_EDGES = "edges: whether all original edges are in the release"
 
 
-def k_degree(release: Published, k: int) -> PeopleVerdict:
+def k_degree(release: Published, k: int, *, all_edges: bool = False) -> PeopleVerdict:
     """Decide whether a release is k-degree anonymous.
 
     Links count whatever their relation and whichever way they run, so that the degree is the number of users whom a
     user is linked with.
+
+    Parameters
+    ----------
+    all_edges
+        Whether all original edges must be in the release, too.
 
     Examples
     --------
@@ -49,24 +56,28 @@ def k_degree(release: Published, k: int) -> PeopleVerdict:
     FAILS  classes: 1 of 3 users share the degree with too few; at worst 1 user where k = 2
         degree 2: 1 user (b), k = 2
     """
-    item, figures = _classes(release.graph, k)
-    items = [item, conditions.simple(release), _undirected(release.graph), *_alone(release.graph)]
-    source = release.source
+    graph, source = release.graph, release.source
+    item, figures = _classes(graph, k)
+    both = conditions.both_ways("undirected", graph, graph.relations, "links")
+    items = [item, conditions.simple(release), both, _relation(graph, source), _attributes(graph)]
     if source is None:
-        return PeopleVerdict("k-degree", k, 1, tuple(items), figures, NEEDED)
+        needed = (*NEEDED, *([NEEDED_EDGES] if all_edges else []))
+        return PeopleVerdict("k-degree", k, 1, tuple(items), figures, needed)
     paired = conditions.mapping(release, source)
     items += [paired, conditions.labels(release, source)]
     if paired.holds:
         items += [_users(source), conditions.fakes(release, source, allowed=False)]
+        items += [_edges(graph, source)] if all_edges else []
     else:
         broken = "not examined: the mapping is broken"
-        items += [Item(name, False, broken, undecided=True) for name in ("users", "fakes")]
-    return PeopleVerdict("k-degree", k, 1, tuple(items), figures)
+        lost = ("users", "fakes", *(["edges"] if all_edges else []))
+        items += [Item(name, False, broken, undecided=True) for name in lost]
+    return PeopleVerdict("k-degree", k, 1, tuple(items), figures, notes=tuple(_notes(graph, source)))
 
 
 def _classes(graph: PeopleGraph, k: int) -> tuple[Item, Figures]:
     """Whether each degree is that of k users, or of none."""
-    degree = _degrees(graph)
+    degree = degrees(graph.n, pairs(graph.n, *linked(graph)))
     item, figures = shared(degree, graph.labels, np.full(graph.n, k, dtype=np.int64), "the degree")
     if item.holds:
         return item, figures
@@ -83,51 +94,57 @@ def _witness(graph: PeopleGraph, degree: Counts, of: int, k: int) -> str:
     return f"degree {of:,}: {len(users):,} user{'s' * (len(users) > 1)} ({names}), k = {k}"
 
 
-def _degrees(graph: PeopleGraph) -> Counts:
-    """How many users each is linked with, int64, shape (n,); a link to himself is none."""
-    source, target = _ends(graph)
-    n = max(graph.n, 1)
-    other = source != target
-    low, high = np.minimum(source, target)[other], np.maximum(source, target)[other]
-    edges = np.stack(np.divmod(np.unique(low * n + high), n))
-    return np.bincount(edges.ravel(), minlength=graph.n)
-
-
-def _ends(graph: PeopleGraph) -> Ends:
-    """Links of all relations, int64, shape (2, m)."""
-    parts = [np.stack([links.source, links.target]) for links in graph.relations.values()]
-    return np.concatenate([np.empty((2, 0), dtype=np.int64), *parts], axis=1)
-
-
-def _undirected(graph: PeopleGraph) -> Item:
-    """Whether each link stands in both directions."""
-    source, target = _ends(graph)
-    alone = np.flatnonzero(~np.isin(target * graph.n + source, source * graph.n + target))
-    if len(alone):
-        detail = f"{len(alone):,} of {len(source):,} links run one way only"
-        ends = zip(graph.labels[source[alone[:SHOWN]]], graph.labels[target[alone[:SHOWN]]], strict=True)
+def _relation(graph: PeopleGraph, source: Source | None) -> Item:
+    """Whether there is one relation: one of the original, if that is known."""
+    names = sorted(graph.relations)
+    if len(names) != 1:
+        detail = f"the release has {len(names):,} relations, and k-degree is of one"
+        return Item("relation", False, detail, listing(names))
+    detail = f"the release has one relation, {names[0]}"
+    if source is not None and names[0] not in source.graph.relations:
+        others = sorted(source.graph.relations)
+        detail += ", which the original does not have"
         return Item(
-            "undirected", False, detail, listing((f"{a} to {b}, not back" for a, b in ends), len(alone))
+            "relation", False, detail, listing((f"the original has {one}" for one in others), len(others))
         )
-    return Item("undirected", True, f"all {len(source):,} links run both ways")
+    return Item("relation", True, detail)
 
 
-def _alone(graph: PeopleGraph) -> tuple[Item, Item]:
-    """Whether there is nothing besides: one relation, and no attributes."""
-    relations, attributes = sorted(graph.relations), sorted(graph.attributes)
-    one, told = len(relations) == 1, len(attributes)
-    kinds = (
-        f"{len(relations):,} relations, and k-degree is of one"
-        if not one
-        else f"one relation, {relations[0]}"
-    )
-    values = (
-        f"values of {told:,} attribute{'s' * (told > 1)}, which tell users apart" if told else "no values"
-    )
-    return (
-        Item("relation", one, f"the release has {kinds}", () if one else listing(relations)),
-        Item("attributes", not told, f"the release tells {values}", listing(attributes)),
-    )
+def _attributes(graph: PeopleGraph) -> Item:
+    """Whether nothing is told besides."""
+    names = sorted(graph.attributes)
+    if names:
+        what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which tell users apart"
+        return Item("attributes", False, f"the release tells {what}", listing(names))
+    return Item("attributes", True, "the release tells no values")
+
+
+def _notes(graph: PeopleGraph, source: Source) -> Iterator[str]:
+    for name in sorted(graph.relations):
+        links = source.graph.relations.get(name)
+        if links is not None and not links.mutual:
+            yield (
+                f"the original does not say that {name} is mutual: of links that run one way, the release tells only "
+                "that there is one"
+            )
+
+
+def _edges(graph: PeopleGraph, source: Source) -> Item:
+    """Whether all original edges are in the release, in their relation; a link back counts as the same edge."""
+    original, lost, total, missing = source.graph, list[str](), 0, 0
+    for name, links in sorted(original.relations.items()):
+        theirs = graph.relations.get(name, NONE)
+        ends = pairs(original.n, links.source, links.target)
+        images = source.mapping[ends]
+        there = np.isin(keys(graph.n, *images), keys(graph.n, theirs.source, theirs.target))
+        gone = ends[:, ~(there & (images >= 0).all(axis=0))]
+        total += ends.shape[1]
+        missing += gone.shape[1]
+        lost += [f"{a} and {b}" for a, b in original.labels[gone[:, :SHOWN]].T]
+    if missing:
+        detail = f"{missing:,} of {total:,} original edges are not in the release"
+        return Item("edges", False, detail, listing(lost[:SHOWN], missing))
+    return Item("edges", True, f"all {total:,} original edges are in the release")
 
 
 def _users(source: Source) -> Item:

@@ -63,6 +63,8 @@ def verify_people(
     k: int | None = None,
     demands: Demands | None = None,
     window: int | None = None,
+    *,
+    all_edges: bool = False,
 ) -> PeopleVerdict:
     """Decide whether a release satisfies a model, or for kw-tad the last `window` of some releases.
 
@@ -76,6 +78,8 @@ def verify_people(
         The k of each user, for p-k-ad, in place of k.
     window
         How many releases adversaries have, for kw-tad; `None`: all.
+    all_edges
+        For k-degree: whether all original edges must be in the release.
 
     Examples
     --------
@@ -90,7 +94,7 @@ def verify_people(
         last = [replace(release, source=None) for release in last]
     if model == "k-degree":
         assert k is not None
-        return k_degree(last[0], k)
+        return k_degree(last[0], k, all_edges=all_edges)
     if demands is not None:
         verdict = _personalized(last[0], demands)
     else:
