@@ -20,7 +20,7 @@ def print_people(result: PeopleAnonymization, release: Path, private: Path, *, s
     seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
     table(
         [
-            ("graph", f"{result.original!r}".strip("<>").removeprefix("PeopleGraph with ")),
+            ("graph", _graph(result)),
             ("method", result.settings.method),
             *verdict_rows(result.verdict),
             *_withheld(result),
@@ -30,6 +30,15 @@ def print_people(result: PeopleAnonymization, release: Path, private: Path, *, s
             ("to keep secret", f"{private}/"),
         ]
     )
+
+
+def _graph(result: PeopleAnonymization) -> str:
+    """Users, attributes and relations; of an undirected graph its edges, each once, as in all rows."""
+    graph, structure = result.original, result.utility.structure
+    if structure is not None and not graph.attributes:
+        (name,) = graph.relations
+        return f"{graph.n:,} users; relations: {name} {structure.edges:,}"
+    return f"{graph!r}".strip("<>").removeprefix("PeopleGraph with ")
 
 
 def _withheld(result: PeopleAnonymization) -> Iterator[Row]:
