@@ -35,10 +35,11 @@ def print_people(result: PeopleAnonymization, release: Path, private: Path, *, s
 def _graph(result: PeopleAnonymization) -> str:
     """Users, attributes and relations; of an undirected graph its edges, each once, as in all rows."""
     graph, structure = result.original, result.utility.structure
-    if structure is not None and not graph.attributes:
-        (name,) = graph.relations
-        return f"{graph.n:,} users; relations: {name} {structure.edges:,}"
-    return f"{graph!r}".strip("<>").removeprefix("PeopleGraph with ")
+    told = f"{graph!r}".strip("<>").removeprefix("PeopleGraph with ")
+    if structure is None:
+        return told
+    (links,) = graph.relations.values()
+    return told.removesuffix(f"{len(links):,}") + f"{structure.edges:,}"
 
 
 def _withheld(result: PeopleAnonymization) -> Iterator[Row]:
