@@ -21,7 +21,7 @@ def print_people(result: PeopleAnonymization, release: Path, private: Path, *, s
     seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
     table(
         [
-            ("graph", f"{result.original!r}".strip("<>").removeprefix("PeopleGraph with ")),
+            ("graph", _graph(result)),
             ("method", result.settings.method),
             *verdict_rows(result.verdict),
             *_withheld(result),
@@ -38,6 +38,16 @@ def _measured(result: PeopleAnonymization) -> Iterator[Row]:
         yield "lost", "not measured"
     else:
         yield from utility_rows(result.utility, result.release.figures)
+
+
+def _graph(result: PeopleAnonymization) -> str:
+    """Users, attributes and relations; of an undirected graph its edges, each once, as in all rows."""
+    graph, utility = result.original, result.utility
+    told = f"{graph!r}".strip("<>").removeprefix("PeopleGraph with ")
+    if utility is None or utility.structure is None:
+        return told
+    (links,) = graph.relations.values()
+    return told.removesuffix(f"{len(links):,}") + f"{utility.structure.edges:,}"
 
 
 def _withheld(result: PeopleAnonymization) -> Iterator[Row]:

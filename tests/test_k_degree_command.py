@@ -117,7 +117,11 @@ def test_the_command_writes_what_it_verified(table: Path, construction: str, seq
 def test_the_table_tells_of_edges_and_not_of_information(table: Path) -> None:
     done = command(table, "--mutual", "mail", "-k", "3")
     assert done.exit_code == 0, done.output
-    for row in ("verdict +holds: k-degree with k = 3", "edges +120, .* added, .* left out, .* kept"):
+    for row in (
+        "graph +60 users; relations: mail 120\n",
+        "verdict +holds: k-degree with k = 3",
+        "edges +120, .* added, .* left out, .* kept",
+    ):
         assert re.search(row, done.output)
     for row in ("L1 (0 is best)", "clustering ", "path length "):
         assert row in done.output

@@ -953,6 +953,23 @@ def test_columns_that_name_their_users_are_noted(tmp_path: Path) -> None:
     assert not any("job" in note for note in notes.notes)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "f.csv: the file is empty"), ("a,b\n", "f.csv: the file has names of columns alone")],
+)
+def test_a_graph_without_users_is_of_files_without_rows(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "f.csv").write_text(text, encoding="utf-8")
+    notes, file = Notes(), f"{tmp_path / 'f.csv'}?relation=friend&header={str(bool(text)).lower()}"
+    assert read_people(schema_of_options([file], relations=["friend"]), notes).n == 0
+    assert any(note.endswith(said) for note in notes.notes), notes.notes
+    folders = ("--release", str(tmp_path / "release"), "--private", str(tmp_path / "private"))
+    asked = ("anonymize", "--method", "ckga", file, "--relations", "friend", *folders)
+    refused = CliRunner().invoke(app, asked)
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+    assert "the graph has no users" in refused.stderr
+
+
 FRIENDS = "Ann,Bob\nBob,Cyd\nCyd,Ann\nDan,Ann\nEve,Bob\n"
 NUMBERED = "1,2\n2,3\n4,5\n6,7\n8,9\n"
 

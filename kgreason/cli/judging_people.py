@@ -142,7 +142,7 @@ def _check(
             hint="name it with --schema, or before the release",
         )
     if schemas and not mappings and k_values is None:
-        hint = "say --mapping FILE, or leave out --schema to judge the release alone"
+        hint = "say --mapping FILE, or leave the original out to judge the release alone"
         raise CallError("the original is named, but who is who is not said", hint=hint)
     for option, given in (("--schema", schemas), ("--mapping", mappings)):
         if given and len(given) != len(releases):

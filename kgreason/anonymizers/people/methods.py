@@ -117,7 +117,7 @@ def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
         )
     if not graph.n and settings.method != "ctkga":
         raise AnonymizationError(
-            "the graph has no users", hint="is a header taken for data, or data for a header?"
+            "the graph has no users", hint="is the file empty, or its only line taken for names of columns?"
         )
     if levels.min(initial=1) < 1:
         raise AnonymizationError("each k must be at least 1")

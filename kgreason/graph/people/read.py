@@ -117,6 +117,10 @@ def read_statements(schema: Schema | Path | str, progress: Progress) -> Statemen
     remarks = Remarks()
     kept = [some for part in parts for some in _kept(part, kinds, remarks)]
     labels, entries = _numbered(kept, kinds, names)
+    if not len(labels):
+        for raw in (part.raw for part in parts if not len(part.raw)):
+            has = "has names of columns alone" if raw.title_line is not None else "is empty"
+            progress.note(f"{raw.file}: the file {has}")
     return Statements(schema, labels, kinds, _by_name(entries, kinds), names.get("values"), remarks)
 
 
