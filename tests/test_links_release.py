@@ -542,13 +542,75 @@ def test_relations_that_tell_the_sensitive_one_are_named(tmp_path: Path) -> None
     assert not [note for note in notes.notes if "nearly the same" in note]
 
 
-def test_entities_known_by_the_sensitive_relation_alone_are_named(tmp_path: Path) -> None:
+def test_entities_that_only_the_sensitive_relation_names_are_left_out(tmp_path: Path) -> None:
+    """They would be nodes without links: each would tell that it has sensitive ones."""
     notes = Notes()
-    schema = school(tmp_path)
-    with (tmp_path / "friends.csv").open("a") as stream:
-        stream.write("a,e\n")
-    read_links(schema, "friends", notes)
-    assert [note for note in notes.notes if note.startswith("of 'e' nothing is known but friends")]
+    schema = school(tmp_path, classes="a,b\nh,h\n")  # of h nothing is left but that somebody named it
+    with (tmp_path / "people.csv").open("a") as stream:
+        stream.write("listed,,\n")
+    (tmp_path / "friends.csv").write_text("e,f\nf,e\ne,a\nlisted,b\nh,a\n")
+    found = read_links(schema, "friends", notes)
+    assert found.graph.labels.tolist() == ["a", "b", "c", "d", "listed", "h"]
+    secret = found.sensitive
+    assert (secret.source.tolist(), secret.target.tolist()) == ([0, 1], [5, 4])
+    assert [
+        n for n in notes.notes if n.startswith("of 'e', 'f' nothing is known but friends: 2 entities and 2 l")
+    ]
+    quiet = Notes()
+    (tmp_path / "friends.csv").write_text("h,a\n")
+    read_links(schema, "friends", quiet)
+    assert not [note for note in quiet.notes if "nothing is known" in note]
+
+
+def test_entities_that_only_sensitive_edges_name_are_left_out() -> None:
+    program = load_text('@edge("own"). @edge("sits"). @node("company"). control(X, Y) :- own(X, Y).')
+    own = [("Z", "A"), ("Z", "Y"), ("Z", "Z"), ("B", "A"), ("L", "B"), ("Z", "A")]
+    data = {"own": own, "sits": [("A", "B"), ("C", "C")], "company": [("L",)]}
+    notes = Notes()
+    found = links_of_program(program, data, "own", notes)
+    assert found.graph.labels.tolist() == ["L", "A", "B", "C"]
+    secret = found.sensitive
+    assert (secret.source.tolist(), secret.target.tolist()) == ([0, 2], [2, 1])
+    assert [
+        n for n in notes.notes if n.startswith("of 'Z', 'Y' nothing is known but own: 2 entities and 2 links")
+    ]
+
+
+@given(st.permutations(range(6)), st.booleans())
+@settings(max_examples=inputs(40), deadline=None)
+def test_numbers_of_entities_do_not_depend_on_sensitive_rows(
+    tmp_path_factory: pytest.TempPathFactory, order: list[int], first: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("files")
+    open_rows = ["a,r,b", "c,r,d", "e,r,f"]
+    secret = [f"{'abcdef'[order[i]]},s,{'abcdef'[order[i + 1]]}" for i in (0, 2, 4)]
+    rows = [*secret, *open_rows] if first else [open_rows[0], *secret, *open_rows[1:]]
+    (folder / "links.csv").write_text("\n".join([*rows, ""]))
+    schema = schema_of_options(
+        [f"{folder / 'links.csv'}?columns=user,relation,target"], relations=["r"], mutual=["s"]
+    )
+    assert read_links(schema, "s").graph.labels.tolist() == list("acebdf")
+    pairs = [tuple(row.split(",")[::2]) for row in secret]
+    data = {"s": pairs, "r": [tuple(row.split(",")[::2]) for row in open_rows]}
+    program = load_text('@edge("s"). @edge("r"). p(X, Y) :- s(X, Y).')
+    assert links_of_program(program, data, "s").graph.labels.tolist() == list("abcdef")
+
+
+@pytest.mark.parametrize("clustering", ["vac", "degrees", "k-means"])
+def test_clusters_do_not_depend_on_the_numbers_of_entities(clustering: str) -> None:
+    """Friends beside one another in a file of entities that are all alike share a cluster as often as any two."""
+    n, tries = 24, 30
+    ring = links(*((i, (i + 5) % n) for i in range(n)))
+    graph = LinkGraph(texts(*map(str, range(n))), {"knows": ring})
+    friends = np.arange(0, n, 2)
+    rng = np.random.default_rng(11)
+    together, expected = 0, 0.0
+    for _ in range(tries):
+        found = clusters_of(graph, clustering, 3, rng)
+        size = np.bincount(found)
+        together += int((found[friends] == found[friends + 1]).sum())
+        expected += len(friends) * float((size * (size - 1)).sum()) / (n * (n - 1))
+    assert abs(together - expected) < 4 * math.sqrt(expected)
 
 
 def test_relations_that_run_both_ways_are_named(tmp_path: Path) -> None:
@@ -589,7 +651,7 @@ def test_sensitive_links_may_follow_by_rules() -> None:
 
 
 def test_sensitive_edges_are_not_observed() -> None:
-    data = {"own": OWN, "sits": [("p", "A"), ("p", "B")]}
+    data = {"own": OWN, "sits": [("p", "A"), ("p", "B"), ("p", "C")]}
     notes = Notes()
     found = links_of_program(load_text(CONTROL), data, "own", notes)
     assert set(found.graph.observed) == {"sits"}
