@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason.choices import Strategy
+from kgreason.choices import CLUSTERED, Strategy
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
 from kgreason.graph.links.school import school
@@ -23,7 +23,6 @@ from kgreason.links.pairs import read_released
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
 STRATEGIES: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")
-CLUSTERED = ("cluster-edge", "constrained")
 MUTUAL = ("--mutual", "classmates,groupmates,friends")
 SECRET = ("--sensitive", "friends")
 NOISE = ("--noise", "classmates=0.4", "--noise", "groupmates=0.6", "--leak", "0.2")
@@ -163,7 +162,7 @@ def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
     alone = ok("verify", tmp_path / "release", "--model", "links", "-k", 5)
     assert "sensitive, mapping, labels, values, links: only the original could tell" in alone
     named = ok("verify", tmp_path / "release", "--model", "links", *SECRET)
-    assert "checked and kept   sensitive, clusters, simple" in named
+    assert "checked and kept   sensitive, form, clusters, simple" in named
     more = run("verify", tmp_path / "release", "--model", "links", "-k", 9)
     assert more.exit_code == 1
     assert "stand for fewer than 9 entities" in more.stdout
@@ -189,7 +188,7 @@ def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
     )
     found = run("verify", *of(table, tmp_path), "-k", 5)
     assert found.exit_code == 1
-    assert "violated          sensitive" in found.stdout
+    assert "violated          form" in found.stdout
     other = run("verify", *of(table, tmp_path), "--strategy", "constrained")
     assert "violated          strategy" in other.stdout
 
