@@ -127,11 +127,16 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
     assert report["verdict"]["holds"] is True
     links = report["links"]["classmates"]
     kept = {"intact": 1.0, "partial": 0.5, "cluster-edge": 1.0, "removed": 0.0}
+    judged = ok("verify", *of(table, tmp_path), *k)
+    counts = f"classmates {links['original']:,} -> {links['released']:,}"
+    assert (counts in judged) == (strategy == "partial")  # of the others it follows from the strategy
+    assert ("any share may be missing" in judged) == (strategy == "partial")
+    if strategy == "partial":
+        assert "any share" not in ok("verify", *of(table, tmp_path), "--percent", 50)
     if strategy in kept:
         assert links["released"] == int(links["original"] * kept[strategy])
     assert f"links of classmates  {links['original']:,} -> {links['released']:,}" in made.stdout
 
-    judged = ok("verify", *of(table, tmp_path), *k)
     assert f"verified          holds: {strategy}" in judged
     told = json.loads(
         ok(
