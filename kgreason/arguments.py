@@ -139,6 +139,30 @@ def check_numbers(**given: tuple[int | None, int]) -> None:
             raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
+def check_probabilities(**given: object) -> None:
+    """Refuse what are no probabilities.
+
+    Raises
+    ------
+    AnonymizationError
+        Saying which.
+
+    Examples
+    --------
+    >>> check_probabilities(leak=2)
+    Traceback (most recent call last):
+    kgreason.errors.AnonymizationError: leak must be a probability, not 2
+      help: give a number from 0 to 1, as 0.4
+    """
+    for name, value in given.items():
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or not 0 <= value <= 1:  # type: ignore[operator]
+            shown = f"{value:g}" if number else repr(value)
+            raise AnonymizationError(
+                f"{name} must be a probability, not {shown}", hint="give a number from 0 to 1, as 0.4"
+            )
+
+
 def mapped(
     mapping: Mapping[str, str] | Vertices, original: KnowledgeGraph, released: KnowledgeGraph
 ) -> Vertices:

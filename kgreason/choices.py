@@ -20,6 +20,7 @@ Loss = Literal["adm", "atdm"]
 LeftOut = Literal["withhold", "replace"]
 Partition = Literal["merge-split", "k-means", "k-medoids", "removal"]
 
+THRESHOLDS = (0.2, 0.4, 0.6, 0.8)  # beyond which adversaries of links believe
 MAX_SUBGRAPHS = 1_000_000_000  # by default more are refused: each takes time
 MAX_STORED = 10_000_000  # the same where they are stored
 MAX_VERTICES = 20_000_000  # larger releases are refused: at 64 bytes and more per vertex they fill memory

@@ -21,6 +21,7 @@ from kgreason.written import (
     as_written,
     check_ends,
     check_folder,
+    check_kind,
     check_whole,
     read_nodes,
     read_pairs,
@@ -102,6 +103,7 @@ def read_released(
     """
     _need_release(released)
     for folder in {source.path for given in released.values() for source in given if source.path.is_dir()}:
+        check_kind(folder, "rules")
         check_folder(folder, program.edges)
     tables = _in_folders(released)
     beside = [source.path.parent / "nodes.csv" for sources in tables.values() for source in sources]

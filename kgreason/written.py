@@ -24,6 +24,25 @@ from kgreason.records import dataclass
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
 TABLES = (".csv", ".tsv", ".parquet")
+KINDS = {
+    "people": (
+        "people.toml",
+        "people",
+        "verify takes it with the model that it was made for, as --model k-ad, and score with --schema",
+    ),
+    "links": (
+        "links.toml",
+        "links",
+        "verify takes it with --model links, attack with --model noisy-or; the share of links kept, in place of a "
+        "score, is told by anonymize and in its report.json",
+    ),
+    "rules": (
+        "rules.vada",
+        "a graph under rules",
+        "verify, score and attack take it with --rules and no --schema",
+    ),
+}
+"""Of each kind of release the file that no other has, what it is of, and which commands it is for."""
 WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
 
 
@@ -74,6 +93,26 @@ def _check_zeros(path: Path, block: bytes, lines: int = 0) -> None:
     if (place := block.find(0)) >= 0:
         line = lines + block.count(b"\n", 0, place) + 1
         raise DataError(str(path), "a byte is zero: the file is damaged, or UTF-16", line, hint=UNCHANGED)
+
+
+def check_kind(folder: Path, kind: str) -> None:
+    """Refuse a release of another kind.
+
+    Parameters
+    ----------
+    kind
+        ``"people"``, ``"links"`` or ``"rules"``.
+
+    Raises
+    ------
+    DataError
+        Naming the kind, and the commands that it is for.
+    """
+    if (folder / KINDS[kind][0]).is_file():
+        return
+    for other, (file, words, hint) in KINDS.items():
+        if other != kind and (folder / file).is_file():
+            raise DataError(str(folder), f"this is a release of {words}, not of {KINDS[kind][1]}", hint=hint)
 
 
 def check_folder(folder: Path, edges: Sequence[str]) -> None:

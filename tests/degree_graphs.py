@@ -56,3 +56,16 @@ def two_graphs(draw: st.DrawFn, most: int = 9) -> tuple[int, Edges, Edges]:
     possible = list(combinations(range(n), 2))
     flipped = draw(st.sets(st.sampled_from(possible))) if possible else set()
     return n, one, edges_of(pairs_of(one) ^ {frozenset(pair) for pair in flipped})
+
+
+def star(n: int) -> Edges:
+    """0 is linked with all others."""
+    return np.array([[0, i] for i in range(1, n)], dtype=np.int64)
+
+
+@st.composite
+def demands(draw: st.DrawFn, most: int = 12) -> tuple[list[int], int]:
+    """Degrees within 0 .. n - 1, and a k of at most n."""
+    n = draw(st.integers(1, most))
+    degrees = draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n))
+    return degrees, draw(st.integers(1, n))

@@ -151,6 +151,31 @@ def test_a_release_is_verified_and_scored_with_its_schema(table: Path) -> None:
     assert "AIL" not in shown
 
 
+def test_a_release_is_verified_with_the_files_that_it_was_made_of(table: Path) -> None:
+    source = f"{table}?columns=user,target&relation=mail"
+    release, private = table.parent / "release", table.parent / "private"
+    assert command(table, "--mutual", "mail", "-k", "3").exit_code == 0
+    known = (source, release, "--model", "k-degree", "-k", "3", "--mapping", private)
+    checked = run("verify", *known, "--mutual", "mail")
+    assert checked.exit_code == 0, checked.output
+    assert "mapping, labels, users, fakes" in checked.output
+    other = table.parent / "other.csv"
+    other.write_text("Ann,Bob\n", encoding="utf-8")
+    cases: list[tuple[tuple[str | Path, ...], str]] = [
+        ((f"{other}?columns=user,target&relation=mail", *known[1:], "--mutual", "mail"), "person"),
+        (known, "k-degree is of one release, and 2 are named"),
+        ((*known[:-2], "--mutual", "mail"), "who is who is not said"),
+        ((*known, "--mutual", "mail", "--schema", other), "the schema says what is read"),
+        ((*known[1:], "--mutual", "mail"), "no original is named"),
+        ((source, release, "--model", "kw-tad", "--mutual", "mail"), "for the original of one release"),
+        ((release, "--rules", other, "--mutual", "mail"), "--mutual has no meaning for the model kx"),
+    ]
+    for asked, said in cases:
+        refused = run("verify", *asked)
+        assert refused.exit_code == 2, (asked, refused.output)
+        assert said in refused.stderr
+
+
 def test_a_seed_repeats_a_release(table: Path) -> None:
     texts = []
     for _ in range(2):
@@ -214,10 +239,10 @@ def test_what_cannot_be_done(table: Path, options: list[str], said: str) -> None
 
 def test_degrees_of_no_graph_are_explained(table: Path) -> None:
     """Of a star: two users who are linked with all others leave nobody with one link."""
-    table.write_text("".join(f"hub,spoke {i}\n" for i in range(4)), encoding="utf-8")
+    table.write_text("".join(f"hub,spoke {i}\n" for i in range(5)), encoding="utf-8")
     done = command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph", "--tries", "1")
     assert done.exit_code == 2
-    assert "the 2 largest degrees, 4, 4, want 8 ends of edges" in done.output
+    assert "the 2 largest degrees, 5, 5, want 10 ends of edges" in done.output
     assert "help: take a smaller k, or --construction relaxed" in done.output
     assert not (table.parent / "release").exists()
     assert command(table, "--mutual", "mail", "-k", "2", "--construction", "supergraph").exit_code == 0

@@ -15,8 +15,8 @@ from kgreason.anonymizers.links.strategies import apply
 from kgreason.attacks.links.beliefs import Beliefs
 from kgreason.attacks.links.disclosure import disclosure, utility
 from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of, noisy_or
-from kgreason.attacks.links.pairs import expected_power, pairs_between
-from kgreason.errors import AnonymizationError, CallError
+from kgreason.attacks.links.pairs import expected_power, pairs_between, slots_of
+from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, Sensitive, observations
 from kgreason.graph.links.school import school
 from tests.examples import inputs
@@ -139,13 +139,13 @@ def test_without_causes_there_is_the_leak_to_the_bit(leak):
 
 
 def test_noise_is_checked():
-    with pytest.raises(AnonymizationError, match=r"the leak is 1\.5"):
+    with pytest.raises(AnonymizationError, match=r"the leak must be a probability, not 1\.5"):
         Noise(1.5, {})
-    with pytest.raises(AnonymizationError, match="the weight of 'with' is nan"):
+    with pytest.raises(AnonymizationError, match="the weight of 'with' must be a probability, not nan"):
         Noise(0.5, {"with": float("nan")})
-    with pytest.raises(CallError, match=r"the weight of 'with' must be a number, not '0\.4'"):
+    with pytest.raises(AnonymizationError, match=r"the weight of 'with' must be a probability, not '0\.4'"):
         Noise(0.5, {"with": "0.4"})
-    with pytest.raises(CallError, match="the leak must be a number"):
+    with pytest.raises(AnonymizationError, match="the leak must be a probability, not True"):
         Noise(True, {})
 
 
@@ -354,10 +354,10 @@ def test_disclosure_in_words():
     graph, sensitive = LinkGraph(names(4), {}), Sensitive("likes", one, one + 1, mutual=True)
     found = disclosure(Beliefs(one, one + 1, np.array([0.5]), 0.2, True), graph, sensitive, np.arange(4))
     assert [line.split() for line in str(found).splitlines()[1:5]] == [
-        ["0.2", "1", "1", "1.000", "1.000", "0.125"],
-        ["0.4", "1", "1", "1.000", "1.000", "0.125"],
-        ["0.6", "0", "0", "none", "0.000", "0.000"],
-        ["0.8", "0", "0", "none", "0.000", "0.000"],
+        ["0.2", "1", "1", "1.00", "6.00", "1.00", "0.125"],
+        ["0.4", "1", "1", "1.00", "6.00", "1.00", "0.125"],
+        ["0.6", "0", "0", "none", "none", "0", "0"],
+        ["0.8", "0", "0", "none", "none", "0", "0"],
     ]
     assert str(found).endswith("a guess among all 6 pairs finds a sensitive one with probability 0.167")
     told = found.as_dict()
@@ -367,9 +367,42 @@ def test_disclosure_in_words():
         "predicted": 0,
         "revealed": 0,
         "precision": None,
+        "lift": None,
         "recall": 0.0,
         "delta": 0.0,
     }
+
+
+def test_shares_of_many_pairs_can_be_read():
+    """Of 200,000,000 pairs two are sensitive: a guess finds one with 1e-8, and not with 0.000."""
+    n, one = 20_000, np.array([0])
+    graph = LinkGraph(names(n), {})
+    sensitive = Sensitive("likes", np.array([0, 0]), np.array([1, 2]), mutual=True)
+    rows = np.arange(1, 1501)
+    beliefs = Beliefs(0 * rows, rows, np.full(1500, 0.5), 0.2, True)
+    found = disclosure(beliefs, graph, sensitive, np.arange(n), [0.4])
+    at, pairs = found.at[0], n * (n - 1) // 2
+    assert at.lift == pytest.approx((2 / 1500) / (2 / pairs))
+    head, row, guess = str(found).splitlines()
+    assert head.split() == ["above", "predicted", "revealed", "precision", "lift", "recall", "δ"]
+    assert row.split() == ["0.4", "1,500", "2", "0.00133", "133,327", "1.00", "0.00000750"]
+    assert guess.endswith("probability 0.0000000100")
+    nobody = Sensitive("likes", one[:0], one[:0], mutual=True)
+    assert disclosure(beliefs, graph, nobody, np.arange(n), [0.4]).at[0].lift is None
+
+
+def test_counts_beyond_reckoning_are_refused():
+    """15 digits are the most that a release may say; times the pairs of large clusters int64 overflows."""
+    count, size = np.array([10**15]), np.array([10_000, 10_000])
+    graph = LinkGraph(names(2), {"with": Observations(np.array([0]), np.array([1]), count, True)}, size=size)
+    known, noise = Knowledge({"with": 1}, {"with": 50}), Noise(0.2, {"with": 0.4})
+    with pytest.raises(AnonymizationError, match="larger counts than can be reckoned with"):
+        beliefs_of(Released(graph, "constrained"), noise, known, True, sharp=True)
+    many = Knowledge({"with": 10**15}, {"with": 50})
+    for strategy in ("cluster-edge", "constrained"):
+        with pytest.raises(AnonymizationError, match="larger counts"):
+            beliefs_of(Released(graph, strategy), noise, many, True)
+    assert slots_of(10**10, np.array([10**8, 7])).tolist() == [10**18, 7 * 10**10]
 
 
 def test_what_does_not_belong_together_is_refused():
@@ -382,7 +415,7 @@ def test_what_does_not_belong_together_is_refused():
         disclosure(beliefs, graph, sensitive, np.arange(5))
     with pytest.raises(AnonymizationError, match="both be mutual, or neither"):
         disclosure(beliefs, graph, Sensitive("likes", one, one + 1), np.arange(4))
-    with pytest.raises(AnonymizationError, match="the threshold 2 is no probability"):
+    with pytest.raises(AnonymizationError, match="a threshold must be a probability, not 2"):
         disclosure(beliefs, graph, sensitive, np.arange(4), [2])
 
 

@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 import stat
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ import kgreason
 from kgreason.choices import CLUSTERED, Strategy
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
+from kgreason.graph.links.model import LinkGraph, Original, Sensitive, observations
 from kgreason.graph.links.school import school
+from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.schema import schema_of_options
+from kgreason.graph.people.write import write_people
 from kgreason.links.pairs import read_released
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
@@ -241,6 +245,12 @@ def test_clusters_may_be_given(tmp_path: Path, table: str) -> None:
     told = json.loads(made.stdout)
     assert told["clusters"] == {"number": 3, "smallest": 10}
     assert told["k"] == 10
+    semicolons = tmp_path / "semicolons.csv"
+    semicolons.write_text("\n".join(rows).replace(",", ";"), encoding="utf-8")
+    again = anonymize(
+        tmp_path, table, *SECRET, "--clusters", f"{semicolons}?delimiter=;", "--json", "--force"
+    )
+    assert json.loads(again.stdout)["clusters"] == told["clusters"]
     few = anonymize(tmp_path, table, *SECRET, "--clusters", given, "-k", 11, "--force")
     assert "a cluster has 10 of the 11 entities" in few.stderr
     both = anonymize(tmp_path, table, *SECRET, "--clusters", given, "--clustering", "vac", "--force")
@@ -375,6 +385,55 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path, table: str)
     assert not (tmp_path / "release").exists()
 
 
+def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    (tmp_path / "release").rename(tmp_path / "links")
+    write_people(tmp_path / "people", PeopleGraph.from_triples("ab", [], [("a", "likes", "b")]))
+    (tmp_path / "a graph under rules").mkdir()
+    for name, text in {
+        "rules.vada": CONTROL,
+        "nodes.csv": "node\na\nb\n",
+        "own.csv": "a,b,w\na,b,1\n",
+    }.items():
+        (tmp_path / "a graph under rules" / name).write_text(text, encoding="utf-8")
+    rules = tmp_path / "a graph under rules" / "rules.vada"
+    judges = {
+        "links": ("verify", "--model", "links"),
+        "people": ("verify", "--model", "k-degree"),
+        "a graph under rules": ("verify", "--rules", rules),
+    }
+    hints = {"links": "--model links", "people": "--model k-ad", "a graph under rules": "--rules"}
+    for kind in judges:
+        for other in judges:
+            if kind != other:
+                said = refused(*judges[other], tmp_path / kind)
+                assert f"{kind}: this is a release of {kind}, not of {other}" in said
+                assert hints[kind] in said.split("help: ")[1]
+    known = ("--schema", tmp_path / "people" / "people.toml", "--mapping", tmp_path / "private")
+    assert "the share of links kept, in place of a score" in refused("score", tmp_path / "links", *known)
+    noisy = ("attack", tmp_path / "people", "--model", "noisy-or", "--mapping", tmp_path, *NOISE)
+    assert "this is a release of people, not of links" in refused(*noisy, "--truth", table, *MUTUAL, *SECRET)
+
+
+@pytest.mark.parametrize(
+    "named", [("--sensitive", "friends", "--sensitive", "groupmates"), ("--sensitive", "friends, groupmates")]
+)
+def test_one_relation_is_sensitive(tmp_path: Path, table: str, named: tuple[str, ...]) -> None:
+    release, private = tmp_path / "release", tmp_path / "private"
+    judged = run(
+        "verify", *of(table, tmp_path)[:2], *MUTUAL, *named, "--mapping", private, "--model", "links"
+    )
+    attacked = run(
+        *("attack", release, "--model", "noisy-or", "--truth", table),
+        *(*MUTUAL, *named, *NOISE, "--mapping", private),
+    )
+    for found in (anonymize(tmp_path, table, *named), judged, attacked):
+        assert found.exit_code == 2
+        assert "one relation can be sensitive, and 2 are named: friends, groupmates" in found.stderr
+        assert 'ignore = ["groupmates"]' in found.stderr
+    assert not release.exists()
+
+
 def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
     release, private = tmp_path / "release", tmp_path / "private"
@@ -397,7 +456,9 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
     for noise in ("classmates", "classmates=2", "classmates=much", "=0.4"):
         assert "--noise" in refused(*known, *truth, *SECRET, "--noise", noise)
     assert "twice" in refused(*known, *truth, *SECRET, "--noise", "a=0.1", "--noise", "a=0.2")
-    assert "is no probability" in refused(*known, *truth, *SECRET, *NOISE, "--thresholds", "0.2,x")
+    assert "--thresholds must be a probability, not 'x'" in refused(
+        *known, *truth, *SECRET, *NOISE, "--thresholds", "0.2,x"
+    )
     assert "by noise, or by rules" in refused(*known, *truth, *SECRET, *NOISE, "--rules", "r.vada")
     assert "--known has no meaning in attacks of links" in refused(
         *known, *truth, *SECRET, *NOISE, "--known", 3
@@ -411,7 +472,98 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
     )
 
 
+def test_options_without_effect_are_refused(tmp_path: Path, table: str) -> None:
+    rules = tmp_path / "adversary.vada"
+    rules.write_text(ADVERSARY, encoding="utf-8")
+    for strategy in ("intact", "partial", "constrained", "cluster-edge"):
+        assert anonymize(tmp_path / strategy, table, *SECRET, "--strategy", strategy).exit_code == 0
+    judge = ("verify", "--model", "links")
+    attack = ("attack", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET, "--mapping")
+    leave = "leave it out"
+    alone = refused(*judge, tmp_path / "partial" / "release", "--percent", 50)
+    assert "--percent has no meaning without the original" in alone
+    assert "or name the original" in alone
+    for strategy in ("intact", "constrained"):
+        found = refused(*judge, *of(table, tmp_path / strategy)[:-2], "--percent", 50)
+        assert f"percent decides nothing: {strategy}" in found
+        assert leave in found
+    for strategy in ("intact", "partial"):
+        for given in (of(table, tmp_path / strategy)[:-2], (tmp_path / strategy / "release",)):
+            found = refused(*judge, *given, "-k", 3)
+            assert f"k decides nothing: {strategy} leaves entities as nodes" in found
+            assert leave in found
+    # what a release must be it may fail to be: that is for the verdict
+    wrong = run(*judge, tmp_path / "intact" / "release", "--strategy", "constrained", "-k", 3)
+    assert (wrong.exit_code, "violated           strategy" in wrong.stdout) == (1, True), wrong.output
+
+    def place(strategy: str) -> tuple[object, ...]:
+        return *attack, tmp_path / strategy / "private", tmp_path / strategy / "release"
+
+    by_rules = ("--rules", rules)
+    assert "--worlds has no meaning with --noise" in refused(*place("cluster-edge"), *NOISE, "--worlds", 9)
+    assert "--seed has no meaning with --noise" in refused(*place("cluster-edge"), *NOISE, "--seed", 9)
+    for option in ("--worlds", "--seed"):
+        found = refused(*place("partial"), *by_rules, option, 9)
+        assert f"{option} has no meaning for a release that says which entities are linked" in found
+        assert leave in found
+        assert ok(*place("cluster-edge"), *by_rules, "--worlds", 2, "--seed", 9)
+    for strategy in ("intact", "cluster-edge"):
+        found = refused(*place(strategy), *NOISE, "--sharp")
+        assert f"--sharp has no meaning for a release made by {strategy}" in found
+    assert "--sharp has no meaning with --rules" in refused(*place("constrained"), *by_rules, "--sharp")
+    assert ok(*place("constrained"), *NOISE, "--sharp")
+    found = refused(*place("intact"), *NOISE, "--noise", "enemies=0.9")
+    assert "noise of 'enemies', which is no relation of the release" in found
+    assert "did you mean 'classmates'" in refused(*place("intact"), "--noise", "classmate=0.4")
+
+
+def test_a_relation_of_the_release_is_not_inferred(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    rules = tmp_path / "adversary.vada"
+    rules.write_text(ADVERSARY.replace("friends(", "groupmates("), encoding="utf-8")
+    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL)
+    for infers in (("--noise", "classmates=0.4"), ("--rules", rules)):
+        found = refused(*asked, "--sensitive", "groupmates", "--mapping", tmp_path / "private", *infers)
+        assert "the release holds the relation 'groupmates' itself" in found
+
+
+def test_rules_tell_what_they_leave_unread(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET, "--strategy", "intact").exit_code == 0
+    rules = tmp_path / "adversary.vada"
+    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+    asked = (*asked, "--mapping", tmp_path / "private", "--rules", rules)
+    rules.write_text(ADVERSARY[: ADVERSARY.rindex("@label")], encoding="utf-8")
+    found = run(*asked)
+    assert found.exit_code == 0
+    assert "do not read groupmates, which the release holds" in found.stderr
+    rules.write_text(ADVERSARY.replace(":- classmates(", ":- clasmates("), encoding="utf-8")
+    assert "did you mean 'classmates'?" in refused(*asked)
+
+
+def test_a_readme_that_leads_nowhere_is_refused(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    readme = tmp_path / "release" / "README.txt"
+    readme.unlink()
+    readme.symlink_to(tmp_path / "nowhere")
+    assert "a link that leads nowhere" in refused("verify", tmp_path / "release", "--model", "links", *SECRET)
+
+
 # from Python
+
+
+def test_rules_see_relations_without_links() -> None:
+    """A relation that nobody has cannot hold any link between two entities: that is its limit."""
+    some = observations(np.array([0, 1]), np.array([1, 2]), mutual=True)
+    none = observations(np.array([], dtype=np.int64), np.array([], dtype=np.int64), mutual=True)
+    names = np.array([*"abcd", None], dtype=object)[:-1]
+    graph = LinkGraph(names, {"classmates": some, "groupmates": none})
+    original = Original(graph, Sensitive("friends", np.array([0]), np.array([1]), True))
+    made = kgreason.anonymize_links(original, k=2)
+    asked: dict[str, Any] = {"leak": 0.2, "thresholds": [0.1]}
+    found = kgreason.attack_links(
+        made.release.released, original, made.mapping, rules=ADVERSARY, worlds=3, **asked
+    )
+    assert found.at[0].recall == 1.0
 
 
 def test_python_does_what_the_command_does(tmp_path: Path) -> None:
@@ -435,8 +587,8 @@ def test_python_does_what_the_command_does(tmp_path: Path) -> None:
         == kgreason.attack_links(result.release.released, drawn, result.mapping, **asked).as_dict()
     )
     assert found.at[0].recall == 1.0
-    sharp = kgreason.attack_links(folders.release, drawn, folders.private, sharp=True, **asked)
-    assert sharp.as_dict() == found.as_dict()  # it is of constrained clusters alone
+    single = kgreason.attack_links(folders.release, drawn, folders.private, **asked | {"thresholds": 0.5})
+    assert single.at == found.at[1:]
 
 
 def test_python_takes_rules() -> None:
@@ -495,6 +647,65 @@ def test_python_refuses_what_makes_no_sense() -> None:
             lambda: anyhow.attack_links(made.release.released, drawn, made.mapping, noise={}, leak=2),
         ),
         (AnonymizationError, "sensitive", lambda: anyhow.links_of_rules("p(X,Y) :- q(X,Y). q(1,2).")),
+        (
+            AnonymizationError,
+            "cluster cannot be of type list",
+            lambda: anyhow.anonymize_links(drawn, clusters={name: [1] for name in drawn.graph.labels}),
+        ),
+        (AnonymizationError, "whole numbers", lambda: anyhow.anonymize_links(drawn, clusters=[[1], [1, 2]])),
+    ]
+    release, nodes, noise = made.release.released, made.release.mapping, {"classmates": 0.4, "groupmates": 1}
+    for mapping, kind, what in (
+        (-np.ones(12, dtype=np.int64), ReleaseError, "in node -1"),
+        (nodes + release.graph.n, ReleaseError, "'student1' is in node"),
+        (nodes[1:], ReleaseError, "11 numbers for 12 entities"),
+        (nodes.reshape(12, 1), CallError, r"of shape \(12, 1\)"),
+        (["a"] * 12, CallError, "of type list"),
+        ([[1], [1, 2]], CallError, "of type list"),
+        (nodes + 0.3, CallError, "not float64 of shape"),
+        (nodes.astype(float), CallError, "whole numbers of nodes"),
+        (5, CallError, "not of type int"),
+        ({name: [1] for name in drawn.graph.labels}, ReleaseError, "no node of the release stands for"),
+    ):
+        cases.append((kind, what, partial(anyhow.attack_links, release, drawn, mapping, noise=noise)))
+        cases.append((kind, what, partial(anyhow.verify_links, release, original=drawn, mapping=mapping)))
+    attack = partial(anyhow.attack_links, release)
+    cases += [
+        (CallError, "whole numbers of nodes", partial(attack, drawn, None, noise=noise)),
+        (CallError, "not of type LinkGraph", partial(attack, drawn.graph, nodes, noise=noise)),
+        (CallError, "not of type str", partial(anyhow.verify_links, release, original="x", mapping=nodes)),
+        (CallError, "noise is a mapping", partial(attack, drawn, nodes, noise=[1])),
+        (
+            AnonymizationError,
+            "weight of 'classmates' must be",
+            partial(attack, drawn, nodes, noise=noise | {"classmates": "much"}),
+        ),
+        (AnonymizationError, "'enemies'", partial(attack, drawn, nodes, noise=noise | {"enemies": 0.9})),
+        (
+            AnonymizationError,
+            "a threshold must be",
+            partial(attack, drawn, nodes, noise=noise, thresholds="0.4"),
+        ),
+        (
+            AnonymizationError,
+            "a threshold must be",
+            partial(attack, drawn, nodes, noise=noise, thresholds=None),
+        ),
+        (AnonymizationError, "no threshold", partial(attack, drawn, nodes, noise=noise, thresholds=[])),
+        (AnonymizationError, "sharp has no meaning", partial(attack, drawn, nodes, noise=noise, sharp=True)),
+        (
+            AnonymizationError,
+            "sharp has no meaning for an adversary with rules",
+            partial(attack, drawn, nodes, rules=ADVERSARY, sharp=True),
+        ),
+        (AnonymizationError, "worlds has no meaning", partial(attack, drawn, nodes, noise=noise, worlds=100)),
+        (AnonymizationError, "seed has no meaning", partial(attack, drawn, nodes, noise=noise, seed=1)),
+        (AnonymizationError, "percent decides nothing", partial(anyhow.verify_links, release, percent=10)),
+        (
+            AnonymizationError,
+            "percent decides nothing without",
+            partial(anyhow.verify_links, release, strategy="partial", percent=10),
+        ),
     ]
     for kind, what, call in cases:
         with pytest.raises(kind, match=what):

@@ -794,8 +794,8 @@ def test_an_entity_may_be_called_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("alfa,1\nbeta,1\nalfa,2\n", r":3: 'alfa' is in a cluster already"),
-        ("alfa,1\nbetta,1\n", r":2: there is nobody called 'betta'"),
+        ("alfa,1\nbeta,1\nalfa,2\n", r":3: user 'alfa' has a cluster already"),
+        ("alfa,1\nbetta,1\n", r":2: there is no user 'betta'"),
         ("alfa,1\n", "no cluster for 'beta'"),
         ("alfa,1\nbeta, \n", r":2: there is no cluster of 'beta'"),
         ("alfa,1,2\n", "not the 2 of user, cluster"),

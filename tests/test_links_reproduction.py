@@ -63,3 +63,12 @@ def test_plots_are_written(parts, tmp_path) -> None:
     for name, plot in parts["drawing"].plots(parts["series"].everything(1, 0)).items():
         plot.write(tmp_path / f"{name}.svg")
         assert "<svg" in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def test_precisions_of_almost_no_predictions_are_not_shown(parts) -> None:
+    """Of 100 schools with 15 predicted pairs in all a precision says nothing."""
+    point, page, told = parts["series"].Point, parts["page"].both, parts["conclusions"].told
+    some = {point(0.15, 0.13, 1800.0): "few", point(1.0, 0.5, 1800.0): "0.50", point(0.0, 0.0, 1.0): "none"}
+    for one, shown in some.items():
+        assert page(one) == f"{shown}, 0.00"
+        assert told(one) == f"{one.revealed:.1f} ({shown})"

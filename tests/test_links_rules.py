@@ -20,6 +20,7 @@ from kgreason.attacks.links.worlds import place
 from kgreason.choices import Strategy
 from kgreason.errors import AnonymizationError, ProgramError
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
+from kgreason.progress import Silent
 from kgreason.resources import resource
 from tests.examples import inputs
 
@@ -182,6 +183,7 @@ def test_every_grounding_counts(
 NOISY_OR = """@edge("classmates"). @edge("groupmates").
 @label("class", 0.4) friends(X, Y) :- classmates(X, Y).
 @label("group", 0.6) friends(X, Y) :- groupmates(X, Y)."""
+CLASSES = NOISY_OR[: NOISY_OR.rindex("@label")]
 
 
 @pytest.mark.parametrize("strategy", ["intact", "partial"])
@@ -196,19 +198,19 @@ def test_rules_of_one_atom_are_noisy_or(strategy: Strategy) -> None:
 
 
 def test_of_mutual_links_directed_ones_are_inferred_in_both_directions() -> None:
-    found = believed(graph(2, classmates=links((0, 1, 2), mutual=True)), NOISY_OR)
+    found = believed(graph(2, classmates=links((0, 1, 2), mutual=True)), CLASSES)
     assert as_dict(found) == pytest.approx({(0, 1): 1 - 0.8 * 0.36, (1, 0): 1 - 0.8 * 0.36})
 
 
 def test_directed_links_in_both_directions_are_two_causes_of_a_mutual_one() -> None:
-    found = believed(graph(2, classmates=links((0, 1, 1), (1, 0, 2))), NOISY_OR, mutual=True)
+    found = believed(graph(2, classmates=links((0, 1, 1), (1, 0, 2))), CLASSES, mutual=True)
     assert as_dict(found) == pytest.approx({(0, 1): 1 - 0.8 * 0.6**3})
 
 
 def test_after_removal_there_is_the_leak() -> None:
-    found = believed(graph(3, classmates=links((0, 1, 2))), NOISY_OR, strategy="removed")
+    found = believed(graph(3, classmates=links((0, 1, 2))), CLASSES, strategy="removed")
     assert (len(found.source), found.others) == (0, 0.2)
-    assert len(believed(graph(0), NOISY_OR).source) == 0
+    assert len(believed(graph(0, classmates=links()), CLASSES).source) == 0
 
 
 def test_links_of_one_pair_with_several_weights() -> None:
@@ -331,7 +333,7 @@ def hypergeometric(lam: float, slots: int, drawn: int, own: int) -> float:
 def test_worlds_converge_to_the_closed_form(strategy: Strategy, limit: int | None) -> None:
     made = graph(3, [2, 3, 4], classmates=links((0, 1, 4), (0, 2, 1), (2, 2, 3), mutual=True))
     limits = None if limit is None else {"classmates": limit}
-    found = believed(made, NOISY_OR, strategy=strategy, worlds=1500, mutual=True, limits=limits)
+    found = believed(made, CLASSES, strategy=strategy, worlds=1500, mutual=True, limits=limits)
     expected = {}
     for ends, pairs, count in (((0, 1), 6, 4), ((0, 2), 8, 1), ((2, 2), 6, 3)):
         fails = (
@@ -353,8 +355,8 @@ def test_worlds_of_a_rule_with_two_atoms() -> None:
 
 def test_one_entity_a_node_needs_no_worlds() -> None:
     made = graph(2, classmates=links((0, 1, 2), mutual=True))
-    once = believed(made, NOISY_OR, strategy="cluster-edge", worlds=1, mutual=True)
-    often = believed(made, NOISY_OR, strategy="constrained", worlds=10**9, mutual=True)
+    once = believed(made, CLASSES, strategy="cluster-edge", worlds=1, mutual=True)
+    often = believed(made, CLASSES, strategy="constrained", worlds=10**9, mutual=True)
     assert as_dict(once) == as_dict(often) == pytest.approx({(0, 1): 1 - 0.8 * 0.36})
 
 
@@ -408,21 +410,104 @@ def test_all_ways_to_take_slots_are_equally_likely(count: int) -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     made = graph(2, [2, 2], classmates=links((0, 1, 5), mutual=True))
     with pytest.raises(AnonymizationError, match="no rule of the adversary derives 'enemies'"):
-        believed(made, NOISY_OR, sensitive="enemies")
-    with pytest.raises(AnonymizationError, match=r"the leak is 1\.5"):
-        believed(made, NOISY_OR, leak=1.5)
+        believed(made, CLASSES, sensitive="enemies")
+    with pytest.raises(AnonymizationError, match=r"the leak must be a probability, not 1\.5"):
+        believed(made, CLASSES, leak=1.5)
     with pytest.raises(AnonymizationError, match="worlds must be a whole number of at least 1"):
-        believed(made, NOISY_OR, worlds=0)
+        believed(made, CLASSES, worlds=0)
     with pytest.raises(AnonymizationError, match="5 links of 'classmates' between nodes of 2 and 2 entities"):
-        believed(made, NOISY_OR, strategy="cluster-edge", limits={"classmates": 1})
+        believed(made, CLASSES, strategy="cluster-edge", limits={"classmates": 1})
     with pytest.raises(AnonymizationError, match="holds the relation 'friends' itself"):
-        believed(graph(2, friends=links((0, 1, 1))), NOISY_OR)
+        believed(graph(2, friends=links((0, 1, 1))), CLASSES)
     with pytest.raises(AnonymizationError, match="'classmates' has 4 arguments"):
         believed(
-            made,
+            graph(2, classmates=links(), calls=links()),
             """@edge("calls"). classmates(X, Y, 1, 2) :- calls(X, Y). friends(X, Y) :- classmates(X, Y, 1, 2).""",
         )
     with pytest.raises(ProgramError, match="E408"):
         believed(made, '@edge("classmates"). friends(X, Z) :- classmates(X, Y).')
     with pytest.raises(ProgramError, match="E403"):
         believed(made, '@edge("classmates"). friends(X, Y) :- classmates(X, Y), classmates(X, "Ann").')
+
+
+class Notes(Silent):
+    """What is said once."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+def test_a_misspelt_relation_is_no_weaker_adversary() -> None:
+    made = graph(2, classmates=links((0, 1, 1), mutual=True), groupmates=links())
+    cases = {
+        "friends(X, Y) :- classmate(X, Y).": "did you mean 'classmates'",
+        "friends(X, Y) :- groupmates(X, Y), not clasmates(X, Y).": "did you mean 'classmates'",
+        '@edge("met"). friends(X, Y) :- met(X, Y).': "leave out the rules",
+        "near(X, Y) :- classmates(X, Y). friends(X, Y) :- naer(X, Y). friends(X, Y) :- near(X, Y).": "'near'",
+    }
+    for rules, hint in cases.items():
+        for strategy in ("intact", "removed"):
+            with pytest.raises(AnonymizationError, match="which is no relation of the release") as error:
+                believed(made, '@edge("classmates"). ' + rules, strategy=strategy)
+            assert hint in (error.value.hint or "")
+    fine = """@edge("classmates"). @edge("groupmates"). @node("student"). near(X, Y) :- classmates(X, Y). strong(0.5).
+    @label("p", 0.5) friends(X, Y) :- near(X, Y), student(X), strong(W), not groupmates(X, Y)."""
+    assert as_dict(believed(made, fine, leak=0.0)) == {(0, 1): 0.5, (1, 0): 0.5}
+
+
+def test_relations_that_no_rule_reads_are_told() -> None:
+    made = graph(2, classmates=links((0, 1, 1)), groupmates=links((0, 1, 1)), calls=links())
+    for rules, expected in (
+        (NOISY_OR, ["calls"]),
+        (
+            '@edge("calls"). calls(X, Y) :- calls(Y, X). friends(X, Y) :- calls(X, Y).',
+            ["classmates, groupmates"],
+        ),
+        (NOISY_OR + '@edge("calls"). friends(X, Y) :- classmates(X, Y), not calls(X, Y).', []),
+    ):
+        heard = Notes()
+        rule_beliefs(
+            Released(made, "intact"),
+            load_text(rules),
+            sensitive="friends",
+            leak=0.2,
+            worlds=1,
+            rng=np.random.default_rng(0),
+            progress=heard,
+        )
+        told = [
+            note.removeprefix("the adversary's rules do not read ").split(", which")[0]
+            for note in heard.notes
+        ]
+        assert told == expected
+
+
+def test_the_leak_feeds_no_recursion() -> None:
+    """2 may be a friend of 1 by the leak alone: that does not make him one of 0. Of a link with a cause it counts."""
+    rules = """@edge("calls"). @label("direct", 0.5) friends(X, Y) :- calls(X, Y).
+    @label("through another", 0.5) friends(X, Z) :- friends(X, Y), friends(Y, Z)."""
+    found = believed(graph(3, calls=links((0, 1, 1))), rules, leak=0.2)
+    assert as_dict(found) == pytest.approx({(0, 1): 1 - 0.8 * 0.5})
+    found = believed(graph(3, calls=links((0, 1, 1), (1, 2, 1))), rules, leak=0.2)
+    assert as_dict(found)[0, 2] == pytest.approx(1 - 0.8 * (1 - 0.5 * 0.6**2))
+
+
+def test_no_link_between_different_entities_is_known() -> None:
+    """Limit 0: links of entities with themselves are in no place of others, and a relation may be empty."""
+    made = graph(2, [2, 2], classmates=links((0, 0, 2), (1, 1, 1), mutual=True), groupmates=links())
+    limits = {"classmates": 0, "groupmates": 0}
+    found = believed(made, NOISY_OR, strategy="cluster-edge", worlds=20, mutual=True, limits=limits)
+    assert len(found.source) == 0
+    with pytest.raises(
+        AnonymizationError, match="the limit of 'classmates' must be a whole number of at least 0"
+    ):
+        believed(made, NOISY_OR, limits={"classmates": -1})
+
+
+def test_counts_whose_product_is_no_int64() -> None:
+    made = graph(3, calls=links((0, 1, 10**15), (1, 2, 10**15)))
+    rules = '@edge("calls"). @label("p", 1e-30) friends(X, Z) :- calls(X, Y), calls(Y, Z).'
+    assert as_dict(believed(made, rules, leak=0.0)) == pytest.approx({(0, 2): 1 - np.exp(-1.0)})

@@ -323,12 +323,12 @@ ERRORS = {
     "too many columns": (
         {"people_toml": SMALL, "facts_csv": "a,age,1,2\n"},
         "facts.csv:1: the file has 4 columns, not the 3 of user, relation, target",
-        "'target', \"_\"]",
+        'columns = ["user", "relation", "target", "_"]',
     ),
     "too few columns": (
         {"people_toml": SMALL, "facts_csv": "a,b\n"},
         "facts.csv:1: the file has 2 columns",
-        "say relation =",
+        'say for instance relation = "friend"',
     ),
     "no user": (
         {"people_toml": SMALL, "facts_csv": "a,age,1\n,age,2\n"},
@@ -541,7 +541,7 @@ def test_levels_with_and_without_a_line_of_names(tmp_path: Path) -> None:
             "ann,2\nbop,3\ncyd,4\n",
             r"k.csv:2: there is no user 'bop' in the graph\n  help: did you mean 'bob'",
         ),
-        ("ann,2\n", r"k.csv: no k for 'bob', 'cyd'\n  help: add a line for each"),
+        ("ann,2\n", r"k.csv: no k for 'bob', 'cyd' \(2 of 3 users\)\n  help: add a line for each"),
         (
             "user,k\nann,2\nbob,0\n",
             r"k.csv:3: the k of user 'bob' is less than 1\n  help: write a whole number",
@@ -951,3 +951,103 @@ def test_columns_that_name_their_users_are_noted(tmp_path: Path) -> None:
     read_people(schema_of_options([str(tmp_path / "t.csv")], table=True), notes)
     assert any("nearly all values of name are of one user each (12 of 12)" in note for note in notes.notes)
     assert not any("job" in note for note in notes.notes)
+
+
+FRIENDS = "Ann,Bob\nBob,Cyd\nCyd,Ann\nDan,Ann\nEve,Bob\n"
+NUMBERED = "1,2\n2,3\n4,5\n6,7\n8,9\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        (f"Person,Freund\n{FRIENDS}", True),
+        (f"von,nach\n{NUMBERED}", True),
+        ("Name,Alter\nAnn,3\nBob,4\nCyd,5\nDan,5\n", True),  # a number each
+        (FRIENDS, False),
+        (f"Person,Freund\nPerson,Ann\n{FRIENDS}", False),  # occurs again
+        (f"Fay,Gil\n{FRIENDS}Hal,Ina\n", False),  # another line is as lonely
+        ("Ann,cook\nBob,nurse\nCyd,smith\nDan,judge\nEve,judge\n", False),  # hardly anybody occurs again
+        (NUMBERED, False),
+        ("Ann,\nBob,4\nCyd,5\nDan,5\nEve,1\n", False),  # no value
+        ("Person,Freund\nAnn,Bob\nBob,Ann\n", False),  # too few to compare with
+    ],
+)
+def test_a_first_line_unlike_the_others_is_noted(tmp_path: Path, text: str, noted: bool) -> None:
+    (tmp_path / "f.csv").write_text(text, encoding="utf-8")
+    file = f"{tmp_path / 'f.csv'}?columns=user,target&relation=friend"
+    notes = Notes()
+    read_people(schema_of_options([file], relations=["friend"]), notes)
+    first = text.split("\n")[0].replace(",", ", ")
+    told = [note for note in notes.notes if "f.csv:1: " in note]
+    assert len(told) == noted
+    assert all(f"({first})" in note and "say header=true behind" in note for note in told)
+    notes = Notes()
+    read_people(schema_of_options([f"{file}&header=true"], relations=["friend"]), notes)
+    assert not [note for note in notes.notes if "unlike" in note and first in note]
+
+
+def test_a_first_line_with_a_relation_of_its_own_is_noted(tmp_path: Path) -> None:
+    rows = FRIENDS.replace(",", ",friend,")
+    for title, noted in (("Person,Art,Freund\n", 1), ("Person,friend,Freund\n", 0)):
+        (tmp_path / "f.csv").write_text(title + rows, encoding="utf-8")
+        notes = Notes()
+        read_people(schema_of_options([str(tmp_path / "f.csv")], others="relations"), notes)
+        assert len([note for note in notes.notes if "unlike the others" in note]) == noted
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message", "hint"),
+    [
+        (
+            "a,b\n",
+            "",
+            "has 2 columns, not the 3",
+            "say for instance '{}?columns=user,target&relation=friend'",
+        ),
+        ("a,b,c,d\n", "", "has 4 columns", "as in '{}?columns=user,relation,target,_'"),
+        ("a b\n", "?delimiter=,", "has 1 column,", "'{}?delimiter=;'"),
+        ("a,b\n", "?columns=Person,Freund", "a column cannot be 'Person'", "passed over with header=true"),
+        ("a,b\n", "?columns=Person,Freund", "a column cannot be 'Person'", "user, relation, target"),
+        (
+            "a,b\n",
+            "?columns=user,target",
+            "no column is 'relation'",
+            "'{}?columns=user,target&relation=friend'",
+        ),
+        ("user,relation,target\na,friend,b\n", "", "looks like names of columns", "say header=true behind"),
+    ],
+)
+def test_options_are_mended_as_they_are_typed(
+    tmp_path: Path, text: str, options: str, message: str, hint: str
+) -> None:
+    file = tmp_path / "f.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_people(schema_of_options([f"{file}{options}"], relations=["friend"]))
+    assert message in str(caught.value)
+    assert hint.format(file) in str(caught.value)
+
+
+def test_tables_of_users_take_options(tmp_path: Path) -> None:
+    file = tmp_path / "k.csv"
+    for text, options in (
+        ("user;k\ncyd;4\nann;2\nbob;3\n", "delimiter=;"),
+        ("who;k\ncyd;4\nann;2\nbob;3\n", "delimiter=;&header=true"),
+        ("# by hand\n4,x,cyd\n2,y,ann\n3,z,bob\n", "skip=1&columns=k,_,user"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        assert read_levels(f"{file}?{options}", TRIO).tolist() == [2, 3, 4]
+    for options, message in (
+        ("columns=user", "no column is 'k'"),
+        ("of=users", "unknown key 'of' of tables of users"),
+        ("header=yes", "header is true or false"),
+        ("format=json", "people are not read from json files"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_levels(f"{file}?{options}", TRIO)
+    file.write_text("who,many\ncyd,4\nann,2\nbop,3\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"k.csv:1: there is no user 'who' .*\(2 such users of 4\)") as caught:
+        read_levels(file, TRIO)
+    assert "a first line of names must be user,k" in str(caught.value)
+    file.write_text("user,k\nuser,4\n", encoding="utf-8")
+    assert read_levels(file, PeopleGraph.from_triples(["user"], [])).tolist() == [4]

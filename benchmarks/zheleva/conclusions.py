@@ -166,8 +166,14 @@ def _monotone(name: str, series: Series, release: Release) -> Iterator[Check]:
 
 def told(point: Point) -> str:
     """Number revealed and precision."""
-    precision = "none" if point.precision is None else f"{point.precision:.2f}"
-    return f"{point.revealed:,.1f} ({precision})"
+    return f"{point.revealed:,.1f} ({precise(point)})"
+
+
+def precise(point: Point) -> str:
+    """Precision, if so many pairs are predicted that there is one."""
+    if point.precision is None:
+        return "none"
+    return f"{point.precision:.2f}" if point.predicted >= FEW else "few"
 
 
 def _precise(where: str, series: Series, at: float, one: Release, other: Release, most: float) -> Check:

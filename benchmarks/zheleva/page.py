@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from zheleva.conclusions import Conclusion, conclusions, told
+from zheleva.conclusions import Conclusion, conclusions, precise, told
 from zheleva.series import (
     COARSE,
     FINE,
@@ -104,8 +104,7 @@ def over(x: str, series: Mapping[str, Series]) -> str:
 
 def both(point: Point) -> str:
     """Precision and recall."""
-    precision = "none" if point.precision is None else f"{point.precision:.2f}"
-    return f"{precision}, {point.recall:.2f}"
+    return f"{precise(point)}, {point.recall:.2f}"
 
 
 def checks(one: Conclusion) -> str:

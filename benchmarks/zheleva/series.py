@@ -14,12 +14,11 @@ from kgreason.attacks.links.beliefs import Beliefs
 from kgreason.attacks.links.disclosure import disclosure
 from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of, noisy_or
 from kgreason.attacks.links.pairs import pairs_between
-from kgreason.choices import Strategy
+from kgreason.choices import THRESHOLDS, Strategy
 from kgreason.graph.links.model import Released
 from kgreason.graph.links.school import school
 
 NOISE = Noise(0.2, {"classmates": 0.4, "groupmates": 0.6})
-THRESHOLDS = (0.2, 0.4, 0.6, 0.8)
 PERCENT = 50.0
 STUDENTS = 100
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgreason.api.reasoning import Rules, load
-from kgreason.arguments import check_data, check_numbers
-from kgreason.choices import Strategy
-from kgreason.errors import AnonymizationError, CallError
+from kgreason.arguments import check_data, check_numbers, check_probabilities
+from kgreason.choices import THRESHOLDS, Strategy
+from kgreason.errors import AnonymizationError
 from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from kgreason.links.given import Mapped
 
     Release = Released | Path | str
-
-THRESHOLDS = (0.2, 0.4, 0.6, 0.8)
 
 
 def links_of_rules(
@@ -78,12 +76,11 @@ def verify_links(
     sensitive
         The relation that must not be told, where the original is not given.
     k
-        Entities that nothing but links may tell apart; 3 by default where clusters are nodes, else it is asked only of
-        releases with values.
+        Entities that nothing but links may tell apart, of releases with clusters or values; 3 by default.
     strategy
         How the release must have been made; by default as it says itself.
     percent
-        Of ``"partial"``: share of the links of each relation that must be left out at least.
+        Of ``"partial"``, with the original: share of the links of each relation that must be left out at least.
 
     Raises
     ------
@@ -94,8 +91,13 @@ def verify_links(
     """
     from kgreason.assess.links.source import Source
     from kgreason.assess.links.verify import verify_links as decide
-    from kgreason.graph.links.model import Original
-    from kgreason.links.arguments import check_percent, check_strategy, released_of
+    from kgreason.links.arguments import (
+        check_judged,
+        check_original,
+        check_percent,
+        check_strategy,
+        released_of,
+    )
     from kgreason.links.form import form
     from kgreason.links.given import mapping_of
 
@@ -103,13 +105,12 @@ def verify_links(
     if strategy is not None:
         check_strategy(strategy)
     check_percent(percent)
-    if original is not None and not isinstance(original, Original):
-        raise CallError(
-            f"an original is what kgreason.read_links returns, not of type {type(original).__name__}"
-        )
+    if original is not None:
+        check_original(original)
     if (original is None) != (mapping is None):
         raise AnonymizationError("original and mapping belong together", hint="give both, or neither")
     found = released_of(released)
+    check_judged(found, original, k, strategy, percent)
     source = None
     if original is not None and mapping is not None:
         source = Source(original.graph, mapping_of(mapping, original.graph, found.graph))
@@ -138,9 +139,9 @@ def attack_links(
     noise: Mapping[str, float] | None = None,
     leak: float = 0.0,
     rules: Rules | None = None,
-    thresholds: Sequence[float] = THRESHOLDS,
+    thresholds: Iterable[float] | float = THRESHOLDS,
     sharp: bool = False,
-    worlds: int = 100,
+    worlds: int | None = None,
     seed: int | None = None,
     progress: Progress = SILENT,
 ) -> Disclosure:
@@ -151,23 +152,26 @@ def attack_links(
     released, original, mapping
         As for `verify_links`.
     noise
-        Noisy-or adversary: probability with which a link of each observed relation causes a sensitive one.
+        Noisy-or adversary: probability with which a link of each released relation causes a sensitive one.
     leak
         Probability of a sensitive link without any cause.
     rules
         An adversary with rules, in place of `noise`, each as probable as its ``@label`` says.
     thresholds
-        Pairs that he believes in with more than these probabilities are predicted.
+        Pairs that he believes in with more than these probabilities are predicted, or with more than this one.
     sharp
-        Whether the noisy-or adversary uses more than the paper's does; see docs/links.md.
+        Of constrained clusters: whether the noisy-or adversary uses more than the paper's does; see docs/links.md.
     worlds, seed
-        Of an adversary with rules: how many worlds are drawn where he does not know which entities of clusters are
-        linked, and how to draw the same again.
+        Of an adversary with rules: how many worlds are drawn (100) where he does not know which entities of clusters
+        are linked, and how to draw the same again.
 
     Raises
     ------
     AnonymizationError
-        If there are neither noise nor rules, or both, or a number is no probability.
+        If there are neither noise nor rules, or both, if an argument has no effect, a number is no probability, the
+        release holds the sensitive relation, or the adversary infers by a relation that it does not hold.
+    CallError, ReleaseError
+        If an argument is of another type, or the mapping of another release.
 
     References
     ----------
@@ -189,9 +193,10 @@ def attack_links(
     >>> found.at[0].recall > found.at[3].recall
     True
     """
+    from kgreason.attacks.links.beliefs import check_unheld
     from kgreason.attacks.links.disclosure import disclosure
     from kgreason.attacks.links.noisy_or import Noise, beliefs_of, knowledge_of
-    from kgreason.links.arguments import check_probabilities, released_of
+    from kgreason.links.arguments import check_attack, check_noise, check_original, released_of, thresholds_of
     from kgreason.links.given import mapping_of
 
     if (noise is None) == (rules is None):
@@ -200,17 +205,23 @@ def attack_links(
             hint="say for instance noise={'classmates': 0.4}, or rules='adversary.vada'",
         )
     check_numbers(worlds=(worlds, 1), seed=(seed, 0))
-    check_probabilities(leak=leak, **{f"the threshold {i}": t for i, t in enumerate(thresholds, 1)})
+    check_probabilities(leak=leak)
+    above = thresholds_of(thresholds)
+    check_original(original)
     found = released_of(released)
     node = mapping_of(mapping, original.graph, found.graph)
+    check_unheld(found, original.sensitive.name)
+    check_attack(found, by_rules=rules is not None, sharp=sharp, worlds=worlds, seed=seed)
     mutual = original.sensitive.mutual
     if noise is not None:
+        check_noise(noise, found)
         known = knowledge_of(original.graph)
         beliefs = beliefs_of(found, Noise(leak, noise), known, mutual, sharp=sharp)
     else:
         assert rules is not None
-        beliefs = _by_rules(found, original, rules, leak, worlds, np.random.default_rng(seed), progress)
-    return disclosure(beliefs, found.graph, original.sensitive, node, thresholds)
+        rng = np.random.default_rng(seed)
+        beliefs = _by_rules(found, original, rules, leak, 100 if worlds is None else worlds, rng, progress)
+    return disclosure(beliefs, found.graph, original.sensitive, node, above)
 
 
 def _by_rules(

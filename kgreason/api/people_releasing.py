@@ -196,7 +196,7 @@ def _levels(graph: PeopleGraph, k: int | None, k_values: Levels | None, settings
             f"{settings.method} has one k for all users", hint="leave out the k of each, or take pckga"
         )
     if not isinstance(k_values, Mapping):
-        return read_levels(Path(k_values), graph, k)
+        return read_levels(k_values, graph, k)
     if unknown := sorted(map(str, set(k_values) - set(graph.labels))):
         raise AnonymizationError(
             f"there is no user {unknown[0]!r} in the graph, of whom a k is given",

@@ -18,6 +18,7 @@ from kgreason.cli.attacking_links import (
     Worlds,
 )
 from kgreason.cli.base import guarded, load_rules, print_json, tables
+from kgreason.cli.links_releasing import one_sensitive
 from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, Seed, X
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations, SchemaFile
 from kgreason.cli.refusing import refuse
@@ -144,12 +145,13 @@ def attack(
     if model == "noisy-or":
         refuse(context, OF_PARTS, "in attacks of links", "leave out --model noisy-or")
         return attacking_links.attack(
+            context,
             release,
             truth or [],
             rules,
             mapping,
             (schema, attributes, numeric, relations, mutual, table),
-            sensitive=sensitive,
+            sensitive=one_sensitive(sensitive),
             other_rules=other_rules,
             noise=noise or [],
             leak=leak,

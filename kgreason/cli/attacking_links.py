@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgreason.arguments import check_probabilities
+from kgreason.choices import THRESHOLDS
 from kgreason.cli.base import load_rules, named, print_json
 from kgreason.cli.links_releasing import read
 from kgreason.cli.people import the_schema
+from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
+    from kgreason.analysis.checked import CheckedProgram
     from kgreason.graph.links.model import Original
     from kgreason.progress import Progress
 
@@ -27,7 +31,7 @@ def _option(*names: str, help: str, **more: Any) -> Any:
 
 
 SensitiveOption = Annotated[
-    str | None,
+    list[str] | None,
     _option(
         "--sensitive", metavar="NAME", help="The relation that is inferred; rules may name it by @sensitive."
     ),
@@ -48,13 +52,13 @@ Thresholds = Annotated[
     _option(
         "--thresholds",
         metavar="P,...",
-        show_default="0.2,0.4,0.6,0.8",
+        show_default=",".join(f"{at:g}" for at in THRESHOLDS),
         help="Pairs that are believed in with more than these probabilities are predicted.",
     ),
 ]
 Sharp = Annotated[
     bool,
-    _option("--sharp", help="Let the adversary use which clusters are linked, also of constrained ones."),
+    _option("--sharp", help="Of constrained clusters: let the adversary use which of them are linked."),
 ]
 Worlds = Annotated[
     int,
@@ -67,6 +71,7 @@ OF_LINKS = (
 
 
 def attack(
+    context: typer.Context,
     release: str,
     truth: Sequence[str],
     rules: Path | None,
@@ -79,35 +84,42 @@ def attack(
     leak: float,
     thresholds: str | None,
     sharp: bool,
-    worlds: int,
+    worlds: int | None,
     seed: int | None,
     as_json: bool,
 ) -> int:
     """Infer sensitive links, and compare them with the truth."""
     from kgreason import api
+    from kgreason.links.arguments import meaningless
     from kgreason.links.pairs import read_released
     from kgreason.terminal import progress
 
     if noise and (rules or other_rules):
         hint = "leave out --noise, or --rules; a rule has its probability by @label"
         raise CallError("an adversary infers by noise, or by rules", hint=hint)
-    if not noise and rules is None:
-        hint = "say --noise NAME=P for each observed relation, or --rules FILE"
-        raise CallError("it is not said how the adversary infers", hint=hint)
-    if sharp and not noise:
-        raise CallError("--sharp is of an adversary with --noise", hint="leave it out")
+    by_rules = rules is not None
+    if not by_rules:
+        refuse(context, ("worlds", "seed"), "with --noise", "infer by --rules")
+    else:
+        refuse(context, ["sharp"], "with --rules", "infer by --noise")
+    worlds = given(context, "worlds", worlds)
     asked: dict[str, Any] = {"leak": leak, "seed": seed, "worlds": worlds, "sharp": sharp}
     if thresholds is not None:
         asked["thresholds"] = _numbers(thresholds)
     with progress() as shown:
         found = read_released(Path(release))
-        original = _original(truth, rules, kinds, sensitive, shown)
-        if noise:
+        if not by_rules and not noise and found.strategy != "removed":
+            hint = "say --noise NAME=P for each observed relation, or --rules FILE"
+            raise CallError("it is not said how the adversary infers", hint=hint)
+        for option, where in meaningless(found, by_rules=by_rules).items():
+            refuse(context, [option], where)
+        infers = other_rules or rules
+        if infers is None:
             asked["noise"] = _noise(noise)
         else:
-            infers = other_rules or rules
-            assert infers is not None
             asked["rules"] = load_rules(infers, given=found.graph.observed)
+            sensitive = _the_sensitive(asked["rules"], sensitive)
+        original = _original(truth, rules, kinds, sensitive, shown)
         told = api.attack_links(found, original, mapping, progress=shown, **asked)
     if as_json:
         print_json({"format": 1, "strategy": found.strategy, **told.as_dict()})
@@ -128,9 +140,18 @@ def _original(
     return read(the_schema(files, schema, *others), None, None, sensitive, progress)  # type: ignore[arg-type]
 
 
-def _noise(given: Sequence[str]) -> dict[str, float]:
+def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:
+    """What is inferred: what is said, or what the adversary's rules name; both must be one if both are there."""
+    named = program.sensitive
+    if said is not None and named and said not in named:
+        hint = "leave out --sensitive, or take @sensitive out of the rules"
+        raise CallError(f"the rules call {named[0]} sensitive, and --sensitive says {said}", hint=hint)
+    return said or (named[0] if len(named) == 1 else None)
+
+
+def _noise(texts: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for text in given:
+    for text in texts:
         name, _, number = text.rpartition("=")
         if not name:
             raise CallError(
@@ -138,19 +159,18 @@ def _noise(given: Sequence[str]) -> dict[str, float]:
             )
         if name in found:
             raise CallError(f"the noise of {name} is said twice", hint="say it once")
-        found[name] = _number(number, f"--noise {text}")
+        found[name] = _number(number, f"--noise {name}")
     return found
 
 
 def _numbers(text: str) -> list[float]:
-    return [_number(part, f"--thresholds {text}") for part in text.split(",")]
+    return [_number(part, "each of --thresholds") for part in text.split(",")]
 
 
 def _number(text: str, where: str) -> float:
     try:
-        number = float(text)
+        number: float | str = float(text)
     except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise CallError(f"{where}: {text!r} is no probability", hint="say a number from 0 to 1, as 0.4")
-    return number
+        number = text
+    check_probabilities(**{where: number})
+    return float(number)

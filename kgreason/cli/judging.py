@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
 OF_PEOPLE = "k_values", "window"
-OF_LINKS = "sensitive", "strategy", "percent", "attributes", "numeric", "relations", "mutual", "table"
+OF_LINKS = "sensitive", "strategy", "percent"
+OF_FILES = "attributes", "numeric", "relations", "mutual", "table"
 
 
 @guarded
@@ -88,7 +89,7 @@ def verify(
         ),
     ] = None,
     k_values: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="For p-k-ad: table user,k, with users of the original, or of the release if no original is named.",
@@ -101,7 +102,7 @@ def verify(
         ),
     ] = None,
     sensitive: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option("--sensitive", metavar="NAME", help="Of links: the relation that must not be told."),
     ] = None,
     strategy: Annotated[
@@ -132,13 +133,17 @@ def verify(
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     other = "name another --model"
+    kinds = attributes, numeric, relations, mutual, table
     if model == "links":
         from kgreason.cli import judging_links
+        from kgreason.cli.links_releasing import one_sensitive
 
         refuse(context, (*OF_PARTS, *OF_PEOPLE), "for the model links", other)
-        kinds = attributes, numeric, relations, mutual, table
+        if not (graphs[:-1] or schema or rules):
+            refuse(context, ["percent"], "without the original", "name the original")
         return judging_links.verify(
-            graphs, k, rules, schema or [], mapping or [], kinds, sensitive, strategy, percent, as_json
+            *(graphs, k, rules, schema or [], mapping or [], kinds, one_sensitive(sensitive)),
+            *(strategy, percent, as_json),
         )
     refuse(context, OF_LINKS, f"for the model {model}", other)
     if model not in get_args(Model):
@@ -146,9 +151,10 @@ def verify(
 
         refuse(context, ("rules", *OF_PARTS), f"for the model {model}", other)
         return judging_people.verify(
-            graphs, cast(PeopleModel, model), k, schema or [], mapping or [], k_values, window, as_json
+            *(graphs, cast(PeopleModel, model), k, schema or [], kinds, mapping or [], k_values, window),
+            as_json,
         )
-    refuse(context, ("schema", *OF_PEOPLE), f"for the model {model}", other)
+    refuse(context, ("schema", *OF_FILES, *OF_PEOPLE), f"for the model {model}", other)
     if rules is None:
         hint = "say --rules FILE; releases of people are judged without, with --model k-ad for instance"
         raise CallError(f"the model {model} is of a graph with rules, and none are named", hint=hint)

@@ -8,30 +8,46 @@ from typing import TYPE_CHECKING
 
 from kgreason.choices import PeopleModel
 from kgreason.cli.base import print_json
+from kgreason.cli.people import the_schema
 from kgreason.errors import CallError
 from kgreason.graph.people.levels import read_levels
 from kgreason.graph.people.read import read_people
 
 if TYPE_CHECKING:
     from kgreason.assess.people.published import Published
+    from kgreason.graph.people.sources import Schema
     from kgreason.progress import Progress
+
+Kinds = tuple[list[str] | None, list[str] | None, list[str] | None, list[str] | None, bool]
 
 
 def verify(
-    releases: Sequence[str],
+    graphs: Sequence[str],
     model: PeopleModel,
     k: int | None,
-    schemas: Sequence[Path],
+    named: Sequence[Path],
+    kinds: Kinds,
     mappings: Sequence[Path],
-    k_values: Path | None,
+    k_values: str | None,
     window: int | None,
     as_json: bool,
 ) -> int:
-    """Decide whether a release of a graph of people satisfies a model, or a series of them."""
+    """Decide whether a release of a graph of people satisfies a model, or a series of them.
+
+    Parameters
+    ----------
+    graphs
+        Releases; where options say what files hold, those of the original, and last its release.
+    named
+        Schemas of originals.
+    kinds
+        Attributes, numeric ones, relations and mutual ones of files of triples, and whether they are tables.
+    """
     from kgreason.api.people import verify_people
     from kgreason.terminal import print_witnesses, progress
     from kgreason.terminal_people import print_people_verdict
 
+    releases, schemas = _originals(graphs, model, named, kinds)
     _check(releases, model, schemas, mappings, k_values)
     with progress() as shown:
         found = _read(releases, schemas, mappings, shown)
@@ -44,6 +60,29 @@ def verify(
         print_people_verdict(verdict)
         print_witnesses(verdict)
     return int(not verdict.holds)
+
+
+def _originals(
+    graphs: Sequence[str], model: PeopleModel, named: Sequence[Path], kinds: Kinds
+) -> tuple[Sequence[str], Sequence[Path | Schema]]:
+    """Releases, and where their originals are.
+
+    Raises
+    ------
+    CallError
+        If options of files are given for a series, or besides a schema.
+    DataError
+        If they do not fit the files.
+    """
+    if not any(kinds):
+        return graphs, named
+    if model == "kw-tad":
+        hint = "name the original of each release with --schema"
+        raise CallError("options of files are for the original of one release", hint=hint)
+    *files, release = graphs
+    if not files and not named:
+        raise CallError("no original is named", hint="say ORIGINAL... RELEASE, or leave out what it holds")
+    return [release], [the_schema(files, named[0] if named else None, *kinds)]
 
 
 def score(releases: Sequence[str], schema: Path, mapping: Path, as_json: bool) -> int:
@@ -71,9 +110,9 @@ def score(releases: Sequence[str], schema: Path, mapping: Path, as_json: bool) -
 def _check(
     releases: Sequence[str],
     model: PeopleModel,
-    schemas: Sequence[Path],
+    schemas: Sequence[Path | Schema],
     mappings: Sequence[Path],
-    k_values: Path | None,
+    k_values: str | None,
 ) -> None:
     """Refuse options that do not fit together.
 
@@ -83,14 +122,20 @@ def _check(
         Naming them.
     """
     if model != "kw-tad" and len(releases) > 1:
-        hint = "name the release alone, and its original with --schema; for a series say --model kw-tad"
+        hint = (
+            "name the release alone, and its original with --schema, or before it with --mutual, --relations, "
+            "--attributes or --numeric; for a series say --model kw-tad"
+        )
         raise CallError(f"{model} is of one release, and {len(releases)} are named", hint=hint)
     if model != "p-k-ad" and k_values is not None:
         raise CallError(
             f"{model} has one k for all users", hint="leave out --k-values, or say --model p-k-ad"
         )
     if mappings and not schemas:
-        raise CallError("who is who is said, but not of which original", hint="name it with --schema")
+        raise CallError(
+            "who is who is said, but not of which original",
+            hint="name it with --schema, or before the release",
+        )
     if schemas and not mappings and k_values is None:
         hint = "say --mapping FILE, or leave out --schema to judge the release alone"
         raise CallError("the original is named, but who is who is not said", hint=hint)
@@ -103,7 +148,7 @@ def _check(
 
 
 def _read(
-    releases: Sequence[str], schemas: Sequence[Path], mappings: Sequence[Path], progress: Progress
+    releases: Sequence[str], schemas: Sequence[Path | Schema], mappings: Sequence[Path], progress: Progress
 ) -> list[Published]:
     from kgreason.people.pairs import read_published
 
@@ -115,7 +160,7 @@ def _read(
     ]
 
 
-def _levels(file: Path, release: Published, schemas: Sequence[Path], k: int | None) -> dict[str, int]:
+def _levels(file: str, release: Published, schemas: Sequence[Path | Schema], k: int | None) -> dict[str, int]:
     """The k of each user of the original, or of the release if there is none named; `k` for those not in the table."""
     if release.source is not None:
         graph = release.source.graph

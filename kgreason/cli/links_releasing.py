@@ -31,7 +31,7 @@ def _option(*names: str, help: str, **more: Any) -> Any:
 
 
 SensitiveOption = Annotated[
-    str | None,
+    list[str] | None,
     _option(
         "--sensitive",
         metavar="NAME",
@@ -58,7 +58,7 @@ Percent = Annotated[
     ),
 ]
 ClustersFile = Annotated[
-    Path | None,
+    str | None,
     _option(
         "--clusters",
         metavar="FILE",
@@ -152,6 +152,26 @@ def read(
         program = program_of(rules, data)
         return api.links_of_rules(program, sources(data), sensitive=sensitive, progress=progress)
     return read_links(_named(schema, sensitive), sensitive or "", progress)
+
+
+def one_sensitive(given: Sequence[str] | None) -> str | None:
+    """The relation that ``--sensitive`` names.
+
+    Raises
+    ------
+    CallError
+        If it names several: all but one would be published.
+    """
+    names = [name.strip() for text in given or () for name in text.split(",")]
+    if len(names) > 1:
+        rest = ", ".join(f'"{name}"' for name in names[1:])
+        hint = (
+            f"name {names[0]} alone, and leave the rest out of the release: in a schema by ignore = [{rest}] under "
+            "[kinds]; of rules, take its @edge out"
+        )
+        what = f"one relation can be sensitive, and {len(names)} are named: {', '.join(names)}"
+        raise CallError(what, hint=hint)
+    return names[0] if names else None
 
 
 def program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:

@@ -23,7 +23,7 @@ def _option(*names: str, help: str, **more: Any) -> Any:
 
 
 KValues = Annotated[
-    Path | None,
+    str | None,
     _option(
         "--k-values", metavar="FILE", help="Table user,k: each user's own k, for pckga; default: -k for all."
     ),

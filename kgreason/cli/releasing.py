@@ -151,7 +151,7 @@ def anonymize(
             None if rules else the_schema(files, schema, *kinds),
             rules,
             data,
-            sensitive=sensitive,
+            sensitive=links_releasing.one_sensitive(sensitive),
             strategy=strategy,
             k=given(context, "k", k),
             percent=percent,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.choices import Strategy
+from kgreason.arguments import check_probabilities
+from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import AnonymizationError, CallError
-from kgreason.graph.links.model import Released
+from kgreason.graph.links.model import Original, Released
+from kgreason.lang.names import suggest
 from kgreason.links.pairs import read_released
 
 
@@ -51,12 +54,127 @@ def check_percent(percent: object) -> None:
         raise AnonymizationError(f"percent must be a number from 0 to 100, not {percent!r}")
 
 
-def check_probabilities(**given: object) -> None:
-    """Refuse what are no probabilities, by their names."""
-    for name, value in given.items():
-        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-        if not number or not 0 <= value <= 1:  # type: ignore[operator]
-            raise AnonymizationError(f"{name} must be a probability, from 0 to 1, not {value!r}")
+def check_judged(
+    released: Released,
+    original: Original | None,
+    k: int | None,
+    strategy: Strategy | None,
+    percent: float | None,
+) -> None:
+    """Refuse what decides nothing of a release as it must have been made.
+
+    Raises
+    ------
+    AnonymizationError
+        Naming the option.
+    """
+    from kgreason.assess.links.conditions import shows_clusters
+
+    made = strategy or released.strategy
+    if percent is not None and made != "partial":
+        raise AnonymizationError(
+            f"percent decides nothing: {made} does not leave out a percentage of the links",
+            hint="leave it out; it is of partial releases",
+        )
+    if percent is not None and original is None:
+        raise AnonymizationError(
+            "percent decides nothing without the original: how many links there were is not known",
+            hint="leave it out, or name the original, too",
+        )
+    if k is not None and made not in CLUSTERED and not shows_clusters(released):
+        raise AnonymizationError(
+            f"k decides nothing: {made} leaves entities as nodes, and they have no attributes",
+            hint="leave it out; it is of releases with clusters or values",
+        )
+
+
+def check_attack(
+    released: Released, *, by_rules: bool, sharp: bool, worlds: int | None, seed: int | None
+) -> None:
+    """Refuse what changes nothing of an attack.
+
+    Raises
+    ------
+    AnonymizationError
+        Naming the option.
+    """
+    given = {"sharp": sharp, "worlds": worlds is not None, "seed": seed is not None}
+    for option, why in meaningless(released, by_rules=by_rules).items():
+        if given[option]:
+            raise AnonymizationError(f"{option} has no meaning {why}", hint="leave it out")
+
+
+def meaningless(released: Released, *, by_rules: bool) -> dict[str, str]:
+    """Options of an attack that change nothing, and of what they do not."""
+    from kgreason.attacks.links.rules import is_certain
+
+    found = {}
+    if by_rules:
+        found["sharp"] = "for an adversary with rules"
+    elif released.strategy != "constrained":
+        found["sharp"] = f"for a release made by {released.strategy}; it is of constrained ones"
+    if not by_rules:
+        found |= dict.fromkeys(("worlds", "seed"), "for an adversary with noise, who draws none")
+    elif is_certain(released):
+        found |= dict.fromkeys(("worlds", "seed"), "for a release that says which entities are linked")
+    return found
+
+
+def check_noise(noise: object, released: Released) -> None:
+    """Refuse probabilities that are not of relations of the release.
+
+    Raises
+    ------
+    CallError
+        If they are no mapping.
+    AnonymizationError
+        Naming the relation.
+    """
+    if not isinstance(noise, Mapping):
+        raise CallError(
+            f"noise is a mapping from relations to probabilities, not of type {type(noise).__name__}",
+            hint="for instance {'classmates': 0.4}",
+        )
+    known = released.graph.observed
+    for name in noise:
+        if name not in known:
+            near = suggest(str(name), known)
+            raise AnonymizationError(
+                f"there is noise of {name!r}, which is no relation of the release "
+                f"(there are: {', '.join(known) or 'none'})",
+                hint=f"did you mean {near!r}?" if near else "leave it out",
+            )
+
+
+def thresholds_of(given: object) -> tuple[float, ...]:
+    """Probabilities, of one or several.
+
+    Raises
+    ------
+    AnonymizationError
+        If there is none, or one is no probability.
+    """
+    several = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    found: tuple[Any, ...] = tuple(given) if several else (given,)  # type: ignore[arg-type]
+    if not found:
+        raise AnonymizationError("no threshold is given", hint="say for instance thresholds=[0.2, 0.4]")
+    for threshold in found:
+        check_probabilities(**{"a threshold": threshold})
+    return tuple(map(float, found))
+
+
+def check_original(original: object) -> None:
+    """Refuse what is no graph with its secret.
+
+    Raises
+    ------
+    CallError
+        Naming the type.
+    """
+    if not isinstance(original, Original):
+        raise CallError(
+            f"an original is what kgreason.read_links returns, not of type {type(original).__name__}"
+        )
 
 
 def released_of(released: Released | Path | str) -> Released:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.anonymizers.links.clusters import read_clusters
-from kgreason.errors import AnonymizationError, ReleaseError
+from kgreason.errors import AnonymizationError, CallError, ReleaseError
 from kgreason.graph.links.model import LinkGraph
 from kgreason.graph.model import Vertices
 from kgreason.links.pairs import read_mapping
@@ -30,10 +31,10 @@ def clusters_of(given: Clusters, graph: LinkGraph) -> Vertices:
         If an entity has no cluster.
     """
     if isinstance(given, Path | str):
-        return read_clusters(Path(given), graph)
+        return read_clusters(given, graph)
     if not isinstance(given, Mapping):
-        numbers = np.asarray(given)
-        if numbers.shape != (graph.n,) or numbers.dtype.kind not in "iu":
+        numbers = _whole(given)
+        if numbers is None or numbers.shape != (graph.n,):
             raise AnonymizationError(
                 f"the clusters are no {graph.n:,} whole numbers",
                 hint="give one for each entity, in their order",
@@ -51,7 +52,14 @@ def clusters_of(given: Clusters, graph: LinkGraph) -> Vertices:
         raise AnonymizationError(
             f"the entity {lacking[0]!r} is in no cluster{more}", hint="name a cluster for each entity"
         )
-    return _numbered(given[label] for label in graph.labels.tolist())
+    clusters = [given[label] for label in graph.labels.tolist()]
+    for cluster in clusters:
+        try:
+            hash(cluster)
+        except TypeError as error:
+            what = f"the name of a cluster cannot be of type {type(cluster).__name__}"
+            raise AnonymizationError(what, hint="use texts or whole numbers") from error
+    return _numbered(clusters)
 
 
 def mapping_of(given: Mapped, original: LinkGraph, released: LinkGraph) -> Vertices:
@@ -59,21 +67,58 @@ def mapping_of(given: Mapped, original: LinkGraph, released: LinkGraph) -> Verti
 
     Raises
     ------
+    CallError
+        If they are no names and no numbers.
     ReleaseError
-        If a name is of no entity or of no node, or an entity has none.
+        If a name is of no entity, a name or number of no node, or an entity has none.
     """
     if isinstance(given, Path | str):
         return read_mapping(Path(given), original, released)
     if not isinstance(given, Mapping):
-        return np.asarray(given, dtype=np.int64)
+        return _nodes(given, original, released)
     node = {label: i for i, label in enumerate(released.labels.tolist())}
     hint = "is this the mapping of another release?"
     for label in original.labels.tolist():
-        if given.get(label) not in node:
+        named = given.get(label)
+        if not isinstance(named, str) or named not in node:
             raise ReleaseError(f"mapping: no node of the release stands for {label!r}", hint=hint)
     if strange := sorted(map(str, set(given) - set(original.labels.tolist()))):
         raise ReleaseError(f"mapping: the original has no entity {strange[0]!r}", hint=hint)
     return np.array([node[given[label]] for label in original.labels.tolist()], dtype=np.int64)
+
+
+def _nodes(given: object, original: LinkGraph, released: LinkGraph) -> Vertices:
+    numbers = _whole(given)
+    if numbers is None or numbers.ndim != 1:
+        raise CallError(
+            "a mapping is names of nodes by entity, whole numbers of nodes, or the private folder, not "
+            + _called(given),
+            hint="of a result of anonymize_links it is result.mapping",
+        )
+    hint = "is this the mapping of another release?"
+    if len(numbers) != original.n:
+        raise ReleaseError(f"mapping: {len(numbers):,} numbers for {original.n:,} entities", hint=hint)
+    if len(lost := np.flatnonzero((numbers < 0) | (numbers >= released.n))):
+        what = f"{original.labels[lost[0]]!r} is in node {numbers[lost[0]]}, and there are {released.n:,}"
+        raise ReleaseError(f"mapping: {what}", hint=hint)
+    return numbers.astype(np.int64)
+
+
+def _called(given: object) -> str:
+    if isinstance(given, np.ndarray):
+        return f"{given.dtype} of shape {given.shape}"
+    return f"of type {type(given).__name__}"
+
+
+def _whole(given: object) -> npt.NDArray[np.integer] | None:
+    """Whole numbers; `None` if they are none."""
+    try:
+        numbers = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        return None
+    if not numbers.size:
+        return numbers.astype(np.int64)
+    return numbers if numbers.dtype.kind in "iu" else None
 
 
 def _numbered(names: Iterable[object]) -> Vertices:

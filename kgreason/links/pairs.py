@@ -21,7 +21,7 @@ from kgreason.graph.people.model import Attribute, Counts, Kind, Texts, attribut
 from kgreason.graph.people.parts import texts
 from kgreason.links.description import Description, read_description
 from kgreason.rows import coded, labels_of, later, places, read_rows
-from kgreason.written import UNCHANGED, read_pairs
+from kgreason.written import UNCHANGED, check_kind, read_pairs
 
 BESIDE = ("README.txt", "UNVERIFIED")
 """What may stand in a release folder besides the release."""
@@ -90,6 +90,7 @@ def _check_files(folder: Path) -> None:
     if not folder.is_dir():
         hint = f"name a folder with {', '.join(FILES)}"
         raise DataError(str(folder), "there is no such release folder", hint=hint)
+    check_kind(folder, "links")
     for name in FILES:
         if not (folder / name).is_file():
             hint = "take an unchanged copy of the folder"
@@ -98,6 +99,9 @@ def _check_files(folder: Path) -> None:
         if path.name not in (*FILES, *BESIDE):
             hint = "take it out of the release: what it tells is not looked at"
             raise DataError(str(path), "this is none of the files of a release of links", hint=hint)
+        if not path.is_file():
+            what = "a link that leads nowhere" if path.is_symlink() else "no file"
+            raise DataError(str(path), f"this is {what}", hint="take an unchanged copy of the folder")
 
 
 def _whole(raw: Raw, column: int) -> Counts:

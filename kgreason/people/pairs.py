@@ -22,9 +22,10 @@ from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
 from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema
+from kgreason.graph.people.sources import Schema
 from kgreason.progress import SILENT, Progress
 from kgreason.rows import coded, labels_of, later, places, read_rows
-from kgreason.written import UNCHANGED, Cell, read_pairs
+from kgreason.written import UNCHANGED, Cell, check_kind, read_pairs
 
 BESIDE = ("README.txt", "UNVERIFIED")
 USERS, VALUES, LINKS, SCHEMA = "users.csv", "attributes.csv", "relations.csv", "people.toml"
@@ -33,7 +34,7 @@ SHOWN = 5
 
 def read_published(
     release: Path,
-    original: Path | PeopleGraph | None = None,
+    original: Path | Schema | PeopleGraph | None = None,
     mapping: Path | None = None,
     progress: Progress = SILENT,
 ) -> Published:
@@ -44,7 +45,7 @@ def read_published(
     release
         The folder.
     original
-        The original, or its schema.
+        The original, or its schema, perhaps a file.
     mapping
         The private folder, or a CSV file with the header ``original,released`` and a row for each original user, in
         which the second field is empty for users who are removed.
@@ -141,6 +142,7 @@ def _check_files(folder: Path) -> None:
     if not folder.is_dir():
         hint = f"name a folder with {USERS}, {VALUES}, {LINKS} and {SCHEMA}"
         raise DataError(str(folder), "there is no such release folder", hint=hint)
+    check_kind(folder, "people")
     for name in (USERS, VALUES, LINKS, SCHEMA):
         if not (folder / name).is_file():
             raise DataError(

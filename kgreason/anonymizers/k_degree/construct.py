@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.k_degree import fill_kernels
+from kgreason.anonymizers.k_degree import join_kernels
 from kgreason.anonymizers.k_degree.realizable import obstacle
 from kgreason.errors import NotRealizable
 
@@ -95,7 +95,7 @@ def joined(
     )
     stuck = np.zeros(n, dtype=np.int64)
     made = np.empty((int(lack.sum()) // 2, 2), dtype=np.int64)
-    count = fill_kernels.fill(
+    count = join_kernels.join_all(
         start, near, lack.copy(), turns, order, place, head,
         np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64), stuck, made,
     )  # fmt: skip

@@ -2,9 +2,10 @@
 
 1. The degrees are made k-anonymous at the least cost (sequence.py).
 2. A graph with these degrees is made (realize.py): one that keeps all edges, as many as possible, or any.
-3. If there is none, a few vertices of low degree get one edge more to begin with, and all is tried again: Probing. The
-   largest degrees want more ends of edges than there are, so others are needed. Each try is a try with more of this
-   noise, and their number is bounded.
+3. If there is none, some degrees are changed to begin with, and all is tried again: Probing. The largest degrees want
+   more ends of edges than there are, so the lowest get one edge more; where degrees may fall, the largest with one edge
+   less are tried beside them. Each try adds half of what was lacking in the try before, as what is lacking then falls
+   to about a half, and no more is added than it takes. Their number is bounded.
 
 References
 ----------
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from kgreason.anonymizers.k_degree.noise import lowered, raised
 from kgreason.anonymizers.k_degree.realizable import Obstacle, obstacle
 from kgreason.anonymizers.k_degree.realize import Edges, construct, relaxed, supergraph
 from kgreason.anonymizers.k_degree.sequence import anonymous_degrees
@@ -28,9 +30,7 @@ from kgreason.graph.people.model import Counts
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
-_DOUBLED = (
-    10  # tries after which each adds twice as much noise: a hundred suffice for whatever noise can mend
-)
+_DOUBLED = 10  # tries after which the least noise doubles, for new degrees may swallow what is lacking
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,18 @@ class Figures:
     Attributes
     ----------
     tries
-        Sequences of degrees that were tried, with the last.
+        How often degrees were made anonymous, with the last time.
     distance
         Sum of what the degrees of all vertices changed by, L1.
+    cheapest
+        The same of the first sequence, before there was noise: what k-anonymous degrees cost if any graph has them.
     added, removed, kept
         Numbers of edges.
     """
 
     tries: int
     distance: int
+    cheapest: int
     added: int
     removed: int
     kept: int
@@ -101,7 +104,7 @@ def anonymize_degrees(
     construction
         ``"supergraph"`` only adds edges, ``"relaxed"`` keeps as many as it can, ``"construct"`` makes a new graph.
     tries
-        How many sequences of degrees are tried at most.
+        How often degrees are made anonymous at most; ``"relaxed"`` tries two sequences each time but the first.
 
     Returns
     -------
@@ -124,47 +127,71 @@ def anonymize_degrees(
     if tries < 1:
         raise AnonymizationError(f"at least 1 try is needed, not {tries}", hint="the default is 100")
     original = np.bincount(edges.ravel(), minlength=n)
-    noisy, found = original, None
+    lowering, cheapest = construction == "relaxed", 0
+    noisy: list[Counts] = [original]
+    found: list[Obstacle | None] = [None]
     progress.step("make degrees anonymous, and a graph with them", tries, "tries")
     for attempt in range(tries):
-        degrees = anonymous_degrees(noisy, k, method=sequence, lowering=construction == "relaxed", even=True)
-        found = obstacle(degrees)
-        if found is None:
-            made = _realized(edges, degrees, construction, rng)
+        drawn = [
+            anonymous_degrees(d, k, rng=rng, method=sequence, lowering=lowering, even=True) for d in noisy
+        ]
+        found, lacking = [obstacle(degrees) for degrees in drawn], 0
+        cheapest = cheapest if attempt else _distance(original, drawn[0])
+        possible = [degrees for degrees, why in zip(drawn, found, strict=True) if why is None]
+        if possible:
+            degrees = min(possible, key=lambda some: _distance(original, some))
+            made, lacking = _realized(edges, degrees, construction, rng)
             if made is not None:
-                return Made(made, degrees, _figures(edges, made, original, degrees, attempt + 1))
+                figures = _figures(edges, made, n, attempt + 1, _distance(original, degrees), cheapest)
+                return Made(made, degrees, figures)
         progress.advance()
-        # so many ends are missing; where none are, or new degrees swallow the noise, there is more of it with time
-        noisy = _with_noise(noisy, max(found.short if found else 0, 2 ** (attempt // _DOUBLED)), rng)
-    raise _given_up(k, construction, tries, found)
+        noisy = _with_noise(noisy, found, lacking, 2 ** (attempt // _DOUBLED), lowering, rng)
+    raise _given_up(k, construction, tries, found[0])
+
+
+def _with_noise(
+    noisy: list[Counts],
+    found: list[Obstacle | None],
+    lacking: int,
+    least: int,
+    lowering: bool,
+    rng: np.random.Generator,
+) -> list[Counts]:
+    """The degrees for the next try: the first with some raised, and if `lowering` the last with some lowered.
+
+    Parameters
+    ----------
+    found
+        What stood against the anonymous degrees of each.
+    lacking
+        Ends of edges that were lacking where there was nothing but the edges that are kept.
+    least
+        Noise that is added even where half of what is lacking is less.
+    """
+    half = [((why.short if why else lacking) + 1) // 2 for why in found]
+    more = [raised(noisy[0], max(half[0], least), rng)]
+    if lowering and (last := found[-1]):
+        more.append(lowered(noisy[-1], max(half[-1], least), last.largest, rng))
+    return more
 
 
 def _realized(
     edges: Edges, degrees: Counts, construction: Construction, rng: np.random.Generator
-) -> Edges | None:
-    if construction == "construct":
-        return construct(degrees, rng)
-    return (supergraph if construction == "supergraph" else relaxed)(edges, degrees, rng)
+) -> tuple[Edges | None, int]:
+    """A graph, or how many ends of edges were lacking where `supergraph` got stuck; the others never do."""
+    if construction == "supergraph":
+        return supergraph(edges, degrees, rng)
+    return (construct(degrees, rng) if construction == "construct" else relaxed(edges, degrees, rng)), 0
 
 
-def _with_noise(degrees: Counts, vertices: int, rng: np.random.Generator) -> Counts:
-    """Add one to the degrees of some vertices: to the lowest, at random among equal ones.
-
-    Low degrees mend most, and drawing from all would raise some of them again and again.
-    """
-    able = np.flatnonzero(degrees < len(degrees) - 1)
-    lowest = np.lexsort((rng.random(len(able)), degrees[able]))
-    noisy = degrees.copy()
-    noisy[able[lowest[:vertices]]] += 1
-    return noisy
+def _distance(one: Counts, other: Counts) -> int:
+    return int(np.abs(one - other).sum())
 
 
-def _figures(edges: Edges, made: Edges, original: Counts, degrees: Counts, tries: int) -> Figures:
-    n = len(degrees)
+def _figures(edges: Edges, made: Edges, n: int, tries: int, distance: int, cheapest: int) -> Figures:
     old, new = (one[:, 0] * n + one[:, 1] for one in (edges, made))
     kept = len(np.intersect1d(old, new, assume_unique=True))
-    distance = int(np.abs(degrees - original).sum())
-    return Figures(tries, distance, len(made) - kept, len(edges) - kept, kept)
+    return Figures(tries, distance, cheapest, len(made) - kept, len(edges) - kept, kept)
 
 
 def _given_up(k: int, construction: Construction, tries: int, found: Obstacle | None) -> AnonymizationError:

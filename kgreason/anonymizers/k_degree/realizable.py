@@ -25,11 +25,15 @@ class Obstacle:
     reason
         In words, as a clause that can stand after a colon.
     short
-        How many ends of edges the largest degrees want beyond those there are; 0 if the trouble is another one.
+        How many ends of edges some largest degrees want at most beyond those there are; 0 if the trouble is another
+        one. So many other degrees at least have to rise by one, or of these degrees to fall.
+    largest
+        How many largest degrees want that: not always those of `reason`, the first that want too much.
     """
 
     reason: str
     short: int = 0
+    largest: int = 0
 
     def __str__(self) -> str:
         return self.reason
@@ -76,14 +80,16 @@ def obstacle(degrees: Counts) -> Obstacle | None:
     )  # have r or more, or are among the first r
     inside = r * (r - 1)
     outside = r * (many - r) + sums[-1] - sums[many]
-    over = np.flatnonzero(sums[1:] > inside + outside)
-    if len(over) == 0:
+    short = sums[1:] - inside - outside
+    worst = int(short.argmax())
+    if short[worst] <= 0:
         return None
-    i = int(over[0])
-    return _wanting(falling[: i + 1].tolist(), int(inside[i]), int(outside[i]))
+    i = int(np.argmax(short > 0))
+    reason = _wanting(falling[: i + 1].tolist(), int(inside[i]), int(outside[i]))
+    return Obstacle(reason, int(short[worst]), worst + 1)
 
 
-def _wanting(largest: list[int], inside: int, outside: int) -> Obstacle:
+def _wanting(largest: list[int], inside: int, outside: int) -> str:
     """Say how the largest degrees want more than there is."""
     r, wanted = len(largest), sum(largest)
     named = [str(d) for d in largest]
@@ -91,12 +97,8 @@ def _wanting(largest: list[int], inside: int, outside: int) -> Obstacle:
         named = [*named[: _LISTED - 2], "...", named[-1]]
     listed = ", ".join(named)
     if r == 1:
-        return Obstacle(
-            f"the largest degree, {listed}, wants {wanted} ends of edges, but only {outside} of the others have any",
-            wanted - outside,
-        )
-    return Obstacle(
+        return f"the largest degree, {listed}, wants {wanted} ends of edges, but only {outside} of the others have any"
+    return (
         f"the {r} largest degrees, {listed}, want {wanted} ends of edges; {inside} can lie between these {r} and "
-        f"{outside} at the others, which makes {inside + outside}",
-        wanted - inside - outside,
+        f"{outside} at the others, which makes {inside + outside}"
     )

@@ -19,7 +19,7 @@ DEAD = -1  # states from which no row led on, in an earlier search
 
 
 @kernel
-def trace(before: Ints, path: Ints, n: int, node: int) -> int:
+def unwind(before: Ints, path: Ints, n: int, node: int) -> int:
     """Write the vertices of a row, its end first; returns how many, or 0 if it is too long or meets a pair twice."""
     count = 0
     while node >= 0:
@@ -61,7 +61,7 @@ def reach(
         return 0
     own = 1 if queue[0] == (1 - adds) * n + v else 0  # a row from a vertex to itself mends two edges there
     if (lack[v] if adds else -lack[v]) > own:
-        return trace(before, path, n, found)
+        return unwind(before, path, n, found)
     return 0
 
 
@@ -210,6 +210,9 @@ def mend_all(
     turns: Ints, stamp: int, top: int, most: int, fresh: bool,
 ) -> None:  # fmt: skip
     """Carry out rows from vertices with an edge too few or too many, in their turn, as long as any is found.
+
+    A row that is carried out may open a way from a state that is DEAD since an earlier search. Such states stay DEAD
+    until the scratch is made anew, so a row may be missed: that is what makes many searches in vain cheap.
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgreason.anonymizers.k_degree import sequence_kernels as kernels
+from kgreason.anonymizers.k_degree.realizable import obstacle
 from kgreason.choices import Sequence
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import Counts
@@ -43,7 +44,13 @@ def anonymous(degrees: Counts, k: int) -> bool:
 
 
 def anonymous_degrees(
-    degrees: Counts, k: int, *, method: Sequence = "dp", lowering: bool = False, even: bool = False
+    degrees: Counts,
+    k: int,
+    *,
+    rng: np.random.Generator,
+    method: Sequence = "dp",
+    lowering: bool = False,
+    even: bool = False,
 ) -> Counts:
     """Find k-anonymous degrees near given ones.
 
@@ -53,13 +60,17 @@ def anonymous_degrees(
         Degree of each vertex, int64, shape (n,), not negative.
     k
         How many vertices at least shall have each degree.
+    rng
+        Decides which of equal degrees come into which of two groups; their order in `degrees` says nothing about it.
     method
         ``"dp"`` finds the least sum of changes in time O(nk) by dynamic programming, ``"greedy"`` a small one in
         O(n) once they are sorted.
     lowering
         Whether degrees may also fall: then a group gets a median of its degrees, else the largest.
     even
-        Whether the sum has to be even and no degree above n - 1, as in every simple graph.
+        Whether the sum has to be even and no degree above n - 1, as in every simple graph. Then degrees that may fall
+        are also balanced: where a group has several medians, which cost the same, those are taken that bring the sum
+        near the old one, so that few edges have to go; unless only the lowest of them are degrees of a graph.
 
     Returns
     -------
@@ -73,11 +84,12 @@ def anonymous_degrees(
 
     Examples
     --------
-    >>> anonymous_degrees(np.array([1, 5, 4, 3, 1]), 2).tolist()
+    >>> rng = np.random.default_rng(0)
+    >>> anonymous_degrees(np.array([1, 5, 4, 3, 1]), 2, rng=rng).tolist()
     [1, 5, 5, 5, 1]
-    >>> anonymous_degrees(np.array([1, 5, 4, 3, 1]), 2, lowering=True).tolist()
+    >>> anonymous_degrees(np.array([1, 5, 4, 3, 1]), 2, rng=rng, lowering=True).tolist()
     [1, 4, 4, 4, 1]
-    >>> anonymous_degrees(np.array([1, 4, 4, 3, 1]), 2, even=True).tolist()
+    >>> anonymous_degrees(np.array([1, 4, 4, 3, 1]), 2, rng=rng, even=True).tolist()
     [1, 4, 4, 4, 1]
     """
     degrees = np.asarray(degrees, dtype=np.int64)
@@ -85,23 +97,52 @@ def anonymous_degrees(
     n = len(degrees)
     if n == 0:
         return degrees.copy()
-    order = np.argsort(-degrees, kind="stable")
+    order = rng.permutation(n)
+    order = order[np.argsort(-degrees[order], kind="stable")]
     falling = degrees[order]
     sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(falling)])
     first = np.searchsorted(-falling, -falling, side="left")
     end = np.searchsorted(-falling, -falling, side="right")
-    made = np.empty(n, dtype=np.int64)
+    made, starts = np.empty((2, n), dtype=np.int64)
     if method == "greedy":
-        starts = np.empty(n, dtype=np.int64)
         groups = kernels.deal(falling, sums, k, lowering, starts)
         kernels.level(falling, sums, first, end, starts, groups, lowering, even, made)
+        starts = starts[:groups]
     else:
         best, back = np.empty((2, n + 1, 2), dtype=np.int64)
         kernels.fill(falling, sums, first, end, k, lowering, even, best, back)
-        kernels.trace(falling, sums, first, end, lowering, even, back, made)
+        groups = kernels.trace(falling, sums, first, end, lowering, even, back, starts, made)
+        starts = starts[n - groups :]
+    if even and lowering:
+        made = _balanced(falling, made, starts)
     found = np.empty(n, dtype=np.int64)
     found[order] = made
     return found
+
+
+def _balanced(falling: Counts, made: Counts, starts: Counts) -> Counts:
+    """Raise even groups within their medians, the lowest first, until the sum is that of the old degrees, or near it.
+
+    Parameters
+    ----------
+    falling, made
+        Old and new degrees, shape (n,); each even group has the lowest of its medians.
+    starts
+        First place of each group in ascending order, shape (groups,).
+    """
+    size = np.diff(starts, append=len(falling))
+    middle = starts + size // 2
+    room = np.where(size % 2, 0, falling[middle - 1] - falling[middle])
+    raised, missing = np.zeros(len(starts), dtype=np.int64), int(falling.sum() - made.sum())
+    for group in np.flatnonzero(room)[::-1]:
+        raised[group] = min(room[group], max(missing // size[group], 0))
+        missing -= int(raised[group] * size[group])
+    able = np.flatnonzero(raised < room)
+    if len(able):
+        least = able[np.argmin(size[able])]
+        raised[least] += size[least] <= 2 * missing  # no further above the old sum than it is below without
+    balanced = made + np.repeat(raised, size)
+    return made if obstacle(balanced) is not None and obstacle(made) is None else balanced
 
 
 def _check(degrees: Counts, k: int, even: bool) -> None:

@@ -51,6 +51,9 @@ def fill(
     cheaper one each. So only groups of k .. 2k - 1 are tried. This holds with parity, too: where both keep the degree,
     the sum stays the same, so the cheapest degrees with the parities that they then have cost no more.
 
+    Of two ways that cost the same, the one whose last group is larger is taken: more vertices get a low degree and
+    fewer a high one, which more often leaves a sequence that some graph has.
+
     Parameters
     ----------
     even
@@ -76,24 +79,37 @@ def fill(
             cost, degree = price(falling, sums, a, i, lowering)
             odd = size % 2 * (degree % 2) if even else 0
             for column in range(columns):
-                if best[a, column] + cost < best[i, column ^ odd]:
+                if best[a, column] + cost <= best[i, column ^ odd]:
                     best[i, column ^ odd] = best[a, column] + cost
                     back[i, column ^ odd] = 2 * size + column
             if even and size % 2:
                 more, by = turn(falling, first, end, a, i, lowering, n - 1)
                 for column in range(2):
                     other = column ^ odd ^ 1
-                    if by != 0 and best[a, column] + cost + more < best[i, other]:
+                    if by != 0 and best[a, column] + cost + more <= best[i, other]:
                         best[i, other] = best[a, column] + cost + more
                         back[i, other] = 2 * size + column
 
 
 @kernel
 def trace(
-    falling: Ints, sums: Ints, first: Ints, end: Ints, lowering: bool, even: bool, back: Rows, made: Ints
-) -> None:
-    """Go back through what `fill` found; `made` takes the new degrees, shape (n,)."""
-    i, column = len(falling), 0
+    falling: Ints, sums: Ints, first: Ints, end: Ints, lowering: bool, even: bool, back: Rows,
+    starts: Ints, made: Ints,
+) -> int:  # fmt: skip
+    """Go back through what `fill` found.
+
+    Parameters
+    ----------
+    starts
+        Takes the first place of each group, at its end, shape (n,).
+    made
+        Takes the new degrees, shape (n,).
+
+    Returns
+    -------
+    groups
+    """
+    i, column, groups = len(falling), 0, 0
     while i > 0:
         a, before = i - back[i, column] // 2, back[i, column] % 2
         _, degree = price(falling, sums, a, i, lowering)
@@ -102,7 +118,10 @@ def trace(
             degree += by
         for j in range(a, i):
             made[j] = degree
+        groups += 1
+        starts[len(starts) - groups] = a
         i, column = a, before
+    return groups
 
 
 @kernel

@@ -5,6 +5,8 @@ The loops are in pair_kernels (its state), row_kernels (alternating rows) and sw
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,9 +15,21 @@ from kgreason.anonymizers.k_degree.construct import Degrees, Edges, joined, orde
 from kgreason.anonymizers.k_degree.pair_kernels import ADDED, FREE, KEPT, LOST
 
 _ROUNDS = 8  # switches that each added edge takes part in, on average
-_TRIES = 10_000  # looks at an edge or a vertex, for one more edge
+_LOOKS = 10_000  # looks at an edge or a vertex, for one more edge
 _LONGEST = 256  # vertices of an alternating row
 Ints = npt.NDArray[np.int64]
+
+
+class Scratch(NamedTuple):
+    """What `row_kernels.search` needs besides the graph; shapes are told there."""
+
+    before: Ints
+    seen: Ints
+    queue: Ints
+    left: Edges
+    taken: Ints
+    path: Ints
+    size: Ints
 
 
 class Workpiece:
@@ -104,7 +118,7 @@ class Workpiece:
         kept = self.rng.permutation(np.flatnonzero(self.kind == KEPT))
         if len(turns) and len(kept):
             halves = 2 * kept + self.rng.integers(2, size=len(kept))
-            row_kernels.spread(*self._arrays, turns, halves, _TRIES)
+            row_kernels.spread(*self._arrays, turns, halves, _LOOKS)
 
     def _mend(self, turns: Ints, top: int, most: int, fresh: bool) -> None:
         if len(turns):
@@ -112,17 +126,17 @@ class Workpiece:
                 *self._arrays, *self._scratch(top), self.rng.permutation(turns), 1, top, most, fresh
             )
 
-    def _scratch(self, top: int) -> tuple[Ints, Ints, Ints, Edges, Ints, Ints, Ints]:
-        """What `row_kernels.search` needs besides, for some levels of cost."""
+    def _scratch(self, top: int) -> Scratch:
+        """Scratch for costs of 0 .. top."""
         states = 2 * self.n * (top + 1)
-        return (
-            np.empty(states, dtype=np.int64),
-            np.zeros(states, dtype=np.int64),
-            np.empty(states, dtype=np.int64),
-            np.empty((top + 1, self.n + 1), dtype=np.int64),
-            np.empty(self.n, dtype=np.int64),
-            np.empty(_LONGEST, dtype=np.int64),
-            np.zeros(2, dtype=np.int64),
+        return Scratch(
+            before=np.empty(states, dtype=np.int64),
+            seen=np.zeros(states, dtype=np.int64),
+            queue=np.empty(states, dtype=np.int64),
+            left=np.empty((top + 1, self.n + 1), dtype=np.int64),
+            taken=np.empty(self.n, dtype=np.int64),
+            path=np.empty(_LONGEST, dtype=np.int64),
+            size=np.zeros(2, dtype=np.int64),
         )
 
     def switch(self) -> None:
@@ -133,12 +147,11 @@ class Workpiece:
     def restore(self, steps: int) -> None:
         """Bring original edges back wherever a row from one end to the other costs nothing, in about so many steps."""
         scratch = self._scratch(top=1)
-        _, seen, queue, _, _, _, size = scratch
         stamp, gained = 0, True
         while gained:
             gained = False
             for pair in self._lost().tolist():
-                if size[1] > steps:
+                if scratch.size[1] > steps:
                     return
                 if self.kind[pair] != LOST:
                     continue
@@ -150,7 +163,7 @@ class Workpiece:
                     gained = True
                 else:
                     pair_kernels.take(*self._arrays, pair)
-                    seen[queue[: size[0]]] = 0
+                    scratch.seen[scratch.queue[: scratch.size[0]]] = 0
 
     def _lost(self) -> Ints:
         return self.rng.permutation(np.flatnonzero(self.kind == LOST))

@@ -6,7 +6,6 @@ Clusterings see values and observed links, of entities in random order; the sens
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +14,10 @@ from kgreason.anonymizers.links.strategies import Clusters
 from kgreason.anonymizers.people.methods import Clustering
 from kgreason.anonymizers.people.settings import CLUSTERINGS, Settings
 from kgreason.anonymizers.people.validity import numbered
-from kgreason.errors import AnonymizationError, DataError
-from kgreason.graph.io.formats import understood
-from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.source import SourceSpec
+from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph
+from kgreason.graph.people.beside import read_beside
 from kgreason.graph.people.model import Links, PeopleGraph, completed, distinct_links
-from kgreason.graph.people.parts import by_role, read_raw
-from kgreason.graph.people.sources import File
-from kgreason.lang.names import suggest
 from kgreason.progress import SILENT, Progress
 
 RANDOM = "random"
@@ -118,8 +112,13 @@ def _simple(graph: LinkGraph, name: str) -> Links:
     return completed(graph.n, links) if found.mutual else links
 
 
-def read_clusters(path: Path, graph: LinkGraph) -> Clusters:
+def read_clusters(given: Path | str, graph: LinkGraph) -> Clusters:
     """Read a table ``user,cluster``, with or without this line of names.
+
+    Parameters
+    ----------
+    given
+        The file, perhaps with options behind a question mark, as in ``clusters.csv?delimiter=;``.
 
     Returns
     -------
@@ -131,33 +130,14 @@ def read_clusters(path: Path, graph: LinkGraph) -> Clusters:
     DataError
         If the table names an entity that is not in the graph, or one twice, lacks one, or a cluster has no name.
     """
-    spec = SourceSpec(path, None, {"useHeaders": "false"})
-    spec = SourceSpec(path, spec.kind("edges"), spec.options)
-    raw = read_raw(File(spec, understood(spec)), SILENT)
-    found = by_role(raw, ("user", "cluster"))
-    labels, names = found["user"].to_pylist(), [name.strip() for name in found["cluster"].to_pylist()]
-    number = {label: i for i, label in enumerate(graph.labels.tolist())}
-    titled = bool(labels) and names[0].lower() == "cluster" and labels[0] not in number
+    table = read_beside(given, "cluster", graph.labels)
     clusters = np.full(graph.n, -1, dtype=np.int64)
     code: dict[str, int] = {}
-    for row in range(int(titled), len(labels)):
-        entity = _entity(raw, row, labels[row], number)
-        if clusters[entity] >= 0:
-            hint = "remove one of the lines"
-            raise raw.error(row, f"{labels[row]!r} is in a cluster already", hint=hint)
-        if not names[row]:
-            raise raw.error(row, f"there is no cluster of {labels[row]!r}", hint="complete the line")
-        clusters[entity] = code.setdefault(names[row], len(code))
+    for row, entity in enumerate(table.numbers(graph.labels), table.first):
+        if not table.cells[row]:
+            what = f"there is no cluster of {table.users[row]!r}"
+            raise table.raw.error(row, what, hint="complete the line")
+        clusters[entity] = code.setdefault(table.cells[row], len(code))
     if len(lacking := np.flatnonzero(clusters < 0)):
-        some = ", ".join(repr(label) for label in graph.labels[lacking[:3]])
-        more = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
-        raise DataError(raw.file, f"no cluster for {some}{more}", hint="add a line for each of them")
+        raise table.lacking(lacking, graph.labels, "add a line for each of them")
     return numbered(clusters)
-
-
-def _entity(raw: Raw, row: int, label: str, number: Mapping[str, int]) -> int:
-    if label in number:
-        return number[label]
-    near = suggest(label, number)
-    hint = f"did you mean {near!r}?" if near else "remove the line, or use the names of the data"
-    raise raw.error(row, f"there is nobody called {label!r} in the graph", hint=hint)

@@ -65,7 +65,8 @@ def mutually_alike(
         if found is None:
             return undirected(links, target, rng), lowered
         worst = int(targets.value[:count].argmax())
-        cap = targets.value[worst] - max(1, found.short // int(targets.size[worst]))
+        share = found.short // max(int(targets.size[worst]), found.largest)
+        cap = targets.value[worst] - max(1, share)
         caps[worst] = caps[count + worst] = max(int(cap), 0)
         lowered += 1
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.errors import AnonymizationError
+from kgreason.graph.links.model import Released
 from kgreason.graph.model import Vertices
 
 Doubles = npt.NDArray[np.float64]
@@ -36,3 +38,18 @@ class Beliefs:
     probability: Doubles
     others: float
     mutual: bool
+
+
+def check_unheld(released: Released, sensitive: str) -> None:
+    """Refuse a release that holds the sensitive relation: there is nothing to infer.
+
+    Raises
+    ------
+    AnonymizationError
+        Saying so.
+    """
+    if sensitive in released.graph.observed:
+        raise AnonymizationError(
+            f"the release holds the relation {sensitive!r} itself",
+            hint="who can read it need not infer it; is this the release, and this the sensitive relation?",
+        )

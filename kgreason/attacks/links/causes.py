@@ -27,14 +27,14 @@ class Causes:
     weight
         Probability that one does, given all that it needs.
     count
-        How many alike each row stands for; int64, shape (m,).
+        How many alike each row stands for; float64, shape (m,).
     needs
         Numbers of the links that must hold for it; int64, shape (m, r).
     """
 
     head: Ints
     weight: float
-    count: Ints
+    count: Doubles
     needs: Ints
 
 
@@ -58,8 +58,8 @@ def least_fixpoint(causes: Sequence[Causes], leak: Doubles) -> tuple[Doubles, bo
 
     Examples
     --------
-    >>> first = Causes(np.array([0]), 0.5, np.array([2]), np.empty((1, 0), dtype=np.int64))
-    >>> second = Causes(np.array([1]), 0.4, np.array([1]), np.array([[0]]))
+    >>> first = Causes(np.array([0]), 0.5, np.array([2.0]), np.empty((1, 0), dtype=np.int64))
+    >>> second = Causes(np.array([1]), 0.4, np.array([1.0]), np.array([[0]]))
     >>> least_fixpoint([first, second], np.zeros(2))
     (array([0.75, 0.3 ]), True)
     """

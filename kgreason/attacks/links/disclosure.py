@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from kgreason.arguments import check_probabilities
 from kgreason.attacks.links.beliefs import Beliefs, Doubles
 from kgreason.attacks.links.pairs import all_pairs, pairs_between
+from kgreason.choices import THRESHOLDS
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Released, Sensitive
 from kgreason.graph.model import Vertices
 
-THRESHOLDS = (0.2, 0.4, 0.6, 0.8)
 ROUNDING = 1e-12  # a probability that is so little above a threshold is at it
 
 
@@ -37,6 +39,8 @@ class Revealed:
         How many of them are truly sensitive.
     precision
         Share of the predicted pairs that are sensitive; `None` if none is predicted.
+    lift
+        How many times the precision is that of a guess; `None` if there is no precision, or no sensitive pair.
     recall
         Share of the sensitive pairs that are predicted; `None` if there is none.
     delta
@@ -47,6 +51,7 @@ class Revealed:
     predicted: int
     revealed: int
     precision: float | None
+    lift: float | None
     recall: float | None
     delta: float
 
@@ -86,6 +91,7 @@ class Disclosure:
                     "predicted": one.predicted,
                     "revealed": one.revealed,
                     "precision": one.precision,
+                    "lift": one.lift,
                     "recall": one.recall,
                     "delta": one.delta,
                 }
@@ -94,26 +100,28 @@ class Disclosure:
         }
 
     def __str__(self) -> str:
-        head = ("above", "predicted", "revealed", "precision", "recall", "δ")
+        head = ("above", "predicted", "revealed", "precision", "lift", "recall", "δ")
         rows = [head, *(_cells(one) for one in self.at)]
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
         ]
         guess = f"a guess among all {self.pairs:,} pairs finds a sensitive one with probability"
-        return "\n".join([*lines, f"{guess} {self.base_rate:.3f}"])
+        return "\n".join([*lines, f"{guess} {_digits(self.base_rate)}"])
 
 
 def _cells(one: Revealed) -> tuple[str, ...]:
-    precision, recall = ("none" if share is None else f"{share:.3f}" for share in (one.precision, one.recall))
-    return (
-        f"{one.threshold:g}",
-        f"{one.predicted:,}",
-        f"{one.revealed:,}",
-        precision,
-        recall,
-        f"{one.delta:.3f}",
-    )
+    shares = one.precision, one.lift, one.recall, one.delta
+    return f"{one.threshold:g}", f"{one.predicted:,}", f"{one.revealed:,}", *map(_digits, shares)
+
+
+def _digits(number: float | None) -> str:
+    """A number with three digits that count, however small or large it is: shares of all pairs are tiny."""
+    if number is None:
+        return "none"
+    if number >= 99.95 or not number:
+        return f"{number:,.0f}"
+    return f"{Decimal(f'{number:.2e}'):f}"  # without an exponent
 
 
 def disclosure(
@@ -151,8 +159,8 @@ def disclosure(
     >>> graph = LinkGraph(np.array(["a", "b", "c"], dtype=object), {})
     >>> beliefs = Beliefs(one, one + 1, np.array([0.5]), 0.2, mutual=True)
     >>> print(disclosure(beliefs, graph, Sensitive("friends", one, one + 1, mutual=True), np.arange(3), [0.2]))
-    above  predicted  revealed  precision  recall      δ
-      0.2          1         1      1.000   1.000  0.222
+    above  predicted  revealed  precision  lift  recall      δ
+      0.2          1         1       1.00  3.00    1.00  0.222
     a guess among all 3 pairs finds a sensitive one with probability 0.333
     """
     n = len(mapping)
@@ -168,26 +176,25 @@ def disclosure(
     unlisted = pairs - int(weight.sum())
     true = _believed(beliefs, sensitive, mapping, graph.n)
     found = []
+    guess = len(sensitive) / pairs if pairs else 0.0
     for threshold in thresholds:
-        if not 0 <= threshold <= 1:
-            raise AnonymizationError(f"the threshold {threshold:g} is no probability", hint="0 to 1")
+        check_probabilities(**{"a threshold": threshold})
         bound = threshold + ROUNDING
         predicted = int(weight[beliefs.probability > bound].sum()) + unlisted * (beliefs.others > bound)
+        revealed = int((true > bound).sum())
+        precision = revealed / predicted if predicted else None
         found.append(
-            _at(float(threshold), predicted, int((true > bound).sum()), len(true), n, beliefs.mutual)
+            Revealed(
+                float(threshold),
+                predicted,
+                revealed,
+                precision,
+                precision / guess if precision is not None and guess else None,
+                revealed / len(true) if len(true) else None,
+                predicted * (2 if beliefs.mutual else 1) / (n * n) if n else 0.0,
+            )
         )
     return Disclosure(n, pairs, len(sensitive), tuple(found))
-
-
-def _at(threshold: float, predicted: int, revealed: int, true: int, n: int, mutual: bool) -> Revealed:
-    return Revealed(
-        threshold,
-        predicted,
-        revealed,
-        revealed / predicted if predicted else None,
-        revealed / true if true else None,
-        predicted * (2 if mutual else 1) / (n * n) if n else 0.0,
-    )
 
 
 def _believed(beliefs: Beliefs, sensitive: Sensitive, mapping: Vertices, n: int) -> Doubles:

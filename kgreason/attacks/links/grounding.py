@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.analysis.lift import lift
-from kgreason.attacks.links.causes import Causes
+from kgreason.attacks.links.causes import Causes, Doubles
 from kgreason.attacks.links.facts import Seen, facts_table, in_worlds, packed
 from kgreason.engine.table import Facts, Table, doubles
 from kgreason.errors import AnonymizationError, ProgramError
@@ -185,14 +185,14 @@ class Grounder:
         weight = 1.0 if rule.rule.weight is None else rule.rule.weight
         if rule.rule.aggregation is not None:
             head = np.unique(self._ends(rows[:, :2]), axis=0)
-            return _Part(head, weight, np.ones(len(head), dtype=np.int64), ())
+            return _Part(head, weight, np.ones(len(head)), ())
         rows = self._once(rule, rows, seen)
         own = [a for a in rule.rule.positives if a.predicate == self._sensitive]
         head, body = self._ends(rows[:, :2]), [self._ends(rule.arguments(a, rows)) for a in own]
         new = np.ones(len(rows), dtype=np.bool_)
         for ends in body:
             new &= (ends != head).any(axis=1)
-        count = np.ones(len(rows), dtype=np.int64)
+        count = np.ones(len(rows))  # products of counts that are as large as can be written are no int64
         for atom in rule.rule.positives:
             if atom.predicate in seen:
                 count *= seen[atom.predicate].count(rule.arguments(atom, rows))
@@ -225,7 +225,7 @@ class _Part:
 
     head: Ints
     weight: float
-    count: Ints
+    count: Doubles
     body: tuple[Ints, ...]
 
     def needs(self, pairs: Ints, entities: int) -> Ints:
@@ -236,8 +236,24 @@ class _Part:
         return needs
 
 
-def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
+def relevant(program: CheckedProgram, sensitive: str) -> CheckedProgram:
     """What of a program derives a sensitive relation, without the data in its file.
+
+    Raises
+    ------
+    AnonymizationError
+        If no rule derives it.
+    """
+    if sensitive not in program.heads or program.arities[sensitive] != 2:
+        raise AnonymizationError(
+            f"no rule of the adversary derives {sensitive!r} of two arguments",
+            hint=f'write one, as @label("name", 0.4). {sensitive}(X, Y) :- ...',
+        )
+    return replace(program.without_graph().restricted((sensitive,)), derived=(sensitive,), queries=())
+
+
+def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
+    """What derives a sensitive relation, if it can be carried out on any graph.
 
     Raises
     ------
@@ -248,12 +264,7 @@ def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
     """
     from kgreason.analysis.generic import check_generic
 
-    if sensitive not in program.heads or program.arities[sensitive] != 2:
-        raise AnonymizationError(
-            f"no rule of the adversary derives {sensitive!r} of two arguments",
-            hint=f'write one, as @label("name", 0.4). {sensitive}(X, Y) :- ...',
-        )
-    rules = replace(program.without_graph().restricted((sensitive,)), derived=(sensitive,), queries=())
+    rules = relevant(program, sensitive)
     if diagnostics := check_generic(rules):
         raise ProgramError(diagnostics, program.sources or program.text)
     return rules

@@ -17,9 +17,10 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arguments import check_probabilities
 from kgreason.attacks.links.beliefs import Beliefs, Doubles
-from kgreason.attacks.links.pairs import all_pairs, expected_power, pairs_between
-from kgreason.errors import AnonymizationError, CallError
+from kgreason.attacks.links.pairs import all_pairs, expected_power, pairs_between, slots_of
+from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts
@@ -46,9 +47,8 @@ class Noise:
     weights: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        _probability("the leak", self.leak)
-        for name, weight in self.weights.items():
-            _probability(f"the weight of {name!r}", weight)
+        weights = {f"the weight of {name!r}": weight for name, weight in self.weights.items()}
+        check_probabilities(**{"the leak": self.leak}, **weights)
         object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
 
     def weight(self, name: str) -> float:
@@ -60,13 +60,6 @@ class Noise:
                 hint="give each observed relation a probability; 0 says that it tells nothing",
             )
         return self.weights[name]
-
-
-def _probability(what: str, value: object) -> None:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise CallError(f"{what} must be a number, not {value!r}")
-    if not 0 <= value <= 1:
-        raise AnonymizationError(f"{what} is {value:g}, which is no probability", hint="give one from 0 to 1")
 
 
 @dataclass(frozen=True)
@@ -228,7 +221,7 @@ def _own(every: Observations, mutual: bool) -> Counts:
 
 def _placed(every: Observations, size: Counts, fails: float, limit: int, mutual: bool) -> _Lacking:
     """Links between clusters, each row on slots of its own."""
-    slots = limit * pairs_between(size, every.source, every.target, every.mutual)
+    slots = slots_of(limit, pairs_between(size, every.source, every.target, every.mutual))
     links = np.minimum(every.count, slots)  # those of entities to themselves are counted, but have no slot
     return _cause(every, expected_power(fails, slots, links, limit * _own(every, mutual)), mutual)
 
@@ -237,7 +230,7 @@ def _uniform(undirected: bool, entities: int, fails: float, known: tuple[int, in
     """All links of the original on the slots of all pairs."""
     limit, total = known
     none = np.empty(0, dtype=np.int64)
-    slots = limit * all_pairs(entities, undirected)
+    slots = int(slots_of(limit, np.array([all_pairs(entities, undirected)]))[0])
     own = limit * (2 if mutual and not undirected else 1) if slots else 0
     placed = expected_power(fails, np.array([slots]), np.array([min(total, slots)]), np.array([own]))
     return _Lacking(none, none, np.empty(0), float(placed[0]))
@@ -245,7 +238,7 @@ def _uniform(undirected: bool, entities: int, fails: float, known: tuple[int, in
 
 def _shared(every: Observations, size: Counts, fails: float, total: int, mutual: bool) -> _Lacking:
     """All links of the original on the slots of linked clusters; a pair has those of both directions at once."""
-    slots = int((every.count * pairs_between(size, every.source, every.target, every.mutual)).sum())
+    slots = int(slots_of(every.count, pairs_between(size, every.source, every.target, every.mutual)).sum())
     own = every.count * _own(every, mutual)
     if mutual:
         pairs = observations(every.source, every.target, count=own, mutual=True)

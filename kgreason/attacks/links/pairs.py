@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kgreason.attacks.links.beliefs import Doubles
+from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts
+
+MOST = 2.0**62  # slots of all pairs: sums and differences of so many are int64
 
 
 def all_pairs(n: int, mutual: bool) -> int:
@@ -45,6 +48,27 @@ def pairs_between(size: Counts, source: Vertices, target: Vertices, mutual: bool
     one, other = size[source], size[target]
     within = one * (one - 1) // (2 if mutual else 1)
     return np.where(source == target, within, one * other)
+
+
+def slots_of(each: Counts | int, pairs: Counts) -> Counts:
+    """Number of slots of pairs of entities of which each has so many, int64, shape (m,).
+
+    Raises
+    ------
+    AnonymizationError
+        If there are more of them in all than are reckoned with.
+
+    Examples
+    --------
+    >>> slots_of(2, np.array([6, 3])).tolist()
+    [12, 6]
+    """
+    if (np.asarray(each, dtype=np.float64) * pairs).sum() >= MOST:
+        raise AnonymizationError(
+            "the release has larger counts than can be reckoned with",
+            hint="is this the release of this original?",
+        )
+    return each * pairs
 
 
 def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Doubles:

@@ -17,18 +17,26 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.arguments import check_numbers
-from kgreason.attacks.links.beliefs import Beliefs, Doubles
+from kgreason.arguments import check_numbers, check_probabilities
+from kgreason.attacks.links.beliefs import Beliefs, Doubles, check_unheld
 from kgreason.attacks.links.causes import least_fixpoint
-from kgreason.attacks.links.grounding import Grounder
-from kgreason.attacks.links.worlds import pairs_within, place, repeated
+from kgreason.attacks.links.grounding import Grounder, relevant
+from kgreason.attacks.links.pairs import pairs_between
+from kgreason.attacks.links.worlds import place, repeated
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import Observations, Released
+from kgreason.lang.names import suggest
 from kgreason.progress import SILENT, Progress
 
 Ints = npt.NDArray[np.int64]
 
 ROWS = 1 << 18  # so many entities, links and causes are looked at together, if one world has no more
+
+
+def is_certain(released: Released) -> bool:
+    """Whether a release says which entities are linked, so that no worlds need be drawn."""
+    graph = released.graph
+    return bool((graph.size == 1).all()) or released.strategy == "removed" or not graph.observed
 
 
 def rule_beliefs(
@@ -58,9 +66,10 @@ def rule_beliefs(
 
     **Recursion.** If a body holds the sensitive relation itself, its cause has the probability λ times that of each of
     these atoms. Probabilities are the least fixpoint of P(h) = 1 - (1 - leak) Π (1 - λ Π P(b)), iterated from 0; a
-    grounding that needs its own head is no cause. In rules with aggregates and under ``not``, and where other derived
-    predicates stand, what is derived is certain. An entity may be derived to be linked with itself, which bodies can
-    need, but that is no link: it has no leak, and nobody asks for it.
+    grounding that needs its own head is no cause. A body is satisfied by derived links alone: the leak raises P(b) of a
+    link that has a cause, but a pair that nothing but the leak may link feeds no body. In rules with aggregates and
+    under ``not``, and where other derived predicates stand, what is derived is certain. An entity may be derived to be
+    linked with itself, which bodies can need, but that is no link: it has no leak, and nobody asks for it.
 
     **Uncertain observations.** Where nodes stand for several entities, graphs of entities are drawn: each link is
     placed at a random pair of entities of its nodes (`kgreason.attacks.links.worlds.place`), with the released weight.
@@ -83,13 +92,13 @@ def rule_beliefs(
     mutual
         Whether the sensitive relation is.
     limits
-        The most links of an observed relation between two entities, as far as the adversary knows them.
+        The most links of an observed relation between two different entities, as far as the adversary knows them.
 
     Raises
     ------
     AnonymizationError
-        If no rule derives the relation, the release holds it, a number makes no sense, or two nodes have more links
-        than their limit allows.
+        If no rule derives the relation, the release holds it, a rule reads what there is not, a number makes no sense,
+        or two nodes have more links than their limit allows.
     ProgramError
         If the rules depend on names of entities, make nulls, or need what is no part of a graph.
     EvaluationError
@@ -110,10 +119,11 @@ def rule_beliefs(
     ([0, 1], [1, 2], [0.712, 0.52], 0.2)
     """
     _check(released, sensitive, leak, worlds, limits or {})
+    _check_read(released, relevant(program, sensitive), progress)
     grounder = Grounder(program, sensitive, mutual=mutual)
     size = released.graph.size
     observed = MappingProxyType({}) if released.strategy == "removed" else released.graph.observed
-    certain = bool((size == 1).all()) or not observed
+    certain = is_certain(released)
     sums = _Sums(size, leak, mutual)
     wanted = 1 if certain else worlds
     progress.step("Carrying out the adversary's rules", wanted, "worlds")
@@ -138,17 +148,26 @@ def rule_beliefs(
 
 def _check(released: Released, sensitive: str, leak: float, worlds: int, limits: Mapping[str, int]) -> None:
     check_numbers(
-        worlds=(worlds, 1), **{f"the limit of {name!r}": (most, 1) for name, most in limits.items()}
+        worlds=(worlds, 1), **{f"the limit of {name!r}": (most, 0) for name, most in limits.items()}
     )
-    if not 0 <= leak <= 1:
+    check_probabilities(**{"the leak": leak})
+    check_unheld(released, sensitive)
+
+
+def _check_read(released: Released, rules: CheckedProgram, progress: Progress) -> None:
+    """Refuse rules that read what there is not, which satisfies nothing, and tell which relations they do not read."""
+    observed = released.graph.observed
+    read = {a.predicate for rule in rules.rules for a in (*rule.positives, *rule.negatives)}
+    known = {*observed, *rules.heads, *rules.nodes, *(a.predicate for a in rules.facts)}
+    if unknown := sorted(read - known):
+        near = suggest(unknown[0], known)
         raise AnonymizationError(
-            f"the leak is {leak:g}, which is no probability", hint="give one from 0 to 1"
+            f"the adversary's rules read {unknown[0]!r}, which is no relation of the release "
+            f"(there are: {', '.join(observed) or 'none'}), and nothing derives it",
+            hint=f"did you mean {near!r}?" if near else "leave out the rules that read it",
         )
-    if sensitive in released.graph.observed:
-        raise AnonymizationError(
-            f"the release holds the relation {sensitive!r} itself",
-            hint="who can read it need not infer it; is this the release?",
-        )
+    if unread := [name for name in observed if name not in read]:
+        progress.note(f"the adversary's rules do not read {', '.join(unread)}, which the release holds")
 
 
 def _worlds(
@@ -192,7 +211,7 @@ class _Sums:
         """Means; pairs without a cause have the leak."""
         nodes = max(len(self._size), 1)
         source, target = self._keys // nodes, self._keys % nodes
-        every = worlds * pairs_within(self._size, source, target, mutual=self._mutual)
+        every = worlds * pairs_between(self._size, source, target, self._mutual)
         total, caused = self._found
         mean = np.clip((total + (every - caused) * self._leak) / every, 0.0, 1.0)
         return Beliefs(source, target, mean, self._leak, self._mutual)

@@ -5,25 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.attacks.links.pairs import pairs_between, slots_of
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import Observations, observations
 
 Ints = npt.NDArray[np.int64]
 
 ROUNDS = 1_000  # a quarter of the draws of each is lost at most, so that a few always do
-
-
-def pairs_within(size: Ints, source: Ints, target: Ints, *, mutual: bool) -> Ints:
-    """How many pairs of different entities two nodes stand for; one entity with itself is one pair.
-
-    Examples
-    --------
-    >>> pairs_within(np.array([2, 3, 1]), np.array([0, 1, 2]), np.array([1, 1, 2]), mutual=True).tolist()
-    [6, 3, 1]
-    """
-    first, second = size[source], size[target]
-    own = first * (first - 1) // (2 if mutual else 1)
-    return np.where(source == target, np.where(first == 1, 1, own), first * second)
 
 
 def place(
@@ -54,15 +42,15 @@ def place(
     >>> placed.source.tolist(), placed.target.tolist()
     ([0, 0, 0], [1, 2, 3])
     """
-    pairs = pairs_within(size, found.source, found.target, mutual=found.mutual)
+    alone = (found.source == found.target) & (size[found.source] == 1)  # with oneself
+    pairs = np.where(alone, 1, pairs_between(size, found.source, found.target, found.mutual))
     count = found.count
     if limit is None:
         row = np.repeat(np.arange(len(found)), count)
         pair = rng.integers(0, pairs[row])
     else:
         _check(found, size, pairs, limit, name)
-        alone = (found.source == found.target) & (size[found.source] == 1)
-        slots = np.where(alone, count, limit * pairs)  # the limit is one of different entities
+        slots = np.where(alone, count, slots_of(limit, pairs))  # the limit is one of different entities
         count = np.minimum(count, slots)
         row = np.repeat(np.arange(len(found)), count)
         pair = _slots(slots, count, rng) % pairs[row]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arguments import check_probabilities
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive
 
@@ -68,9 +69,7 @@ def school(
     >>> drawn.graph.n, drawn.graph.observed["classmates"].total > drawn.graph.observed["groupmates"].total
     (100, True)
     """
-    for name, value in (("leak", leak), ("class_weight", class_weight), ("group_weight", group_weight)):
-        if not 0 <= value <= 1:
-            raise AnonymizationError(f"{name} must be a probability, not {value:g}")
+    check_probabilities(leak=leak, class_weight=class_weight, group_weight=group_weight)
     if students < 0:
         raise AnonymizationError(f"there cannot be {students} students")
     in_class = _members(rng, "class", students, classes, classes_each, class_size)

@@ -7,29 +7,26 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.errors import AnonymizationError, DataError
+from kgreason.errors import AnonymizationError
 from kgreason.graph.io.csv_writer import write_csv
-from kgreason.graph.io.formats import understood
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import Vertices
+from kgreason.graph.people.beside import Beside, read_beside
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.graph.people.parts import by_role, read_raw
-from kgreason.graph.people.sources import File
-from kgreason.lang.names import suggest
 from kgreason.output.place import replacing
-from kgreason.progress import SILENT
 
 Levels = npt.NDArray[np.int64]
 """Anonymity level k of each user, shape (n,)."""
 _MEND = "write a whole number of at least 1: the user will be one of k that are alike"
 
 
-def read_levels(path: Path, graph: PeopleGraph, default: int | None = None) -> Levels:
+def read_levels(given: Path | str, graph: PeopleGraph, default: int | None = None) -> Levels:
     """Read a table ``user,k``, with or without this line of names.
 
     Parameters
     ----------
+    given
+        The file, perhaps with options behind a question mark, as in ``k.csv?delimiter=;``.
     default
         Level of users that are not in the table; `None`: there must be none.
 
@@ -41,28 +38,11 @@ def read_levels(path: Path, graph: PeopleGraph, default: int | None = None) -> L
     AnonymizationError
         If the default is less than 1.
     """
-    spec = SourceSpec(path, None, {"useHeaders": "false"})
-    spec = SourceSpec(path, spec.kind("edges"), spec.options)
-    raw = read_raw(File(spec, understood(spec)), SILENT)
-    found = by_role(raw, ("user", "k"))
-    users, texts = found["user"].to_pylist(), found["k"].to_pylist()
-    first = int(bool(users) and texts[0].strip().lower() == "k")
-    number = {label: i for i, label in enumerate(graph.labels.tolist())}
+    table = read_beside(given, "k", graph.labels)
     levels = np.full(graph.n, -1, dtype=np.int64)
-    for row in range(first, len(users)):
-        user = _user(raw, row, users[row], number)
-        if levels[user] >= 0:
-            raise raw.error(row, f"user {users[row]!r} has a k already", hint="remove one of the lines")
-        levels[user] = _level(raw, row, users[row], texts[row])
-    return _complete(raw, levels, graph, default)
-
-
-def _user(raw: Raw, row: int, label: str, number: dict[str, int]) -> int:
-    if label in number:
-        return number[label]
-    near = suggest(label, number)
-    hint = f"did you mean {near!r}?" if near else "remove the line, or use the names of the data"
-    raise raw.error(row, f"there is no user {label!r} in the graph", hint=hint)
+    for row, user in enumerate(table.numbers(graph.labels), table.first):
+        levels[user] = _level(table.raw, row, table.users[row], table.cells[row])
+    return _complete(table, levels, graph, default)
 
 
 def _level(raw: Raw, row: int, user: str, text: str) -> int:
@@ -74,20 +54,15 @@ def _level(raw: Raw, row: int, user: str, text: str) -> int:
     return int(bare)
 
 
-def _complete(raw: Raw, levels: Levels, graph: PeopleGraph, default: int | None) -> Levels:
+def _complete(table: Beside, levels: Levels, graph: PeopleGraph, default: int | None) -> Levels:
     if default is not None and default < 1:
         raise AnonymizationError(f"the default level is at least 1, not {default}")
     lacking = np.flatnonzero(levels < 0)
     if default is not None:
         levels[lacking] = default
     elif len(lacking):
-        names = ", ".join(repr(label) for label in graph.labels[lacking[:3]])
-        more = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
-        raise DataError(
-            raw.file,
-            f"no k for {names}{more}",
-            hint="add a line for each of them, or say with -k what holds for the others",
-        )
+        hint = "add a line for each of them, or say with -k what holds for the others"
+        raise table.lacking(lacking, graph.labels, hint)
     return levels
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,17 +14,13 @@ from kgreason.errors import DataError
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.model import Vertices
+from kgreason.graph.people.firsts import check_first
 from kgreason.graph.people.sources import SKIPPED, File, Schema, Table, Triples
 from kgreason.lang.names import suggest
 from kgreason.progress import Progress
 from kgreason.records import dataclass
 
 Flags = npt.NDArray[np.bool_]
-_TITLES = {
-    "user": {"user", "source", "head", "subject", "from", "person", "id"},
-    "relation": {"relation", "attribute", "predicate", "property", "type", "edge"},
-    "target": {"target", "value", "tail", "object", "to"},
-}
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ def parts_of(schema: Schema, progress: Progress) -> Iterator[Part | Users]:
             progress.advance()
     for triples in schema.triples:
         for file in triples.files:
-            yield _statements(triples, file, progress)
+            yield _statements(triples, file, progress, behind=schema.file is None)
             progress.advance()
 
 
@@ -153,8 +150,13 @@ def texts(column: Column) -> Column:
     return pc.fill_null(column.cast(pa.large_string()), "")
 
 
-def by_role(raw: Raw, columns: Sequence[str]) -> dict[str, Column]:
+def by_role(raw: Raw, columns: Sequence[str], *, behind: bool = False) -> dict[str, Column]:
     """Columns of a file by their roles.
+
+    Parameters
+    ----------
+    behind
+        Whether options stand behind the name of the file, not in a schema.
 
     Raises
     ------
@@ -167,7 +169,7 @@ def by_role(raw: Raw, columns: Sequence[str]) -> dict[str, Column]:
             raw.file,
             f"the file has {width} column{'s' * (width != 1)}, not the {len(columns)} of {', '.join(columns)}",
             raw.line(0) if len(raw) else None,
-            hint=_widths(width, columns),
+            hint=_widths(raw.file, width, columns, behind=behind),
         )
     found: Sequence[Column] = raw.columns or ([],) * len(columns)
     return {r: _column(c) for r, c in zip(columns, found, strict=True) if r != SKIPPED}
@@ -179,12 +181,16 @@ def _column(column: Column) -> Column:
     return texts(column if len(column) else pa.array([], pa.large_string()))
 
 
-def _widths(width: int, columns: Sequence[str]) -> str:
+def _widths(file: str, width: int, columns: Sequence[str], *, behind: bool) -> str:
     if width > len(columns):
-        return f'name each, as in columns = [{", ".join(map(repr, columns))}, "{SKIPPED}"]: {SKIPPED} is not read'
+        names = [*columns, SKIPPED]
+        said = f"'{file}?columns={','.join(names)}'" if behind else f"columns = {json.dumps(names)}"
+        return f"name each, as in {said}: {SKIPPED} is not read"
     if width == 1:
-        return "which delimiter separates the columns? Say delimiter ="
-    return 'of a file without relations say relation = "..."'
+        said = f"'{file}?delimiter=;'" if behind else 'delimiter = ";"'
+        return f"which delimiter separates the columns? Say for instance {said}"
+    said = f"'{file}?columns=user,target&relation=friend'" if behind else 'relation = "friend"'
+    return f"of a file without relations say for instance {said}"
 
 
 def empty(column: Column, missing: Sequence[str] = ()) -> Flags:
@@ -197,15 +203,15 @@ def empty(column: Column, missing: Sequence[str] = ()) -> Flags:
     return marked
 
 
-def _statements(triples: Triples, file: File, progress: Progress) -> Part:
+def _statements(triples: Triples, file: File, progress: Progress, *, behind: bool) -> Part:
     raw = read_raw(file, progress)
-    found = by_role(raw, triples.columns)
+    found = by_role(raw, triples.columns, behind=behind)
     row = np.arange(len(found["user"]), dtype=np.int64)
     for role in ("user", "relation"):
         if role in found and (gone := np.flatnonzero(empty(found[role]))).size:
             raise raw.error(int(gone[0]), f"the {role} is empty", hint="complete the line or remove it")
     if not file.options.header and len(row):
-        _check_first(raw, found)
+        check_first(raw, found, triples.missing, progress, behind=behind)
     if "relation" in found:
         coded = found["relation"].dictionary_encode()
         names, name = tuple(coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)
@@ -218,14 +224,6 @@ def _statements(triples: Triples, file: File, progress: Progress) -> Part:
         both=raw.undirected is not None,
         missing=triples.missing,
     )
-
-
-def _check_first(raw: Raw, found: dict[str, Column]) -> None:
-    """Ask whether a first line of words such as user and value is one of names."""
-    cells = {role: column[0].as_py().strip().lower() for role, column in found.items()}
-    if all(cell in _TITLES[role] for role, cell in cells.items()):
-        shown = ", ".join(column[0].as_py() for column in found.values())
-        raise raw.error(0, f"the first line ({shown}) looks like names of columns", hint="say header = true")
 
 
 def _cells(table: Table, raw: Raw, before: int) -> Iterator[Part | Users]:

@@ -27,7 +27,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.raw import no_file
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.graph.people.sections import Section, sections, typed, typed_text
-from kgreason.graph.people.sources import OTHERS, ROLES, SKIPPED, File, Kinds, Names, Schema, Table, Triples
+from kgreason.graph.people.sources import OTHERS, ROLES, File, Kinds, Names, Schema, Table, Triples
 
 
 def read_schema(path: Path | str) -> Schema:
@@ -116,7 +116,7 @@ def _triples(part: Section, folder: Path) -> Triples:
     relation = given.get("relation")
     roles = tuple(r for r in ROLES if r != "relation" or relation is None)
     columns = tuple(given.get("columns", roles))
-    _check_columns(part, columns, roles, "relation" if relation is not None else None)
+    part.check_columns(columns, roles, constant="relation" if relation is not None else None)
     return Triples(
         _files(part, folder, given, header=given.get("header", False)),
         columns,
@@ -151,36 +151,24 @@ def _names(part: Section, folder: Path) -> Names:
         said = f"of cannot be {wrong[0]!r}" if wrong else "it is not said what has these names"
         raise part.error("of", said, 'write of = ["users"], or "values", "relations", or several of them')
     columns = tuple(given.get("columns", ("name", "id")))
-    _check_columns(part, columns, ("name", "id"), None)
+    part.check_columns(columns, ("name", "id"))
     return Names(of, _files(part, folder, given, header=given.get("header", False)), columns)
-
-
-def _check_columns(
-    part: Section, columns: tuple[str, ...], roles: tuple[str, ...], constant: str | None
-) -> None:
-    hint = f'name each column of the file: {", ".join(roles)}, and "{SKIPPED}" for one that is not read'
-    for column in columns:
-        if constant is not None and column == constant:
-            raise part.error(
-                "columns", "there is a column relation, and relation = is given too", "leave out one"
-            )
-        if column not in (*roles, SKIPPED):
-            raise part.error("columns", f"a column cannot be {column!r}", hint)
-    for role in roles:
-        if columns.count(role) != 1:
-            said = "no column is" if role not in columns else "two columns are"
-            more = '; of a file without relations say relation = "..."' if role == "relation" else ""
-            raise part.error("columns", f"{said} {role!r}", hint + more)
 
 
 def _files(part: Section, folder: Path, given: Mapping[str, Any], *, header: bool) -> tuple[File, ...]:
     if not given.get("files"):
         raise part.error("files", "no file is named", 'write files = ["..."]')
-    return tuple(_file(part, folder / name, given, header=header) for name in given["files"])
+    return tuple(file_of(part, folder / name, given, header=header) for name in given["files"])
 
 
-def _file(part: Section, path: Path, given: Mapping[str, Any], *, header: bool) -> File:
-    """Bring the keys of a section to the options that readers have."""
+def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool) -> File:
+    """Bring the keys of a section to the options that readers have.
+
+    Raises
+    ------
+    DataError
+        If the file is of a format that people are not read from.
+    """
     from kgreason.graph.io.formats import understood
 
     options = {name: str(given[name]) for name in ("delimiter", "quote", "encoding", "skip") if name in given}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
-from kgreason.graph.people.sources import OTHERS
+from kgreason.graph.people.sources import OTHERS, SKIPPED
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
@@ -31,6 +31,8 @@ KEYS: dict[str, dict[str, type]] = {
     "kinds": {**dict.fromkeys(OTHERS, list), "others": str},
 }
 """Keys of each section and the type of what they say; a list is one of texts."""
+BESIDE = "tables of users"
+"""No section: tables that options of commands name, with options behind a question mark."""
 _SHOWN = {
     list: ("a list of texts", '["a", "b"]'),
     str: ("a text", '"a"'),
@@ -65,6 +67,47 @@ class Section:
         """Build the error that points at a key."""
         line = (self.lines or {}).get(key or "", self.line)
         return DataError(self.file, message, line, hint=hint)
+
+    @property
+    def typed_in(self) -> bool:
+        """Whether it stands behind the question mark of a file and not in a schema."""
+        return self.lines is None
+
+    def check_columns(
+        self, columns: tuple[str, ...], roles: tuple[str, ...], *, constant: str | None = None
+    ) -> None:
+        """See that each role is that of one column.
+
+        Parameters
+        ----------
+        constant
+            The role that is not from the file.
+
+        Raises
+        ------
+        DataError
+            Naming a column that has none, or a role.
+        """
+        behind = self.typed_in
+        hint = f'columns says what each column of the file holds: {", ".join(roles)}, and "{SKIPPED}" for one that is '
+        hint += (
+            f"not read; names of columns are passed over with {'header=true' if behind else 'header = true'}"
+        )
+        for column in columns:
+            if constant is not None and column == constant:
+                raise self.error(
+                    "columns", "there is a column relation, and relation = is given too", "leave out one"
+                )
+            if column not in (*roles, SKIPPED):
+                raise self.error("columns", f"a column cannot be {column!r}", hint)
+        for role in roles:
+            if columns.count(role) != 1:
+                said = "no column is" if role not in columns else "two columns are"
+                relation = (
+                    f"'{self.file}?columns=user,target&relation=friend'" if behind else 'relation = "..."'
+                )
+                more = f"; of a file without relations say {relation}" if role == "relation" else ""
+                raise self.error("columns", f"{said} {role!r}", hint + more)
 
 
 def sections(path: Path) -> list[Section]:
@@ -149,11 +192,14 @@ def typed(part: Section) -> Mapping[str, Any]:
 
 
 def _unknown(part: Section, key: str) -> DataError:
-    near = suggest(key, KEYS[part.kind])
+    known = _known(part.kind)
+    near = suggest(key, known)
     asked = f"did you mean {near}? " if near else ""
-    return part.error(
-        key, f"unknown key {key!r} of {part.kind}", f"{asked}there are {', '.join(KEYS[part.kind])}"
-    )
+    return part.error(key, f"unknown key {key!r} of {part.kind}", f"{asked}there are {', '.join(known)}")
+
+
+def _known(kind: str) -> dict[str, type]:
+    return _FILE if kind == BESIDE else KEYS[kind]
 
 
 def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]:
@@ -166,7 +212,7 @@ def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]
     """
     found: dict[str, Any] = {}
     for key, text in given.items():
-        form = KEYS[kind].get(key)
+        form = _known(kind).get(key)
         if form is None or key == "files":
             raise _unknown(Section(file, kind, given), key)
         wrong = (form is bool and text not in ("true", "false")) or (form is int and not text.isdecimal())

@@ -22,7 +22,7 @@ def lower(lack: Ints, order: Ints, place: Ints, head: Ints, v: int) -> None:
 
 
 @kernel
-def fill(
+def join_all(
     start: Ints, near: Ints, lack: Ints, turns: Ints, order: Ints, place: Ints, head: Ints, taken: Ints, chosen: Ints,
     stuck: Ints, made: Rows,
 ) -> int:  # fmt: skip
