@@ -11,6 +11,7 @@ PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad", "k-degree"]
 LinksMethod = Literal["links"]
 LinksModel = Literal["links"]
 Strategy = Literal["intact", "partial", "cluster-edge", "constrained", "removed"]
+CLUSTERED: tuple[Strategy, ...] = ("cluster-edge", "constrained")  # whose nodes are clusters, not entities
 Sequence = Literal["dp", "greedy"]
 Construction = Literal["relaxed", "supergraph", "construct"]
 AnyMethod = Literal[Method, PeopleMethod, LinksMethod]

@@ -54,7 +54,9 @@ def print_links_verdict(verdict: LinksVerdict) -> None:
     """Print each item, the clusters, and what is found of all."""
     nodes = verdict.nodes
     told = f"{nodes.entities:,} entities in {nodes.number:,} nodes"
-    table([("nodes", told), *links_rows(verdict)])
+    left = [("links", i.detail) for i in verdict.items if i.name == "links" and i.holds]
+    shown = left if verdict.strategy == "partial" else []  # of other strategies nothing is left to choice
+    table([("nodes", told), *shown, *links_rows(verdict)])
 
 
 def links_rows(verdict: LinksVerdict) -> Iterator[Row]:

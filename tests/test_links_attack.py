@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kgreason.anonymizers.links.strategies import apply
 from kgreason.attacks.links.beliefs import Beliefs
-from kgreason.attacks.links.disclosure import disclosure, utility
+from kgreason.attacks.links.disclosure import disclosure
 from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of, noisy_or
 from kgreason.attacks.links.pairs import expected_power, pairs_between, slots_of
 from kgreason.errors import AnonymizationError
@@ -417,20 +417,6 @@ def test_what_does_not_belong_together_is_refused():
         disclosure(beliefs, graph, Sensitive("likes", one, one + 1), np.arange(4))
     with pytest.raises(AnonymizationError, match="a threshold must be a probability, not 2"):
         disclosure(beliefs, graph, sensitive, np.arange(4), [2])
-
-
-def test_utility_is_the_share_of_observations_kept():
-    original = school(np.random.default_rng(1)).graph
-    clusters, rng = np.arange(100) // 6, np.random.default_rng(2)
-    kept = {
-        strategy: utility(original, Released(apply(original, clusters, strategy, 50, rng)[0], strategy))
-        for strategy in ("intact", "partial", "cluster-edge", "constrained", "removed")
-    }
-    assert kept["intact"] == kept["cluster-edge"] == 1
-    assert kept["partial"] == pytest.approx(0.5, abs=0.001)  # whole links are removed
-    assert 0 < kept["constrained"] < 0.5
-    assert kept["removed"] == 0
-    assert utility(LinkGraph(names(2), {}), Released(LinkGraph(names(2), {}), "intact")) == 1
 
 
 # The generator.

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason.choices import Strategy
+from kgreason.choices import CLUSTERED, Strategy
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
 from kgreason.graph.links.model import LinkGraph, Original, Sensitive, observations
@@ -27,7 +27,6 @@ from kgreason.links.pairs import read_released
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
 STRATEGIES: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")
-CLUSTERED = ("cluster-edge", "constrained")
 MUTUAL = ("--mutual", "classmates,groupmates,friends")
 SECRET = ("--sensitive", "friends")
 NOISE = ("--noise", "classmates=0.4", "--noise", "groupmates=0.6", "--leak", "0.2")
@@ -132,11 +131,16 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
     assert report["verdict"]["holds"] is True
     links = report["links"]["classmates"]
     kept = {"intact": 1.0, "partial": 0.5, "cluster-edge": 1.0, "removed": 0.0}
+    judged = ok("verify", *of(table, tmp_path), *k)
+    counts = f"classmates {links['original']:,} -> {links['released']:,}"
+    assert (counts in judged) == (strategy == "partial")  # of the others it follows from the strategy
+    assert ("any share may be missing" in judged) == (strategy == "partial")
+    if strategy == "partial":
+        assert "any share" not in ok("verify", *of(table, tmp_path), "--percent", 50)
     if strategy in kept:
         assert links["released"] == int(links["original"] * kept[strategy])
     assert f"links of classmates  {links['original']:,} -> {links['released']:,}" in made.stdout
 
-    judged = ok("verify", *of(table, tmp_path), *k)
     assert f"verified          holds: {strategy}" in judged
     told = json.loads(
         ok(
@@ -167,7 +171,7 @@ def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
     alone = ok("verify", tmp_path / "release", "--model", "links", "-k", 5)
     assert "sensitive, mapping, labels, values, links: only the original could tell" in alone
     named = ok("verify", tmp_path / "release", "--model", "links", *SECRET)
-    assert "checked and kept   sensitive, clusters, simple" in named
+    assert "checked and kept   sensitive, form, clusters, simple" in named
     more = run("verify", tmp_path / "release", "--model", "links", "-k", 9)
     assert more.exit_code == 1
     assert "stand for fewer than 9 entities" in more.stdout
@@ -193,7 +197,7 @@ def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
     )
     found = run("verify", *of(table, tmp_path), "-k", 5)
     assert found.exit_code == 1
-    assert "violated          sensitive" in found.stdout
+    assert "violated          form" in found.stdout
     other = run("verify", *of(table, tmp_path), "--strategy", "constrained")
     assert "violated          strategy" in other.stdout
 

@@ -70,7 +70,7 @@ def verify_links(
     Parameters
     ----------
     released
-        The release, or its folder; of a folder all files are looked through for the name of the sensitive relation.
+        The release, or its folder; of a folder each file must be what kgreason writes.
     original, mapping
         The original with its secret, and the released node of each entity: names, numbers, or the private folder.
     sensitive
@@ -98,8 +98,8 @@ def verify_links(
         check_strategy,
         released_of,
     )
+    from kgreason.links.form import form
     from kgreason.links.given import mapping_of
-    from kgreason.links.readme import WORDS
 
     check_numbers(k=(k, 1))
     if strategy is not None:
@@ -127,8 +127,7 @@ def verify_links(
         k=3 if k is None else k,
         strategy=strategy,
         percent=percent,
-        folder=Path(released) if isinstance(released, Path | str) else None,
-        ordinary=WORDS,
+        form=form(Path(released), found) if isinstance(released, Path | str) else None,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from kgreason.api.links import links_of_rules
 from kgreason.api.reasoning import Rules
 from kgreason.arguments import check_data, check_folders, check_numbers
-from kgreason.choices import Strategy
+from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import AnonymizationError, CallError
 from kgreason.progress import SILENT, Progress
 from kgreason.results import Clock
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from kgreason.publication import Folders
 
     Data = Original | Schema | Path | str
-
-CLUSTERED = ("cluster-edge", "constrained")
-"""Strategies whose nodes are clusters."""
 
 
 def anonymize_links(

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.arguments import check_probabilities
-from kgreason.choices import Strategy
+from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import AnonymizationError, CallError
 from kgreason.graph.links.model import Original, Released
 from kgreason.lang.names import suggest
@@ -69,7 +69,6 @@ def check_judged(
         Naming the option.
     """
     from kgreason.assess.links.conditions import shows_clusters
-    from kgreason.assess.links.source import CLUSTERED
 
     made = strategy or released.strategy
     if percent is not None and made != "partial":

@@ -5,10 +5,8 @@ It says nothing of the relation that was left out, not even what it is called.
 
 from __future__ import annotations
 
-import re
-
-from kgreason.choices import Strategy
-from kgreason.links.results import LinksAnonymization
+from kgreason.choices import CLUSTERED, Strategy
+from kgreason.graph.links.model import Released
 
 DONE: dict[Strategy, str] = {
     "intact": """Nodes are entities, and all links that are released stand here as they were: a count is the number
@@ -62,40 +60,30 @@ Made with a fixed seed: it can be computed again. Do not publish this.
 """
 
 
-def readme(result: LinksAnonymization, *, seeded: bool) -> str:
-    """Write the text of README.txt."""
-    graph, strategy = result.release.released.graph, result.asked.strategy
-    merged = strategy in ("cluster-edge", "constrained")
+def readme(released: Released, k: int | None, *, holds: bool, seeded: bool) -> str:
+    """Write the text of README.txt.
+
+    Parameters
+    ----------
+    k
+        Least number of entities of a cluster; `None` where there are none.
+    holds
+        Whether the checker confirmed the release.
+    seeded
+        Whether the run can be repeated.
+    """
+    graph, strategy = released.graph, released.strategy
+    merged = strategy in CLUSTERED
     weighted = any(found.weight is not None for found in graph.observed.values())
     valued = any(len(a) for a in graph.attributes.values())
-    k = "" if result.asked.k is None else (SIZE if merged else ALIKE).format(k=result.asked.k)
+    size = "" if k is None else (SIZE if merged else ALIKE).format(k=k)
     text = TEXT.format(
         strategy=strategy,
-        k=k,
-        checked="Confirmed by an exact check of these files.\n" if result.holds else "",
+        k=size,
+        checked="Confirmed by an exact check of these files.\n" if holds else "",
         done=DONE[strategy],
         more=SHARED if merged else "" if strategy == "removed" else DEGREES,
         mixed=NONE if not valued else UNITED if merged else MIXED,
         weights=NONE if strategy == "removed" else "" if not weighted else MEANS if merged else KEPT,
     )
-    return "".join([UNVERIFIED * (not result.holds), EXPERIMENT * seeded, text])
-
-
-WORDS = frozenset(
-    word.lower()
-    for text in (
-        TEXT,
-        *DONE.values(),
-        DEGREES,
-        SHARED,
-        MIXED,
-        UNITED,
-        MEANS,
-        KEPT,
-        UNVERIFIED,
-        EXPERIMENT,
-        *DONE,
-    )
-    for word in re.findall(r"\w+", text)
-)
-"""Words that stand in it whatever the relations are called, in small letters."""
+    return "".join([UNVERIFIED * (not holds), EXPERIMENT * seeded, text])

@@ -10,10 +10,12 @@ import numpy as np
 from kgreason.assess.links.source import Source
 from kgreason.assess.links.verdict import LinksVerdict
 from kgreason.assess.links.verify import verify_links
+from kgreason.assess.verdict import Item
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.links.write import write_links
+from kgreason.links.form import form
 from kgreason.links.pairs import read_mapping, read_released
-from kgreason.links.readme import WORDS, readme
+from kgreason.links.readme import readme
 from kgreason.publication import write_json
 from kgreason.records import dataclass
 
@@ -52,9 +54,9 @@ class Stage:
         progress.step("Verifying what was written")
         written = read_released(public)
         mapping = read_mapping(private / "mapping.csv", self.original.graph, written.graph)
-        return self._judged(written, mapping, public)
+        return self._judged(written, mapping, form(public, written))
 
-    def _judged(self, released: Released, mapping: Vertices, folder: Path | None) -> LinksVerdict:
+    def _judged(self, released: Released, mapping: Vertices, files: Item | None) -> LinksVerdict:
         return verify_links(
             released,
             secret=self.original.sensitive.name,
@@ -62,13 +64,13 @@ class Stage:
             k=self.asked.k,
             strategy=self.asked.strategy,
             percent=self.asked.percent,
-            folder=folder,
-            ordinary=WORDS,
+            form=files,
         )
 
     def write(self, release: LinksRelease, public: Path, private: Path) -> None:
-        """Write the graph, and who is where."""
+        """Write the graph, and who is where; what README.txt confirms is checked with the other files."""
         write_links(public, release.released)
+        self._explain(release.released, public, holds=True)
         graph = self.original.graph
         order = np.argsort(graph.labels.astype(str), kind="stable")
         nodes = release.released.graph.labels[release.mapping[order]]
@@ -76,7 +78,11 @@ class Stage:
 
     def conclude(self, result: LinksAnonymization, public: Path, private: Path) -> None:
         """Write what was found: for everybody, and for the owner."""
-        (public / "README.txt").write_text(readme(result, seeded=self.seeded), encoding="utf-8")
         if not result.holds:
+            self._explain(result.release.released, public, holds=False)
             (public / "UNVERIFIED").touch()
         write_json(private / "report.json", result.as_dict())
+
+    def _explain(self, released: Released, public: Path, *, holds: bool) -> None:
+        text = readme(released, self.asked.k, holds=holds, seeded=self.seeded)
+        (public / "README.txt").write_bytes(text.encode())

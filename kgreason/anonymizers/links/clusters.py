@@ -1,6 +1,7 @@
 """Clusters of entities: at random, by a clustering of the people family, or as a table says.
 
-Clusterings see values and observed links; the sensitive relation is no part of a `LinkGraph`, so it cannot shape them.
+Clusterings see values and observed links, of entities in random order; the sensitive relation is no part of a
+`LinkGraph`, so it cannot shape them.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ def clusters_of(
 def _like(
     graph: LinkGraph, clustering: str, k: int, rng: np.random.Generator, progress: Progress
 ) -> Clusters:
-    people = as_people(graph)
+    order = rng.permutation(
+        graph.n
+    )  # clusterings go by numbers where entities are alike, and files number friends
+    people = as_people(graph.renumbered(order))
     if clustering in ("degrees", "merging") and not people.relations:
         raise AnonymizationError(
             f"{clustering} clusters entities by links, and the graph has none", hint="take another clustering"
@@ -88,7 +92,9 @@ def _like(
             f"clustering ({clustering}) found no cluster of {k} or more entities",
             hint=f"lower k, or choose another: {others}, or a class of sklearn.cluster",
         )
-    return numbered(found)
+    clusters = np.empty(graph.n, dtype=np.int64)
+    clusters[order] = found
+    return numbered(clusters)
 
 
 def as_people(graph: LinkGraph) -> PeopleGraph:

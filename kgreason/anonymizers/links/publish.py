@@ -9,9 +9,8 @@ import numpy as np
 
 from kgreason.choices import Strategy
 from kgreason.graph.labels import fresh_labels, permutation
-from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
+from kgreason.graph.links.model import LinkGraph, Released
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import Attribute
 from kgreason.records import dataclass
 
 
@@ -53,6 +52,7 @@ def publish(
 
     Examples
     --------
+    >>> from kgreason.graph.links.model import Observations
     >>> links = {"knows": Observations(np.array([0]), np.array([1]), np.array([1]))}
     >>> graph = LinkGraph(np.array(["Ann", "Bob"], dtype=object), links)
     >>> made = publish(graph, "intact", np.arange(2), graph.labels, None)
@@ -64,26 +64,5 @@ def publish(
     order = permutation(graph.n, rng)
     place = np.empty(graph.n, dtype=np.int64)
     place[order] = np.arange(graph.n)
-    shown = LinkGraph(
-        fresh_labels(graph.n, rng, set(labels)),
-        {name: _renumbered(found, place) for name, found in graph.observed.items()},
-        {name: _moved(a, place) for name, a in graph.attributes.items()},
-        graph.size[order],
-    )
+    shown = replace(graph.renumbered(order), labels=fresh_labels(graph.n, rng, set(labels)))
     return LinksRelease(Released(shown, strategy), place[mapping])
-
-
-def _renumbered(found: Observations, place: Vertices) -> Observations:
-    return observations(
-        place[found.source],
-        place[found.target],
-        count=found.count,
-        mutual=found.mutual,
-        weight=found.weight,
-    )
-
-
-def _moved(attribute: Attribute, place: Vertices) -> Attribute:
-    user = place[attribute.user]
-    order = np.lexsort((attribute.value, user))
-    return replace(attribute, user=user[order], value=attribute.value[order])

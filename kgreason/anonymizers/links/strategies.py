@@ -10,36 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, isfinite
-from typing import get_args
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.people.unions import united
-from kgreason.choices import Strategy
+from kgreason.anonymizers.people.unions import collected, united
+from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Observations, observations
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import Attribute, Counts
-from kgreason.records import dataclass
+from kgreason.graph.people.model import Counts
 
 Clusters = Vertices
 """Cluster of each entity, all of 0 .. c-1, int64, shape (n,)."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """How many links of a relation a release tells of.
-
-    Attributes
-    ----------
-    before, after
-        Links of the original, and of the release.
-    """
-
-    before: int
-    after: int
 
 
 def apply(
@@ -73,7 +57,7 @@ def apply(
     Raises
     ------
     AnonymizationError
-        If there is no such strategy, `percent` is none, or the clusters are not those of the graph.
+        If the clusters are not those of the graph, or weights are too large to take their mean.
 
     Examples
     --------
@@ -89,8 +73,8 @@ def apply(
     >>> apply(graph, couple, "partial", 30, rng)[0]
     <LinkGraph with 3 nodes; classmates 2>
     """
-    _check(graph, clusters, strategy, percent)
-    if strategy in ("cluster-edge", "constrained"):
+    _check(graph, clusters)
+    if strategy in CLUSTERED:
         most = strategy == "constrained"
         merged = {name: _between(found, clusters, most=most) for name, found in graph.observed.items()}
         return _collapsed(graph, clusters, merged), clusters.copy()
@@ -111,14 +95,6 @@ def removed_links(total: int, percent: float) -> int:
     return ceil(
         Fraction(str(percent)) * total / 100
     )  # as it is written: 0.1 % of 1000 is 1, not a little more
-
-
-def kept(before: LinkGraph, after: LinkGraph) -> dict[str, Kept]:
-    """How many observations of each relation remain: the utility of a release (LINKS, section 6.3)."""
-    return {
-        name: Kept(found.total, after.observed[name].total if name in after.observed else 0)
-        for name, found in before.observed.items()
-    }
 
 
 def thinned(found: Observations, percent: float, rng: np.random.Generator) -> Observations:
@@ -156,7 +132,14 @@ def _mean(
 ) -> npt.NDArray[np.float64]:
     """Mean weight of the links of each row of `summed`, within the weights that it is of."""
     place = _places(summed, whole)
-    sums = np.bincount(place, weights=weight * whole.count, minlength=len(summed))
+    with np.errstate(over="ignore"):
+        terms = weight * whole.count
+    sums = np.bincount(place, weights=terms, minlength=len(summed))
+    if not np.isfinite(np.bincount(place, weights=np.abs(terms), minlength=len(summed))).all():
+        raise AnonymizationError(
+            f"weights of up to {np.abs(weight).max():g} are too large to take their mean",
+            hint="give the weights in a larger unit, or choose intact, partial or removed",
+        )
     low, high = np.full(len(summed), np.inf), np.full(len(summed), -np.inf)
     np.minimum.at(low, place, weight)
     np.maximum.at(high, place, weight)
@@ -178,24 +161,12 @@ def _collapsed(graph: LinkGraph, clusters: Clusters, links: Mapping[str, Observa
     size = np.zeros(count, dtype=np.int64)
     np.add.at(size, clusters, graph.size)
     labels = np.array([*map(str, range(count)), None], dtype=object)[:-1]
-    return LinkGraph(labels, links, {name: _of(a, clusters) for name, a in graph.attributes.items()}, size)
+    return LinkGraph(
+        labels, links, {name: collected(a, clusters) for name, a in graph.attributes.items()}, size
+    )
 
 
-def _of(attribute: Attribute, clusters: Clusters) -> Attribute:
-    width = max(len(attribute.domain), 1)
-    pairs = np.unique(clusters[attribute.user] * width + attribute.value)
-    return replace(attribute, user=pairs // width, value=pairs % width)
-
-
-def _check(graph: LinkGraph, clusters: Clusters, strategy: str, percent: float) -> None:
-    names = get_args(Strategy)
-    if strategy not in names:
-        hint = f"choose {', '.join(names[:-1])} or {names[-1]}"
-        raise AnonymizationError(f"unknown strategy {strategy!r}", hint=hint)
-    if not (isfinite(percent) and 0 <= percent <= 100):
-        raise AnonymizationError(
-            f"{percent!r} percent of the links cannot be removed", hint="say a number from 0 to 100"
-        )
+def _check(graph: LinkGraph, clusters: Clusters) -> None:
     count = int(clusters.max(initial=-1)) + 1
     if len(clusters) != graph.n or not np.bincount(clusters[clusters >= 0], minlength=count).all():
         raise AnonymizationError("the clusters are not those of this graph: some are empty, or lack entities")

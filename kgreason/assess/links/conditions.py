@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.links.source import CLUSTERED, Source
+from kgreason.assess.links.source import Source
 from kgreason.assess.links.verdict import Nodes
 from kgreason.assess.people.information import values as classes_of_values
 from kgreason.assess.people.sharing import shared
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
-from kgreason.choices import Strategy
+from kgreason.choices import CLUSTERED, Strategy
 from kgreason.graph.links.model import LinkGraph, Observations, Released
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph
@@ -132,6 +132,7 @@ def values(released: Released, source: Source) -> Item:
     words: list[str] = []
     total = 0
     for name in sorted({*graph.attributes, *source.graph.attributes}):
+        words += _kind(name, source.graph.attributes.get(name), graph.attributes.get(name))
         had = _entries(source.graph.attributes.get(name), group[source.mapping])
         has = _entries(graph.attributes.get(name), group)
         total += len(has)
@@ -139,10 +140,24 @@ def values(released: Released, source: Source) -> Item:
         words += [f"{who[u]} lacks {name} = {text}" for u, text in sorted(had - has)]
         words += [f"{who[u]} has {name} = {text}, which is of nobody there" for u, text in sorted(has - had)]
     if words:
-        return Item("values", False, f"{len(words):,} values are lost or invented", listing(words))
+        return Item(
+            "values",
+            False,
+            f"{len(words):,} values or attributes are lost, invented or of another kind",
+            listing(words),
+        )
     return Item(
         "values", True, f"nodes have the {total:,} values of those they stand for" if total else "no values"
     )
+
+
+def _kind(name: str, had: Attribute | None, has: Attribute | None) -> list[str]:
+    """Whether an attribute is of another kind, or was none; one without values may be left out."""
+    if has is None:
+        return []
+    if had is None:
+        return [f"{name} is no attribute of the original"]
+    return [f"{name} is {has.kind}, and was {had.kind}"] if has.kind != had.kind else []
 
 
 def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[tuple[int, str]]:

@@ -14,9 +14,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.links.source import CLUSTERED, Source
+from kgreason.assess.links.source import Source
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
+from kgreason.choices import CLUSTERED
 from kgreason.graph.links.model import Observations, Released
 from kgreason.graph.model import Vertices
 
@@ -24,7 +25,7 @@ Doubles = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
 Rows = tuple[Vertices, Vertices, Doubles, Vertices]
 """Links: source, target, weight (0 where there is none), and how many."""
-CLOSE = 1e-9  # means are sums in some order
+CLOSE = 1e-9  # of the size of the weights: means are sums in some order
 
 
 def links(released: Released, source: Source, percent: float | None) -> Item:
@@ -39,13 +40,17 @@ def links(released: Released, source: Source, percent: float | None) -> Item:
     words = [f"{name}: the original has no such relation" for name in sorted(set(after) - set(before))]
     told = []
     for name, original in before.items():
-        found = after.get(name, _nothing(original))
+        found = after.get(name)
+        if found is None:
+            words.append(f"{name}: the release does not name it")
+            continue
         words += [f"{name}: {what}" for what in _wrong(released, source, original, found, percent)]
         told.append(f"{name} {original.total:,} -> {found.total:,}")
     if words:
         detail = f"the links are not those that {released.strategy} leaves"
         return Item("links", False, detail, listing(words))
-    return Item("links", True, f"as {released.strategy} leaves them: {', '.join(told) or 'none'}")
+    rest = "; any share may be missing" if released.strategy == "partial" and percent is None else ""
+    return Item("links", True, f"as {released.strategy} leaves them: {', '.join(told) or 'none'}{rest}")
 
 
 def _wrong(
@@ -53,9 +58,9 @@ def _wrong(
 ) -> list[str]:
     """What is wrong with one relation, in words."""
     strategy = released.strategy
-    if len(found) and found.mutual != original.mutual:
+    if found.mutual != original.mutual:
         return [f"it is {'mutual' if found.mutual else 'directed'}, and was not"]
-    if len(found) and (found.weight is None) != (original.weight is None):
+    if (found.weight is None) != (original.weight is None):
         return ["its weights are lost" if found.weight is None else "it had no weights"]
     if strategy == "removed":
         return [f"{found.total:,} links are left"] if len(found) else []
@@ -78,7 +83,7 @@ def _of_clusters(
     released: Released, source: Source, original: Observations, found: Observations
 ) -> list[str]:
     """What is wrong with one relation between clusters."""
-    expected = _between(original, source.mapping, largest=released.strategy == "constrained")
+    expected, size = _between(original, source.mapping, largest=released.strategy == "constrained")
     mean = expected[2]
     rows, surplus = _surplus(_weightless(expected), _weightless(_rows(found)))
     words = _named(released, rows, np.flatnonzero(surplus < 0), "more links than the entities have")
@@ -88,12 +93,16 @@ def _of_clusters(
     if len(found) != len(mean):
         return [f"{len(found):,} rows for {len(mean):,} pairs of nodes"]
     order = np.lexsort((found.target, found.source))
-    other = np.flatnonzero(~np.isclose(found.weight[order], mean, rtol=CLOSE, atol=CLOSE))
+    with np.errstate(invalid="ignore"):
+        near = np.isfinite(size) & (np.abs(found.weight[order] - mean) <= CLOSE * size)
+    other = np.flatnonzero(~near)
     return _named(released, expected, other, "another weight than the mean of the entities")
 
 
-def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Rows:
+def _between(original: Observations, mapping: Vertices, *, largest: bool) -> tuple[Rows, Doubles]:
     """Links between nodes, ordered by source, then target: how many, and the mean of their weights.
+
+    Besides the mean of these without their signs, by which rounding is measured: sums of both signs may be tiny.
 
     Parameters
     ----------
@@ -103,14 +112,16 @@ def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Row
     a, b, weight, count = _carried(original, mapping)
     pair = _grouped(a, b)
     many = _sums(pair, count)
-    mean = _sums(pair, weight * count) / many
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = _sums(pair, weight * count) / many
+        size = _sums(pair, np.abs(weight) * count) / many
     if largest:
         entities = _grouped(original.source, original.target)
         single = _sums(entities, original.count)
         many = np.zeros(len(mean), dtype=np.int64)
         np.maximum.at(many, pair, single[entities])
     first = np.unique(pair, return_index=True)[1]
-    return a[first], b[first], mean, many
+    return (a[first], b[first], mean, many), size
 
 
 def _carried(original: Observations, mapping: Vertices) -> Rows:
@@ -155,11 +166,6 @@ def _sums(group: Vertices, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
     total = np.zeros(int(group.max(initial=-1)) + 1, dtype=numbers.dtype)
     np.add.at(total, group, numbers)
     return total
-
-
-def _nothing(like: Observations) -> Observations:
-    none = np.empty(0, dtype=np.int64)
-    return Observations(none, none, none, like.mutual, None if like.weight is None else np.empty(0))
 
 
 def _named(released: Released, rows: Rows, places: Vertices, what: str) -> list[str]:

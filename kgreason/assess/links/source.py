@@ -6,9 +6,6 @@ from kgreason.graph.links.model import LinkGraph
 from kgreason.graph.model import Vertices
 from kgreason.records import dataclass
 
-CLUSTERED = ("cluster-edge", "constrained")
-"""Strategies whose nodes are clusters of entities; those of the others are entities."""
-
 
 @dataclass(frozen=True, eq=False)
 class Source:

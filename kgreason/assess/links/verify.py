@@ -9,9 +9,6 @@ LINKS, section 4.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from pathlib import Path
-
 from kgreason.assess.links import conditions
 from kgreason.assess.links.counts import links
 from kgreason.assess.links.secrecy import sensitive
@@ -38,8 +35,7 @@ def verify_links(
     k: int | None = None,
     strategy: Strategy | None = None,
     percent: float | None = None,
-    folder: Path | None = None,
-    ordinary: Collection[str] = (),
+    form: Item | None = None,
 ) -> LinksVerdict:
     """Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
 
@@ -55,10 +51,8 @@ def verify_links(
         How the release must have been made; `None`: as it says itself.
     percent
         Of ``"partial"``: how much of each relation must be missing at least.
-    folder
-        Where the release was read from: no file in it may name the sensitive relation.
-    ordinary
-        Words of README.txt that say nothing of any relation, in small letters.
+    form
+        What was found of the files that it was read from; `None`: it is in memory.
 
     Examples
     --------
@@ -76,22 +70,24 @@ def verify_links(
     >>> print(verify_links(Released(graph, "constrained"), source=where, k=2)["links"].witnesses[0])
     classmates: x, y: more links than the entities have
     """
-    form = conditions.simple(released.graph)
-    items = [] if secret is None else [sensitive(released.graph, secret, folder, ordinary)]
+    simple = conditions.simple(released.graph)
+    items = [] if secret is None else [sensitive(released.graph, secret)]
+    if form is not None:
+        items.append(form)
     if strategy is not None:
         items.append(conditions.strategy_is(strategy, released))
     if not conditions.shows_clusters(released):
         k = None
     found, nodes = conditions.clusters(released, k)
-    items += [found, form]
+    items += [found, simple]
     needed = (UNNAMED,) if secret is None else ()
     if source is None:
         return LinksVerdict(released.strategy, k, tuple(items), nodes, (*needed, *NEEDED))
     paired = conditions.mapping(released, source)
     items += [paired, conditions.labels(released, source)]
-    if paired.holds and form.holds:
+    if paired.holds and simple.holds:
         items += [conditions.values(released, source), links(released, source, percent)]
     else:
-        why = "the mapping is broken" if form.holds else "the release is no graph of links"
+        why = "the mapping is broken" if simple.holds else "the release is no graph of links"
         items += [Item(name, False, f"not examined: {why}", undecided=True) for name in ("values", "links")]
     return LinksVerdict(released.strategy, k, tuple(items), nodes, needed)

@@ -2,7 +2,7 @@
 
 References
 ----------
-LINKS, sections 6.2 (disclosure, Equation 1), 6.3 (utility) and 8.2 (revealed links, precision and recall).
+LINKS, sections 6.2 (disclosure, Equation 1) and 8.2 (revealed links, precision and recall).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kgreason.attacks.links.beliefs import Beliefs, Doubles
 from kgreason.attacks.links.pairs import all_pairs, pairs_between
 from kgreason.choices import THRESHOLDS
 from kgreason.errors import AnonymizationError
-from kgreason.graph.links.model import LinkGraph, Released, Sensitive
+from kgreason.graph.links.model import LinkGraph, Sensitive
 from kgreason.graph.model import Vertices
 
 ROUNDING = 1e-12  # a probability that is so little above a threshold is at it
@@ -211,21 +211,3 @@ def _believed(beliefs: Beliefs, sensitive: Sensitive, mapping: Vertices, n: int)
         listed = keys[at] == wanted
         believed[listed] = beliefs.probability[order][at[listed]]
     return believed
-
-
-def utility(original: LinkGraph, released: Released) -> float:
-    """Share of the observed links that are in the release; 1 where there were none.
-
-    Links between clusters are kept as counts, so that cluster-edge keeps all.
-
-    Examples
-    --------
-    >>> from kgreason.graph.links.model import observations
-    >>> two = observations(np.array([0, 0]), np.array([1, 1]), mutual=True)
-    >>> graph = LinkGraph(np.array(["a", "b"], dtype=object), {"classmates": two})
-    >>> utility(graph, Released(graph, "intact"))
-    1.0
-    """
-    kept = sum(found.total for found in released.graph.observed.values())
-    had = sum(found.total for found in original.observed.values())
-    return kept / had if had else 1.0

@@ -6,6 +6,7 @@ import numpy as np
 
 from kgreason.graph.links.model import LinkGraph, Observations, Original
 from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Texts
 from kgreason.progress import Progress
 
 _ALIKE = 0.9  # share of the pairs of either relation that are pairs of both, where one tells the other
@@ -14,7 +15,7 @@ _SHOWN = 3
 
 
 def tell_amiss(original: Original, progress: Progress) -> None:
-    """Note observed relations that are nearly the sensitive one, and entities that are there only because of it."""
+    """Note observed relations that are nearly the sensitive one."""
     graph, secret = original.graph, original.sensitive
     hidden = _pairs(graph.n, secret.source, secret.target)
     for name, found in graph.observed.items():
@@ -24,24 +25,17 @@ def tell_amiss(original: Original, progress: Progress) -> None:
                 f"{name} links nearly the same entities as {secret.name} ({100 * share:.0f} % of the pairs of either): "
                 f"it tells {secret.name}. Leave it out, or release no links"
             )
-    _tell_alone(original, progress)
 
 
-def _tell_alone(original: Original, progress: Progress) -> None:
-    """Note if nodes without links and values are there only because of sensitive links."""
-    graph, secret = original.graph, original.sensitive
-    ends = [end for found in graph.observed.values() for end in (found.source, found.target)]
-    known = np.zeros(graph.n, dtype=np.bool_)
-    for some in (*ends, *(a.user for a in graph.attributes.values())):
-        known[some] = True
-    alone = np.flatnonzero(~known)
-    if not len(alone) or not np.isin(alone, np.concatenate([secret.source, secret.target])).all():
+def tell_unknown(labels: Texts, links: int, name: str, progress: Progress) -> None:
+    """Note entities that only sensitive links name, and how many of these are left out with them."""
+    if not len(labels):
         return
-    shown = ", ".join(repr(label) for label in graph.labels[alone[:_SHOWN]].tolist())
-    more = f" and {len(alone) - _SHOWN:,} more" if len(alone) > _SHOWN else ""
+    shown = ", ".join(repr(label) for label in labels[:_SHOWN].tolist())
+    more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
     progress.note(
-        f"of {shown}{more} nothing is known but {secret.name}: nodes without links and values tell that they have "
-        "some. Give them other links or values, or leave them out"
+        f"of {shown}{more} nothing is known but {name}: {len(labels):,} entities and {links:,} links of {name} are "
+        "left out, for nodes without links and values would tell of them. A table that lists entities keeps them"
     )
 
 

@@ -6,7 +6,7 @@ A relation is a multigraph: two entities may be linked by it several times, as s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -114,6 +114,37 @@ class LinkGraph:
     def n(self) -> int:
         """Number of nodes."""
         return len(self.labels)
+
+    def renumbered(self, order: Vertices) -> LinkGraph:
+        """The same graph, whose node i is now the one that was ``order[i]``.
+
+        Examples
+        --------
+        >>> one = Observations(np.array([0]), np.array([2]), np.array([1]))
+        >>> graph = LinkGraph(np.array(["Ann", "Bob", "Cem"], dtype=object), {"knows": one})
+        >>> other = graph.renumbered(np.array([2, 0, 1]))
+        >>> other.labels.tolist(), other.observed["knows"].source.tolist(), other.observed["knows"].target.tolist()
+        (['Cem', 'Ann', 'Bob'], [1], [0])
+        """
+        place = np.empty(self.n, dtype=np.int64)
+        place[order] = np.arange(self.n)
+        return LinkGraph(
+            self.labels[order],
+            {name: _moved(found, place) for name, found in self.observed.items()},
+            {name: _of_others(a, place) for name, a in self.attributes.items()},
+            self.size[order],
+        )
+
+
+def _moved(found: Observations, place: Vertices) -> Observations:
+    source, target = place[found.source], place[found.target]
+    return observations(source, target, count=found.count, mutual=found.mutual, weight=found.weight)
+
+
+def _of_others(attribute: Attribute, place: Vertices) -> Attribute:
+    user = place[attribute.user]
+    order = np.lexsort((attribute.value, user))
+    return replace(attribute, user=user[order], value=attribute.value[order])
 
 
 @dataclass(frozen=True, eq=False)

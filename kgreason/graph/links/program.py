@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from kgreason.engine.post import apply_posts
 from kgreason.engine.seminaive import evaluate
 from kgreason.errors import DataError
 from kgreason.graph.io.load import Data, load_facts, load_graph
-from kgreason.graph.links.amiss import tell_amiss
+from kgreason.graph.links.amiss import tell_amiss, tell_unknown
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive, observations
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.lang.names import suggest
@@ -24,7 +25,7 @@ def links_of_program(
     """Read the ground edges of a program as observed links, and find the links that must not be told.
 
     Links have a direction, and weights where edges have them; parallel edges of different weights are several. An edge
-    from an entity to itself is no link.
+    from an entity to itself is no link. Entities that only sensitive edges name are left out with these.
 
     Parameters
     ----------
@@ -53,16 +54,14 @@ def links_of_program(
     (<LinkGraph with 3 nodes; own 2>, [0], [1])
     """
     _check(program, sensitive)
-    graph = load_graph(program, data, progress)
-    observed = {
-        name: _observed(name, relation, progress)
-        for name, relation in graph.relations.items()
-        if name != sensitive
-    }
+    others = tuple(edge for edge in program.edges if edge != sensitive)
+    rest = {name: some for name, some in data.items() if name != sensitive or name not in program.edges}
+    graph = load_graph(replace(program, edges=others), rest, progress)
+    observed = {name: _observed(name, relation, progress) for name, relation in graph.relations.items()}
     pairs = (
         _derived(program, data, graph, sensitive, progress)
         if sensitive not in program.edges or sensitive in program.heads
-        else _ground(graph.relations[sensitive])
+        else _ground(program, data, graph, sensitive, progress)
     )
     original = Original(
         LinkGraph(graph.labels, observed),
@@ -100,8 +99,21 @@ def _observed(name: str, relation: Relation, progress: Progress) -> Observations
     return observations(relation.source[apart], relation.target[apart], weight=weight)
 
 
-def _ground(relation: Relation) -> tuple[Vertices, Vertices]:
-    return relation.source, relation.target
+def _ground(
+    program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
+) -> tuple[Vertices, Vertices]:
+    """Sensitive edges between entities of which something else is known."""
+    own = {name: some for name, some in data.items() if name == sensitive}
+    alone = load_graph(replace(program, edges=(sensitive,), nodes=()), own, progress)
+    number = {label: i for i, label in enumerate(graph.labels.tolist())}
+    entity = np.array([number.get(label, -1) for label in alone.labels.tolist()], dtype=np.int64)
+    relation = alone.relations[sensitive]
+    source, target = entity[relation.source], entity[relation.target]
+    known = (source >= 0) & (target >= 0)
+    apart = relation.source != relation.target
+    gone = np.unique(np.stack([relation.source, relation.target])[:, ~known & apart], axis=1).shape[1]
+    tell_unknown(alone.labels[entity < 0], gone, sensitive, progress)
+    return source[known], target[known]
 
 
 def _derived(

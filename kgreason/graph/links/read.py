@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgreason.graph.links.amiss import tell_amiss, tell_both_ways
+from kgreason.graph.links.amiss import tell_amiss, tell_both_ways, tell_unknown
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive, observations
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.read import Statements, read_statements
@@ -20,7 +20,8 @@ def read_links(schema: Schema | Path | str, sensitive: str, progress: Progress =
 
     Files and entities are those of `kgreason.graph.people.read.read_people`. But rows of an observed relation that
     repeat others are observations of their own (two classes taken together) and are counted. Of a mutual relation rows
-    of both directions state the same links: a pair has as many as the direction with more rows.
+    of both directions state the same links: a pair has as many as the direction with more rows. Entities that only
+    sensitive links name are left out with these, and the numbers of the others do not depend on sensitive links.
 
     Parameters
     ----------
@@ -36,10 +37,9 @@ def read_links(schema: Schema | Path | str, sensitive: str, progress: Progress =
     DataError
         If a file does not hold what the schema says, there is no such relation, or no other one.
     """
-    said = read_statements(schema, progress)
+    said = read_statements(schema, progress, sensitive)
     _check(said, sensitive)
-    n, secret = len(said.labels), said.links(sensitive)
-    once = secret.source < secret.target if secret.mutual else np.ones(len(secret), dtype=np.bool_)
+    n, secret = said.known, _sensitive(said, sensitive, progress)
     said.remarks.counts.pop("completed", None)  # of links without direction one is all there is
     observed = {
         name: _observed(said, name, n)
@@ -47,10 +47,10 @@ def read_links(schema: Schema | Path | str, sensitive: str, progress: Progress =
         if kind in LINKS and name != sensitive
     }
     original = Original(
-        LinkGraph(said.labels, observed, said.attributes()),
-        Sensitive(sensitive, secret.source[once], secret.target[once], secret.mutual),
+        LinkGraph(said.labels[:n], observed, said.attributes()),
+        secret,
     )
-    said.remarks.suspect(PeopleGraph(said.labels, original.graph.attributes, {}))
+    said.remarks.suspect(PeopleGraph(said.labels[:n], original.graph.attributes, {}))
     said.remarks.tell(progress)
     tell_both_ways(original.graph, progress)
     tell_amiss(original, progress)
@@ -71,6 +71,16 @@ def _check(said: Statements, sensitive: str) -> None:
     if relations == [sensitive]:
         hint = "name the relations among relations or mutual; without any no link is released"
         raise said.schema.error(f"besides the sensitive {sensitive!r} there is no relation", hint=hint)
+
+
+def _sensitive(said: Statements, name: str, progress: Progress) -> Sensitive:
+    """Sensitive links between entities of which something else is known."""
+    found = said.links(name)
+    once = found.source < found.target if found.mutual else np.ones(len(found), dtype=np.bool_)
+    known = np.maximum(found.source, found.target) < said.known
+    tell_unknown(said.labels[said.known :], int((once & ~known).sum()), name, progress)
+    rows = np.flatnonzero(once & known)
+    return Sensitive(name, found.source[rows], found.target[rows], found.mutual)
 
 
 def _observed(said: Statements, name: str, n: int) -> Observations:

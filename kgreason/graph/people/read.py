@@ -40,6 +40,8 @@ class Statements:
         Names that stand for the values of attributes, where there are any.
     remarks
         What was left out.
+    known
+        How many users others than the last relation name: they have the first numbers.
     """
 
     schema: Schema
@@ -48,6 +50,7 @@ class Statements:
     entries: Mapping[str, Sequence[Entries]]
     names: Lookup | None
     remarks: Remarks
+    known: int
 
     def attributes(self) -> dict[str, Attribute]:
         """Put statements together as attributes.
@@ -96,8 +99,13 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     return graph
 
 
-def read_statements(schema: Schema | Path | str, progress: Progress) -> Statements:
+def read_statements(schema: Schema | Path | str, progress: Progress, last: str | None = None) -> Statements:
     """Read what files say, as `read_people` does, up to where it becomes attributes and links.
+
+    Parameters
+    ----------
+    last
+        A relation whose statements number users after all others, so that numbers of these do not depend on them.
 
     Raises
     ------
@@ -115,13 +123,29 @@ def read_statements(schema: Schema | Path | str, progress: Progress) -> Statemen
     parts = [_renamed(part, names) for part in parts_of(schema, progress)]
     kinds = kinds_of(schema, [part for part in parts if isinstance(part, Part)], progress)
     remarks = Remarks()
-    kept = [some for part in parts for some in _kept(part, kinds, remarks)]
-    labels, entries = _numbered(kept, kinds, names)
+    first, rest = (
+        [some for part in group for some in _kept(part, kinds, remarks)] for group in _split(parts, last)
+    )
+    labels, entries, known = _numbered(first, rest, kinds, names)
     if not len(labels):
         for raw in (part.raw for part in parts if not len(part.raw)):
             has = "has names of columns alone" if raw.title_line is not None else "is empty"
             progress.note(f"{raw.file}: the file {has}")
-    return Statements(schema, labels, kinds, _by_name(entries, kinds), names.get("values"), remarks)
+    return Statements(schema, labels, kinds, _by_name(entries, kinds), names.get("values"), remarks, known)
+
+
+def _split(parts: Sequence[Part | Users], last: str | None) -> tuple[list[Part | Users], list[Part | Users]]:
+    """Statements of all relations but one, and of this one."""
+    others: list[Part | Users] = []
+    those: list[Part | Users] = []
+    for part in parts:
+        if isinstance(part, Users) or last not in part.names:
+            others.append(part)
+            continue
+        of = np.isin(part.name, [code for code, name in enumerate(part.names) if name == last])
+        others.append(part.take(np.flatnonzero(~of)))
+        those.append(part.take(np.flatnonzero(of)))
+    return others, those
 
 
 def _renamed(part: Part | Users, names: Mapping[str, Lookup]) -> Part | Users:
@@ -154,29 +178,40 @@ def _kept(part: Part | Users, kinds: Mapping[str, str], remarks: Remarks) -> Ite
 
 
 def _numbered(
-    parts: Sequence[Part | Users], kinds: Mapping[str, str], names: Mapping[str, Lookup]
-) -> tuple[Texts, list[Entries]]:
-    """Number the users, and put their numbers in the place of their names."""
+    first: Sequence[Part | Users],
+    rest: Sequence[Part | Users],
+    kinds: Mapping[str, str],
+    names: Mapping[str, Lookup],
+) -> tuple[Texts, list[Entries], int]:
+    """Number the users, and put their numbers in the place of their names; how many the first parts name."""
     import pyarrow as pa
 
     lookup = names.get("users")
-    texts: list[Column] = [_looked_up(lookup, part, part.user, part.row) for part in parts]
-    statements = [(i, part) for i, part in enumerate(parts) if isinstance(part, Part)]
-    links = []
-    for _, part in statements:
-        link = np.array([kinds[name] in LINKS for name in part.names], dtype=np.bool_)
-        rows = np.flatnonzero(link[part.name])
-        links.append(rows)
-        texts.append(_looked_up(lookup, part, part.target.take(pa.array(rows)), part.row[rows]))
+    texts: list[Column] = []
+    places: list[
+        tuple[Part, int, int, Vertices]
+    ] = []  # where among the texts are its users, and its other users
+    ends = []
+    for parts in (first, rest):
+        start = len(texts)
+        texts += [_looked_up(lookup, part, part.user, part.row) for part in parts]
+        for i, part in enumerate(parts, start):
+            if isinstance(part, Part):
+                link = np.array([kinds[name] in LINKS for name in part.names], dtype=np.bool_)
+                rows = np.flatnonzero(link[part.name])
+                places.append((part, i, len(texts), rows))
+                texts.append(_looked_up(lookup, part, part.target.take(pa.array(rows)), part.row[rows]))
+        ends.append(len(texts))
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
     bounds = np.cumsum([len(t) for t in texts])
     numbers = np.split(coded.indices.to_numpy().astype(np.int64), bounds[:-1] if len(bounds) else [])
     entries = []
-    for number, ((i, part), rows) in enumerate(zip(statements, links, strict=True)):
+    for part, user, target, rows in places:
         other = np.full(len(part), -1, dtype=np.int64)
-        other[rows] = numbers[len(parts) + number][: len(rows)]
-        entries.append(Entries(part, numbers[i][: len(part)], other))
-    return np.array(coded.dictionary.to_pylist(), dtype=object), entries
+        other[rows] = numbers[target]
+        entries.append(Entries(part, numbers[user], other))
+    known = max((int(some.max(initial=-1)) for some in numbers[: ends[0]]), default=-1) + 1
+    return np.array(coded.dictionary.to_pylist(), dtype=object), entries, known
 
 
 def _looked_up(lookup: Lookup | None, part: Part | Users, column: Column, row: Vertices) -> Column:

@@ -1,0 +1,79 @@
+"""Whether the folder of a release of links is byte for byte what kgreason writes, so that nothing else hides in it.
+
+What a reader takes for the same graph may tell more: comments, the order of rows, quotation marks, zeros in front of
+numbers, names of which nothing is said, files beside those that are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from filecmp import cmp
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kgreason.assess.links import conditions
+from kgreason.assess.verdict import Item
+from kgreason.assess.witness import listing
+from kgreason.graph.links.model import Released
+from kgreason.graph.links.write import FILES, write_links
+from kgreason.links.pairs import BESIDE
+from kgreason.links.readme import readme
+
+README, UNVERIFIED = BESIDE
+_CLAIM = re.compile(r"at least ([0-9]{1,18})\b")
+
+
+def form(folder: Path, released: Released) -> Item:
+    """Whether a folder holds the files of a release and nothing else, not even in them.
+
+    Parameters
+    ----------
+    released
+        What was read from it.
+
+    Returns
+    -------
+    Item
+        Called ``form``. Tables and ``links.toml`` must be what `write_links` makes of the release, ``README.txt`` one
+        of the texts that kgreason writes for it, and ``UNVERIFIED``, if it is there, empty and announced by that text.
+    """
+    words = list(_strange(folder)) or [*_tables(folder, released), *_text(folder, released)]
+    if words:
+        return Item("form", False, "the folder holds what kgreason does not write", listing(words))
+    return Item("form", True, "each file is to the byte what kgreason writes of this release")
+
+
+def _strange(folder: Path) -> Iterator[str]:
+    """What there is besides plain files of the names that are known, and what is missing."""
+    for path in sorted(folder.iterdir()):
+        if path.name not in (*FILES, *BESIDE):
+            yield f"{path.name}: none of the files of a release"
+        elif path.is_symlink() or not path.is_file():
+            yield f"{path.name}: no plain file"
+    for name in (*FILES, README):
+        if not (folder / name).exists():
+            yield f"{name}: it is missing"
+
+
+def _tables(folder: Path, released: Released) -> Iterator[str]:
+    with TemporaryDirectory() as made:
+        write_links(Path(made), released)
+        for name in FILES:
+            if not cmp(folder / name, Path(made) / name, shallow=False):
+                yield f"{name}: the same graph is written otherwise"
+
+
+def _text(folder: Path, released: Released) -> Iterator[str]:
+    """What is wrong with the texts for people."""
+    marked = (folder / UNVERIFIED).exists()
+    if marked and (folder / UNVERIFIED).read_bytes():
+        yield f"{UNVERIFIED}: it is not empty"
+    given = (folder / README).read_bytes()
+    claim = _CLAIM.search(given.decode("utf-8", errors="replace"))
+    k = int(claim[1]) if claim and conditions.shows_clusters(released) else None
+    texts = (readme(released, k, holds=not marked, seeded=seeded) for seeded in (False, True))
+    if given not in [text.encode() for text in texts]:
+        yield f"{README}: not the text of this release"
+    elif k is not None and not marked and not conditions.clusters(released, k)[0].holds:
+        yield f"{README}: it claims clusters of {k:,}, and there are smaller ones"
