@@ -127,7 +127,7 @@ def test_the_table_tells_of_edges_and_not_of_information(table: Path) -> None:
         assert row in done.output
     assert "AIL" not in done.output
     readme = (table.parent / "release" / "README.txt").read_text(encoding="utf-8")
-    assert "finds at least 3\nusers here with just this number" in readme
+    assert "Each number of links that a user has here is that of at least 3 users" in readme
     assert "the neighbours of a person" in readme
     assert "cdga" in readme
 

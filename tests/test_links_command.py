@@ -316,6 +316,9 @@ def test_links_under_rules(tmp_path: Path) -> None:
         )
     )
     assert told["thresholds"][0]["recall"] > told["thresholds"][3]["recall"]
+    guessed = ("--rules", unsure, "--sensitive", "control", "--mapping", private)
+    noted = run("attack", release, "--model", "noisy-or", "--truth", source, *guessed).stderr
+    assert "as if all rules were certain, but @label gives 'owns' the probability 0.5" in noted
 
 
 def test_an_adversary_with_rules_agrees_with_the_noisy_or(tmp_path: Path, table: str) -> None:

@@ -42,7 +42,9 @@ AttackedMapping = Annotated[
 AttackRules = Annotated[
     Path | None,
     typer.Option(
-        "--rules", metavar="FILE", help="Rule file (.vada); of links, what an adversary with rules infers."
+        "--rules",
+        metavar="FILE",
+        help="Rule file (.vada). Of links: what an adversary infers by; with --truth PRED=FILE also what is true.",
     ),
 ]
 AttackModel = Annotated[
@@ -65,7 +67,9 @@ Knowledge = Annotated[
 OtherRules = Annotated[
     Path | None,
     typer.Option(
-        "--other-rules", metavar="FILE", help="Rules of an attacker who has others than the release's."
+        "--other-rules",
+        metavar="FILE",
+        help="Rules of an attacker who has others than --rules; of links, these then say what is true.",
     ),
 ]
 Targets = Annotated[

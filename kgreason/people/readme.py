@@ -6,15 +6,17 @@ from kgreason.choices import Construction, PeopleModel
 from kgreason.people.results import PeopleAnonymization
 
 PROMISES: dict[PeopleModel, str] = {
-    "paired-k-degree": """Whoever knows how many links of each kind go out from a person and come in finds at least
-{k} users here with just these numbers.""",
+    "paired-k-degree": """The numbers of links of each kind that go out from a user here and come in are those of at
+least {k} users: whoever knows a person's is left with so many. They were changed for that; the true ones may not
+occur.""",
     "k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
 out and come in, finds at least {k} users here who agree in all of them.""",
     "p-k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
 out and come in, finds at least as many users here who agree in all of them as this person asked for.""",
-    "k-degree": """Whoever knows with how many others a person is linked, and nothing else, finds at least {k}
-users here with just this number. That is all that is promised. Links run both ways; for graphs in which direction
-means something, kgreason has the method cdga.""",
+    "k-degree": """Each number of links that a user has here is that of at least {k} users: whoever knows with how many
+others a person is linked, and nothing else, is left with so many. Numbers were changed for that; the true one may not
+occur. That is all that is promised. Links run both ways; for graphs in which direction means something, kgreason has
+the method cdga.""",
     "kw-tad": """Whoever lays any {w} consecutive releases of this series side by side, and knows of a person in which
 of them he is, with which values and how many links, finds at least {k} users with the same history.""",
 }

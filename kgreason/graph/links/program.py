@@ -120,6 +120,7 @@ def _derived(
     program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
 ) -> tuple[Vertices, Vertices]:
     """Pairs of entities that a predicate holds once the rules have run."""
+    _tell_probable(program, sensitive, progress)
     facts = load_facts(program, data, SILENT, [sensitive])  # what there is to note is told by the graph
     found = evaluate(program, facts, goals=[sensitive], progress=progress).facts
     rows = list(_pairs(apply_posts(program, found).rows(sensitive), graph))
@@ -133,6 +134,17 @@ def _derived(
             )
         progress.note(f"{sensitive}: {strange:,} facts are no pairs of entities of the graph, left out")
     return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def _tell_probable(program: CheckedProgram, sensitive: str, progress: Progress) -> None:
+    """Note rules of an adversary that are taken for rules of the truth."""
+    probable = [rule for rule in program.rules if rule.weight is not None and rule.weight < 1]
+    if probable:
+        progress.note(
+            f"which {sensitive} are true is derived as if all rules were certain, but @label gives "
+            f"{probable[0].label!r} the probability {probable[0].weight:g}. If that is an adversary's, name rules of "
+            "the truth by --rules, and his by --other-rules"
+        )
 
 
 def _pairs(rows: Iterable[tuple[object, ...]], graph: KnowledgeGraph) -> Iterator[tuple[int, int] | None]:
