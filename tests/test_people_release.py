@@ -639,3 +639,18 @@ def test_a_release_is_verified_by_its_folder(tmp_path: Path) -> None:
     assert kgreason.verify_people(folders.release, model="k-ad", k=3).holds
     assert kgreason.verify_people(str(folders.release), model="k-ad", k=61).state == "fails"
     assert read_people(folders.release).n == 60
+
+
+def test_where_users_stand_in_a_file_does_not_tell_whom_they_join() -> None:
+    """Eight are alike, and two of them have to join four others: which two is left to chance."""
+    users = [f"u{i}" for i in range(12)]
+    graph = PeopleGraph.from_triples(users, [(user, "job", "ab"[i >= 8]) for i, user in enumerate(users)])
+    joined = set()
+    for seed in range(30):
+        result = anonymize_people(graph, method="pckga", k=6, seed=seed)
+        jobs = result.release.graph.attributes["job"]
+        mixed = set(np.flatnonzero(np.bincount(jobs.user, minlength=12) == 2).tolist())
+        joined.add(frozenset(i for i in range(8) if result.release.mapping[i] in mixed))
+    assert {len(some) for some in joined} == {2}
+    assert len(joined) > 10
+    assert set().union(*joined) == set(range(8))

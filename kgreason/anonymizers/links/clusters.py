@@ -71,9 +71,8 @@ def clusters_of(
 def _like(
     graph: LinkGraph, clustering: str, k: int, rng: np.random.Generator, progress: Progress
 ) -> Clusters:
-    order = rng.permutation(
-        graph.n
-    )  # clusterings go by numbers where entities are alike, and files number friends
+    # clusterings go by numbers where entities are alike, and numbers by where a file names them
+    order = rng.permutation(graph.n)
     people = as_people(graph.renumbered(order))
     if clustering in ("degrees", "merging") and not people.relations:
         raise AnonymizationError(

@@ -9,6 +9,7 @@ THESIS chapters 3 (CDGA), 4 (CKGA), 5 (CTKGA); PCKGA section 4.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import cast
 
@@ -65,9 +66,27 @@ def release_of(
         from kgreason.anonymizers.people.undirected import undirected
 
         return undirected(graph, int(levels.max()), settings, rng, progress, secret)
-    work = Clustering(graph, levels, settings, rng, progress)
     if settings.method == "ctkga":
+        work = Clustering(graph, levels, settings, rng, progress)
         return _next(work, history, work.most if graph.n else k, secret)
+    # what is done to users who are alike goes by their numbers, which tell where a file names them
+    order = rng.permutation(graph.n)
+    release = _single(graph.of(order), levels[order], settings, rng, progress, secret)
+    mapping = np.empty(graph.n, dtype=np.int64)
+    mapping[order] = release.mapping
+    return replace(release, mapping=mapping)
+
+
+def _single(
+    graph: PeopleGraph,
+    levels: Levels,
+    settings: Settings,
+    rng: np.random.Generator,
+    progress: Progress,
+    secret: np.random.Generator | None,
+) -> PeopleRelease:
+    """A release that is none of a series."""
+    work = Clustering(graph, levels, settings, rng, progress)
     found = work.refined(work.valid(work.first()))
     if graph.n and (found < 0).all():
         raise AnonymizationError(
