@@ -277,7 +277,10 @@ def test_too_few_users_are_counted(n: int, k: int, said: str) -> None:
 
 @pytest.mark.parametrize("option", ["--sequence=dp", "--construction=supergraph", "--tries=5"])
 @pytest.mark.parametrize("method", ["kguard", "pckga", "ctkga", "cdga"])
-def test_other_methods_know_nothing_of_sequences(table: Path, method: str, option: str) -> None:
+def test_other_methods_know_nothing_of_sequences(
+    table: Path, method: str, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(table.parent)
     files = () if method == "kguard" else (f"{table}?columns=user,target&relation=mail", "--mutual", "mail")
     done = run("anonymize", "--method", method, *files, option)
     assert done.exit_code == 2, done.output

@@ -358,7 +358,10 @@ def test_the_example_is_the_school_that_the_page_says(tmp_path: Path) -> None:
 # input that is refused
 
 
-def test_options_that_do_not_go_together_are_refused(tmp_path: Path, table: str) -> None:
+def test_options_that_do_not_go_together_are_refused(
+    tmp_path: Path, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     cases: list[tuple[tuple[object, ...], str, str]] = [
         ((), "which relation is sensitive", "--sensitive"),
         (("--sensitive", "freinds"), "freinds", "friends"),

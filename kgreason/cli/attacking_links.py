@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgreason.arguments import check_probabilities
 from kgreason.choices import THRESHOLDS
 from kgreason.cli.base import load_rules, named, print_json
 from kgreason.cli.links_releasing import read
@@ -168,6 +167,8 @@ def _numbers(text: str) -> list[float]:
 
 
 def _number(text: str, where: str) -> float:
+    from kgreason.arguments import check_probabilities
+
     try:
         number: float | str = float(text)
     except ValueError:
