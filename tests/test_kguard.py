@@ -142,6 +142,7 @@ def test_not_more_than_klone() -> None:
         assert exact.n <= klone.n
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_release_on_one_core_and_on_four(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -120,7 +120,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", ["walks", pytest.param("rounds", marks=pytest.mark.slow), "pairs", "texts"])
 def test_evaluation_stops_before_it_holds_too_much(name: str) -> None:
     reason(RULES[name], {"e": [(0, 1)]})  # what is imported is none of the matter
     here = memory.held() or 0

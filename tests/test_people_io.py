@@ -719,7 +719,11 @@ def real(text: str, data: Path, folder: Path, progress: Notes | None = None) -> 
         pytest.param(FREEBASE, 5000, 10, 4016, 41067, 3, 2713 - 4, id="freebase"),
         pytest.param(YAGO, 8917, 21, 4386, 94472, 4, 1894, id="yago"),
         pytest.param(YAGO11K, 6498, 9, 4168, None, 1, None, id="yago11k"),
-        pytest.param(FB15K237, 14541, 0, 0, 0, 237, 272115 + 17535 + 20466 - 1806, id="fb15k237"),
+        pytest.param(
+            *(FB15K237, 14541, 0, 0, 0, 237, 272115 + 17535 + 20466 - 1806),
+            id="fb15k237",
+            marks=pytest.mark.slow,
+        ),
         # of 50,295 different triples one is a loop
         pytest.param(ICEWS14, 7128, 0, 0, 0, 230, 50295 - 1, id="icews14"),
         pytest.param(EMAIL, 1005, 1, 42, 1005, 1, 25571 - 642, id="email"),
