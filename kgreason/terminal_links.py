@@ -10,6 +10,7 @@ from kgreason.terminal import Row, item_rows, publishable, table
 
 if TYPE_CHECKING:
     from kgreason.assess.links.verdict import LinksVerdict
+    from kgreason.graph.links.model import Sensitive
     from kgreason.links.results import LinksAnonymization
 
 
@@ -23,7 +24,7 @@ def print_links(result: LinksAnonymization, release: Path, private: Path, *, see
             ("nodes", f"{before.n:,} -> {after.n:,}"),
             ("strategy", _strategy(result)),
             *((f"links of {name}", _kept(*numbers)) for name, numbers in result.links.items()),
-            ("left out", f"{len(secret):,} links of {secret.name}, which is sensitive"),
+            ("left out", _secret(secret)),
             *_clusters(result),
             *links_rows(result.verdict),
             ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
@@ -31,6 +32,11 @@ def print_links(result: LinksAnonymization, release: Path, private: Path, *, see
             ("to keep secret", f"{private}/"),
         ]
     )
+
+
+def _secret(secret: Sensitive) -> str:
+    gone = f", and {secret.left_out:,} of entities that are left out" if secret.left_out else ""
+    return f"{len(secret):,} links of {secret.name}, which is sensitive{gone}"
 
 
 def _strategy(result: LinksAnonymization) -> str:

@@ -743,3 +743,57 @@ def test_verify_tells_of_the_mark_of_a_failed_check(tmp_path: Path, table: str) 
     assert "UNVERIFIED" not in run(*asked).stderr
     (tmp_path / "release" / "UNVERIFIED").touch()
     assert "is marked UNVERIFIED: it was not confirmed when it was made" in run(*asked).stderr
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_sensitive_edge_needs_no_rule(tmp_path: Path, strategy: Strategy) -> None:
+    (tmp_path / "own.csv").write_text("a,b\nA,B\nB,C\nC,D\nD,A\n", encoding="utf-8")
+    (tmp_path / "knows.csv").write_text("a,b\nA,C\nX,B\n", encoding="utf-8")
+    (tmp_path / "r.vada").write_text(
+        '@bind("own","csv useHeaders=true","","own.csv"). @bind("knows","csv useHeaders=true","","knows.csv").\n'
+        '@edge("own"). @edge("knows"). @sensitive("knows").',
+        encoding="utf-8",
+    )
+    folders = ("--release", tmp_path / "release", "--private", tmp_path / "private")
+    asked = ("--method", "links", "--rules", tmp_path / "r.vada", "--strategy", strategy)
+    k = ("-k", 2) if strategy in CLUSTERED else ()
+    said = ok("anonymize", *asked, *folders, *k)
+    assert (
+        "left out          1 links of knows, which is sensitive, and 1 of entities that are left out" in said
+    )
+    graph = read_released(tmp_path / "release").graph
+    assert set(graph.observed) == {"own"}
+    assert graph.size.sum() == 4
+
+
+def test_nobody_is_released_of_whom_nothing_is_known(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("A,likes,B\nC,likes,D\nA,owns,A\n", encoding="utf-8")
+    (tmp_path / "m.csv").write_text("A,likes,B\n", encoding="utf-8")
+    named = ("--relations", "likes,owns", "--sensitive", "likes")
+    folders = ("--release", tmp_path / "release", "--private", tmp_path / "private")
+    said = ok(
+        "anonymize",
+        "--method",
+        "links",
+        tmp_path / "n.csv",
+        *named,
+        "--strategy",
+        "intact",
+        *folders,
+        "--json",
+    )
+    assert json.loads(said)["sensitive"] == {"name": "likes", "links": 0, "left_out": 2}
+    for strategy in STRATEGIES:
+        asked = ("--strategy", strategy, "--release", tmp_path / "r", "--private", tmp_path / "p")
+        told = refused("anonymize", "--method", "links", tmp_path / "m.csv", *named, *asked)
+        assert "nothing is known of anybody but likes" in told or "no relation" in told
+
+
+def test_other_rules_need_rules_of_the_truth(tmp_path: Path, table: str) -> None:
+    assert anonymize(tmp_path, table, *SECRET).exit_code == 0
+    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+    known = (*asked, "--mapping", tmp_path / "private")
+    for rules in ((), ("--rules", "r.vada")):
+        assert "say his rules by --rules" in refused(*known, *rules, "--other-rules", "s.vada")
+    said = refused(*known, "--noise", "classmates=0.4,groupmates=0.6")
+    assert "say --noise once for each" in said

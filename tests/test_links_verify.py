@@ -613,7 +613,10 @@ def test_tiny_and_large_weights_are_compared() -> None:
     assert fails(verdict([1e-12, 3e-12], 1e-10)) == {"links"}
     assert fails(verdict([5e-324, 5e-324], 1e-10)) == {"links"}
     assert verdict([5e-324, 5e-324], 5e-324).holds
-    assert verdict([1.0, -1.0 + 1e-9], 5.0000001e-10).holds  # sums of both signs lose digits
+    assert verdict([1.0, -1.0 + 1e-9], (1e-9 - 1.0 + 1.0) / 2).holds
+    assert fails(verdict([1.0, -1.0 + 1e-9], 5.0000001e-10)) == {
+        "links"
+    }  # digits in which something may stand
     assert fails(verdict([1.0, -1.0 + 1e-9], 5e-9)) == {"links"}
     assert fails(verdict([1e308, 1.7e308], 1.35e308)) == {"links"}  # nobody can say what their mean is
 

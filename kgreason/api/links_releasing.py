@@ -105,6 +105,11 @@ def anonymize_links(
     clock, rng = Clock(), np.random.default_rng(seed)
     original = _original(data, rules, sensitive, progress)
     graph = original.graph
+    if not graph.n:
+        raise AnonymizationError(
+            f"nothing is known of anybody but {original.sensitive.name}: there is nothing to release",
+            hint="name files with other relations, or with values",
+        )
     clock.lap("read")
     found, how, least = _clustered(graph, strategy, k, clustering, clusters, rng, progress)
     asked = Asked(

@@ -96,6 +96,9 @@ def attack(
     if noise and (rules or other_rules):
         hint = "leave out --noise, or --rules; a rule has its probability by @label"
         raise CallError("an adversary infers by noise, or by rules", hint=hint)
+    if other_rules and (rules is None or any(kinds)):
+        what = "--other-rules are an adversary's where --rules say what is true, and here they do not"
+        raise CallError(what, hint="say his rules by --rules")
     by_rules = rules is not None
     if not by_rules:
         refuse(context, ("worlds", "seed"), "with --noise", "infer by --rules")
@@ -156,6 +159,8 @@ def _noise(texts: Sequence[str]) -> dict[str, float]:
             raise CallError(
                 f"--noise {text} names no relation", hint="say for instance --noise classmates=0.4"
             )
+        if "=" in name:
+            raise CallError(f"--noise {text} names several relations", hint="say --noise once for each")
         if name in found:
             raise CallError(f"the noise of {name} is said twice", hint="say it once")
         found[name] = _number(number, f"--noise {name}")

@@ -27,6 +27,17 @@ def fresh_labels(
     return np.array(list(found), dtype=object)
 
 
+def fresh(label: str) -> bool:
+    """Whether a label is one that `fresh_labels` may draw, and so says nothing.
+
+    Examples
+    --------
+    >>> fresh("a7k2m9xw4b"), fresh("acme"), fresh("1234567890")
+    (True, False, False)
+    """
+    return len(label) == _LENGTH and label[0] in set(_LETTERS) and set(label) <= set(_SIGNS)
+
+
 def _spelled(words: npt.NDArray[np.uint64]) -> list[str]:
     signs = np.empty((len(words), _LENGTH), dtype="<U1")
     words, first = np.divmod(words, np.uint64(len(_LETTERS)))

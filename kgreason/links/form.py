@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from kgreason.assess.links import conditions
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
+from kgreason.graph.labels import fresh
 from kgreason.graph.links.model import Released
 from kgreason.graph.links.write import FILES, write_links
 from kgreason.links.pairs import BESIDE
@@ -38,7 +39,11 @@ def form(folder: Path, released: Released) -> Item:
         Called ``form``. Tables and ``links.toml`` must be what `write_links` makes of the release, ``README.txt`` one
         of the texts that kgreason writes for it, and ``UNVERIFIED``, if it is there, empty and announced by that text.
     """
-    words = list(_strange(folder)) or [*_tables(folder, released), *_text(folder, released)]
+    words = list(_strange(folder)) or [
+        *_tables(folder, released),
+        *_text(folder, released),
+        *(f"{label}: no name that kgreason draws" for label in released.graph.labels if not fresh(label)),
+    ]
     if words:
         return Item("form", False, "the folder holds what kgreason does not write", listing(words))
     return Item("form", True, "each file is to the byte what kgreason writes of this release")

@@ -122,7 +122,11 @@ class LinksAnonymization:
             "clustering": asked.clustering,
             "original": _sizes(original.graph),
             "released": _sizes(self.release.released.graph),
-            "sensitive": {"name": original.sensitive.name, "links": len(original.sensitive)},
+            "sensitive": {
+                "name": original.sensitive.name,
+                "links": len(original.sensitive),
+                "left_out": original.sensitive.left_out,
+            },
             "clusters": {
                 "number": len(self.cluster_sizes),
                 "smallest": int(self.cluster_sizes.min(initial=original.graph.n)),

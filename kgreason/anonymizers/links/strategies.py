@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil
+from itertools import pairwise
+from math import ceil, fsum
 
 import numpy as np
 import numpy.typing as npt
@@ -134,12 +135,16 @@ def _mean(
     place = _places(summed, whole)
     with np.errstate(over="ignore"):
         terms = weight * whole.count
-    sums = np.bincount(place, weights=terms, minlength=len(summed))
     if not np.isfinite(np.bincount(place, weights=np.abs(terms), minlength=len(summed))).all():
         raise AnonymizationError(
             f"weights of up to {np.abs(weight).max():g} are too large to take their mean",
             hint="give the weights in a larger unit, or choose intact, partial or removed",
         )
+    order = np.argsort(place, kind="stable")
+    bounds = np.searchsorted(place[order], np.arange(len(summed) + 1))
+    sorted_terms = terms[order].tolist()
+    # exact sums, so that no digit depends on the order of links
+    sums = np.array([fsum(sorted_terms[i:j]) for i, j in pairwise(bounds.tolist())])
     low, high = np.full(len(summed), np.inf), np.full(len(summed), -np.inf)
     np.minimum.at(low, place, weight)
     np.maximum.at(high, place, weight)

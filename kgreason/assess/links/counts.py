@@ -25,7 +25,6 @@ Doubles = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
 Rows = tuple[Vertices, Vertices, Doubles, Vertices]
 """Links: source, target, weight (0 where there is none), and how many."""
-CLOSE = 1e-9  # of the size of the weights: means are sums in some order
 
 
 def links(released: Released, source: Source, percent: float | None) -> Item:
@@ -83,7 +82,7 @@ def _of_clusters(
     released: Released, source: Source, original: Observations, found: Observations
 ) -> list[str]:
     """What is wrong with one relation between clusters."""
-    expected, size = _between(original, source.mapping, largest=released.strategy == "constrained")
+    expected = _between(original, source.mapping, largest=released.strategy == "constrained")
     mean = expected[2]
     rows, surplus = _surplus(_weightless(expected), _weightless(_rows(found)))
     words = _named(released, rows, np.flatnonzero(surplus < 0), "more links than the entities have")
@@ -93,16 +92,12 @@ def _of_clusters(
     if len(found) != len(mean):
         return [f"{len(found):,} rows for {len(mean):,} pairs of nodes"]
     order = np.lexsort((found.target, found.source))
-    with np.errstate(invalid="ignore"):
-        near = np.isfinite(size) & (np.abs(found.weight[order] - mean) <= CLOSE * size)
-    other = np.flatnonzero(~near)
+    other = np.flatnonzero(found.weight[order] != mean)
     return _named(released, expected, other, "another weight than the mean of the entities")
 
 
-def _between(original: Observations, mapping: Vertices, *, largest: bool) -> tuple[Rows, Doubles]:
+def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Rows:
     """Links between nodes, ordered by source, then target: how many, and the mean of their weights.
-
-    Besides the mean of these without their signs, by which rounding is measured: sums of both signs may be tiny.
 
     Parameters
     ----------
@@ -112,16 +107,33 @@ def _between(original: Observations, mapping: Vertices, *, largest: bool) -> tup
     a, b, weight, count = _carried(original, mapping)
     pair = _grouped(a, b)
     many = _sums(pair, count)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = _sums(pair, weight * count) / many
-        size = _sums(pair, np.abs(weight) * count) / many
+    mean = _means(pair, weight, count)
     if largest:
         entities = _grouped(original.source, original.target)
         single = _sums(entities, original.count)
         many = np.zeros(len(mean), dtype=np.int64)
         np.maximum.at(many, pair, single[entities])
     first = np.unique(pair, return_index=True)[1]
-    return (a[first], b[first], mean, many), size
+    return a[first], b[first], mean, many
+
+
+def _means(group: Vertices, weight: Doubles, count: Vertices) -> Doubles:
+    """Mean weight of each group from an exact sum, within its weights; not a number where weights are too large.
+
+    A sum that depended on the order of links would leave digits in which something could stand.
+    """
+    rows: dict[int, list[tuple[float, int]]] = {}
+    for key, w, c in zip(group.tolist(), weight.tolist(), count.tolist(), strict=True):
+        rows.setdefault(key, []).append((w, c))
+    means = []
+    for key in sorted(rows):
+        weights = [w for w, _ in rows[key]]
+        try:
+            mean = math.fsum(w * c for w, c in rows[key]) / sum(c for _, c in rows[key])
+        except (OverflowError, ValueError):
+            mean = math.nan
+        means.append(min(max(mean, min(weights)), max(weights)) if math.isfinite(mean) else math.nan)
+    return np.array(means, dtype=np.float64)
 
 
 def _carried(original: Observations, mapping: Vertices) -> Rows:

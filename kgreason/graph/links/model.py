@@ -62,12 +62,15 @@ class Sensitive:
         Linked entities, int64, shape (s,), ordered, no pair twice, no loop; of a mutual relation source < target.
     mutual
         Whether direction means nothing.
+    left_out
+        How many more links it has, of entities that are no nodes, for nothing else is known of them.
     """
 
     name: str
     source: Vertices
     target: Vertices
     mutual: bool = False
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.source)

@@ -58,14 +58,14 @@ def links_of_program(
     rest = {name: some for name, some in data.items() if name != sensitive or name not in program.edges}
     graph = load_graph(replace(program, edges=others), rest, progress)
     observed = {name: _observed(name, relation, progress) for name, relation in graph.relations.items()}
-    pairs = (
+    source, target, left_out = (
         _derived(program, data, graph, sensitive, progress)
         if sensitive not in program.edges or sensitive in program.heads
         else _ground(program, data, graph, sensitive, progress)
     )
     original = Original(
         LinkGraph(graph.labels, observed),
-        Sensitive(sensitive, *_distinct(graph.n, *pairs, sensitive, progress)),
+        Sensitive(sensitive, *_distinct(graph.n, source, target, sensitive, progress), left_out=left_out),
     )
     tell_amiss(original, progress)
     return original
@@ -73,7 +73,7 @@ def links_of_program(
 
 def _check(program: CheckedProgram, sensitive: str) -> None:
     arity = program.arities.get(sensitive)
-    if arity is None:
+    if arity is None and sensitive not in program.edges:
         near = suggest(sensitive, program.arities)
         known = sorted({*program.edges, *(p for p in program.heads if program.arities[p] == 2)})
         asked = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
@@ -101,8 +101,8 @@ def _observed(name: str, relation: Relation, progress: Progress) -> Observations
 
 def _ground(
     program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
-) -> tuple[Vertices, Vertices]:
-    """Sensitive edges between entities of which something else is known."""
+) -> tuple[Vertices, Vertices, int]:
+    """Sensitive edges between entities of which something else is known, and how many others there are."""
     own = {name: some for name, some in data.items() if name == sensitive}
     alone = load_graph(replace(program, edges=(sensitive,), nodes=()), own, progress)
     number = {label: i for i, label in enumerate(graph.labels.tolist())}
@@ -113,13 +113,13 @@ def _ground(
     apart = relation.source != relation.target
     gone = np.unique(np.stack([relation.source, relation.target])[:, ~known & apart], axis=1).shape[1]
     tell_unknown(alone.labels[entity < 0], gone, sensitive, progress)
-    return source[known], target[known]
+    return source[known], target[known], gone
 
 
 def _derived(
     program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
-) -> tuple[Vertices, Vertices]:
-    """Pairs of entities that a predicate holds once the rules have run."""
+) -> tuple[Vertices, Vertices, int]:
+    """Pairs of entities that a predicate holds once the rules have run, and how many facts are none."""
     _tell_probable(program, sensitive, progress)
     facts = load_facts(program, data, SILENT, [sensitive])  # what there is to note is told by the graph
     found = evaluate(program, facts, goals=[sensitive], progress=progress).facts
@@ -133,7 +133,7 @@ def _derived(
                 hint="its arguments must be ends of edges or vertices",
             )
         progress.note(f"{sensitive}: {strange:,} facts are no pairs of entities of the graph, left out")
-    return pairs[:, 0].copy(), pairs[:, 1].copy()
+    return pairs[:, 0].copy(), pairs[:, 1].copy(), strange
 
 
 def _tell_probable(program: CheckedProgram, sensitive: str, progress: Progress) -> None:

@@ -78,9 +78,10 @@ def _sensitive(said: Statements, name: str, progress: Progress) -> Sensitive:
     found = said.links(name)
     once = found.source < found.target if found.mutual else np.ones(len(found), dtype=np.bool_)
     known = np.maximum(found.source, found.target) < said.known
-    tell_unknown(said.labels[said.known :], int((once & ~known).sum()), name, progress)
+    gone = int((once & ~known).sum())
+    tell_unknown(said.labels[said.known :], gone, name, progress)
     rows = np.flatnonzero(once & known)
-    return Sensitive(name, found.source[rows], found.target[rows], found.mutual)
+    return Sensitive(name, found.source[rows], found.target[rows], found.mutual, gone)
 
 
 def _observed(said: Statements, name: str, n: int) -> Observations:

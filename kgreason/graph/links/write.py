@@ -98,8 +98,9 @@ def _link_rows(graph: LinkGraph, labels: Texts, rank: Vertices) -> tuple[np.ndar
         source, target = rank[found.source], rank[found.target]
         if found.mutual:
             source, target = np.minimum(source, target), np.maximum(source, target)
-        weight = np.zeros(len(found)) if found.weight is None else found.weight
-        texts = [""] * len(found) if found.weight is None else map(repr, found.weight.tolist())
+        # a zero has no sign, which would tell something
+        weight = np.zeros(len(found)) if found.weight is None else found.weight + 0.0
+        texts = [""] * len(found) if found.weight is None else map(repr, weight.tolist())
         said = np.array([*texts, None], dtype=object)[:-1]
         parts.append((source, np.full(len(found), place), target, found.count, weight, said))
     source, kind, target, count, weight, said = (np.concatenate(c) for c in zip(*parts, strict=True))

@@ -65,7 +65,13 @@ class Beside:
     def _nobody(self, rows: Sequence[int], number: dict[str, int]) -> DataError:
         label = self.users[rows[0]]
         near = suggest(label, number)
-        hint = f"did you mean {near!r}?" if near else "remove the line, or use the names of the data"
+        hint = (
+            f"did you mean {near!r}?"
+            if near
+            else "remove the line, or use the names of the data (whoever has only sensitive links is left out)"
+            if self.what == "cluster"
+            else "remove the line, or use the names of the data"
+        )
         if rows[0] == 0:
             hint += f"; a first line of names must be user,{self.what}"
         more = f" ({len(rows):,} such users of {len(self.users) - self.first:,})" if len(rows) > 1 else ""
