@@ -332,6 +332,22 @@ def test_an_adversary_with_rules_agrees_with_the_noisy_or(tmp_path: Path, table:
     assert [line.split()[0] for line in by_noise.splitlines()[1:3]] == ["0.3", "0.7"]
 
 
+def test_the_adversary_of_the_page_needs_no_annotations(tmp_path: Path, table: str) -> None:
+    page = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
+    _, block = page.split("```prolog\n")
+    printed, whole = tmp_path / "printed.vada", ROOT / "examples" / "school" / "adversary.vada"
+    printed.write_text(block.split("```")[0], encoding="utf-8")
+    for strategy in ("partial", "cluster-edge"):
+        place = tmp_path / strategy
+        assert anonymize(place, table, *SECRET, "--strategy", strategy).exit_code == 0
+        asked = ("attack", place / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+        drawn = ("--worlds", 3, "--seed", 1) if strategy == "cluster-edge" else ()
+        asked = (*asked, "--mapping", place / "private", "--leak", "0.2", *drawn, "--rules")
+        found = run(*asked, printed)
+        assert (found.exit_code, found.stdout) == (0, ok(*asked, whole)), found.stderr
+        assert "warning" not in found.stderr
+
+
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)

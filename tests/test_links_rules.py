@@ -430,6 +430,55 @@ def test_what_makes_no_sense_is_refused() -> None:
         believed(made, '@edge("classmates"). friends(X, Y) :- classmates(X, Y), classmates(X, "Ann").')
 
 
+ALIKE = {
+    "recursion": """@label("a", 0.5) friends(X, Y) :- classmates(X, Y).
+    @label("b", 0.4) friends(X, Z) :- friends(X, Y), groupmates(Y, Z).""",
+    "recursion alone": "friends(X, Y) :- friends(Y, X), classmates(X, Y).",
+    "not": '@label("a", 0.5) friends(X, Y) :- classmates(X, Y), not groupmates(X, Y).',
+    "aggregate": """@label("a", 0.5)
+    friends(X, Y) :- classmates(X, Y), groupmates(X, Z), C = count(Z), C >= 2.""",
+    "between": """near(X, Y) :- classmates(X, Y). near(X, Z) :- near(X, Y), groupmates(Y, Z).
+    @label("a", 0.5) friends(X, Y) :- near(X, Y).""",
+    "weight": '@label("a", 0.5) friends(X, Y) :- pays(X, Y, W), W > 0.4, classmates(X, Y).',
+    "total": "friends(X, Y) :- classmates(X, Y), pays(X, Z, W), V = sum(W, <Z>), V > 0.7.",
+    "facts of the release's relations": 'classmates("Ann", "Bob"). friends(X, Y) :- classmates(X, Y).',
+    "vertices": '@node("student"). @label("a", 0.5) friends(X, Y) :- student(X), student(Y), X != Y.',
+}
+EDGES = '@edge("classmates"). @edge("groupmates"). @edge("pays"). @edge("friends"). @sensitive("friends"). '
+
+
+@pytest.mark.parametrize("worlds", [False, True])
+@pytest.mark.parametrize("rules", ALIKE.values(), ids=ALIKE)
+def test_the_relations_of_a_release_are_edges_without_a_word(rules: str, worlds: bool) -> None:
+    pays = Observations(
+        np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3, dtype=np.int64), weight=np.array([0.5, 0.4, 0.9])
+    )
+    made = graph(
+        4,
+        [1, 2, 1, 2] if worlds else None,
+        classmates=links((0, 1, 2), (1, 2, 1), mutual=True),
+        groupmates=links((1, 2, 1), (1, 3, 2), (0, 3, 1)),
+        pays=pays,
+    )
+    strategy: Strategy = "cluster-edge" if worlds else "intact"
+    bare, declared = (
+        believed(made, text + rules, strategy=strategy, worlds=5, leak=0.1) for text in ("", EDGES)
+    )
+    assert as_dict(bare) == as_dict(declared)
+    assert worlds or (len(bare.source) > 0) == (rules != ALIKE["recursion alone"])
+
+
+def test_what_is_no_link_of_entities_is_refused_without_a_word() -> None:
+    made = graph(2, classmates=links((0, 1, 1)))
+    for rules, code in {
+        "friends(X, C) :- classmates(X, Y), C = count(Y).": "E404",
+        "friends(X, Y) :- classmates(X, Y), X < Y.": "E405",
+        'friends("Ann", "Bob"). friends(X, Y) :- classmates(X, Y).': "E403",
+    }.items():
+        with pytest.raises(ProgramError, match=code):
+            believed(made, rules)
+
+
 class Notes(Silent):
     """What is said once."""
 
@@ -483,6 +532,26 @@ def test_relations_that_no_rule_reads_are_told() -> None:
             for note in heard.notes
         ]
         assert told == expected
+
+
+def test_probabilities_that_do_not_count_are_told() -> None:
+    rules = """@label("near", 0.3) near(X, Y) :- classmates(X, Y). @label("nearer", 1) near(X, Y) :- near(Y, X).
+    @label("unasked", 0.2) far(X, Y) :- classmates(X, Y). @label("so", 0.9) friends(X, Y) :- near(X, Y)."""
+    heard = Notes()
+    found = rule_beliefs(
+        Released(graph(2, classmates=links((0, 1, 1))), "intact"),
+        load_text(rules),
+        sensitive="friends",
+        leak=0.0,
+        worlds=1,
+        rng=np.random.default_rng(0),
+        progress=heard,
+    )
+    assert as_dict(found) == {(0, 1): 0.9, (1, 0): 0.9}
+    assert heard.notes == [
+        "the adversary's rule 'near', with the probability 0.3, is taken as certain: "
+        "probabilities count for rules of friends alone"
+    ]
 
 
 def test_the_leak_feeds_no_recursion() -> None:

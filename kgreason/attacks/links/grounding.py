@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -84,7 +84,7 @@ class Grounder:
     Parameters
     ----------
     program
-        The rules of the adversary.
+        The rules of the adversary, with the relations of the release as edges (`relevant`).
     sensitive
         The relation he is after, which some rule must derive.
     mutual
@@ -236,8 +236,13 @@ class _Part:
         return needs
 
 
-def relevant(program: CheckedProgram, sensitive: str) -> CheckedProgram:
+def relevant(program: CheckedProgram, sensitive: str, relations: Iterable[str] = ()) -> CheckedProgram:
     """What of a program derives a sensitive relation, without the data in its file.
+
+    Parameters
+    ----------
+    relations
+        Those of the release: its edges, whether the program says so or not.
 
     Raises
     ------
@@ -249,6 +254,8 @@ def relevant(program: CheckedProgram, sensitive: str) -> CheckedProgram:
             f"no rule of the adversary derives {sensitive!r} of two arguments",
             hint=f'write one, as @label("name", 0.4). {sensitive}(X, Y) :- ...',
         )
+    edges = dict.fromkeys((*program.edges, *(p for p in relations if p in program.arities)))
+    program = replace(program, edges=tuple(edges))
     return replace(program.without_graph().restricted((sensitive,)), derived=(sensitive,), queries=())
 
 
@@ -265,6 +272,8 @@ def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
     from kgreason.analysis.generic import check_generic
 
     rules = relevant(program, sensitive)
+    # what he is after links entities, even if nothing but recursion or node predicates derives it
+    rules = replace(rules, edges=tuple(dict.fromkeys((*rules.edges, sensitive))))
     if diagnostics := check_generic(rules):
         raise ProgramError(diagnostics, program.sources or program.text)
     return rules

@@ -54,8 +54,8 @@ def rule_beliefs(
     """What an adversary with rules believes when he sees a release.
 
     The released links are facts of the predicate of their relation (source, target and, if the rules give it three
-    arguments, a weight: 1 where there is none); mutual ones hold in both directions. Node predicates hold for all
-    entities.
+    arguments, a weight: 1 where there is none), which needs no ``@edge``; mutual ones hold in both directions. Node
+    predicates hold for all entities.
 
     **Causes.** Each grounding of a rule whose head is the sensitive relation, that is, each tuple of values of all
     variables for which the body is satisfied, is a cause of the head, independent of all others, with the probability λ
@@ -108,7 +108,7 @@ def rule_beliefs(
     --------
     >>> from kgreason.analysis.check import load_text
     >>> from kgreason.graph.links.model import LinkGraph, observations
-    >>> rules = load_text('@edge("classmates"). @label("together", 0.4). friends(X, Y) :- classmates(X, Y).')
+    >>> rules = load_text('@label("together", 0.4). friends(X, Y) :- classmates(X, Y).')
     >>> links = observations(np.array([0, 0, 1]), np.array([1, 1, 2]), mutual=True)
     >>> graph = LinkGraph(np.array(["a", "b", "c"], dtype=object), {"classmates": links})
     >>> found = rule_beliefs(
@@ -119,8 +119,10 @@ def rule_beliefs(
     ([0, 1], [1, 2], [0.712, 0.52], 0.2)
     """
     _check(released, sensitive, leak, worlds, limits or {})
-    _check_read(released, relevant(program, sensitive), progress)
-    grounder = Grounder(program, sensitive, mutual=mutual)
+    rules = relevant(program, sensitive, released.graph.observed)
+    _check_read(released, rules, progress)
+    grounder = Grounder(rules, sensitive, mutual=mutual)
+    _tell_certain(rules, sensitive, progress)
     size = released.graph.size
     observed = MappingProxyType({}) if released.strategy == "removed" else released.graph.observed
     certain = is_certain(released)
@@ -168,6 +170,17 @@ def _check_read(released: Released, rules: CheckedProgram, progress: Progress) -
         )
     if unread := [name for name in observed if name not in read]:
         progress.note(f"the adversary's rules do not read {', '.join(unread)}, which the release holds")
+
+
+def _tell_certain(rules: CheckedProgram, sensitive: str, progress: Progress) -> None:
+    """Tell which probabilities do not count, so that the adversary is stronger than his rules say."""
+    others = [rule for rule in rules.rules if rule.head.predicate != sensitive]
+    said = [(rule.label, rule.weight) for rule in others if rule.weight is not None and rule.weight < 1.0]
+    for label, weight in dict.fromkeys(said):
+        progress.note(
+            f"the adversary's rule {label!r}, with the probability {weight}, is taken as certain: "
+            f"probabilities count for rules of {sensitive} alone"
+        )
 
 
 def _worlds(
