@@ -5,7 +5,8 @@
 3. If there is none, some degrees are changed to begin with, and all is tried again: Probing. The largest degrees want
    more ends of edges than there are, so the lowest get one edge more; where degrees may fall, the largest with one edge
    less are tried beside them. Each try adds half of what was lacking in the try before, as what is lacking then falls
-   to about a half, and no more is added than it takes. Their number is bounded.
+   to about a half, and no more is added than it takes. Where few ends were lacking, other ones of equal degrees are
+   changed first, without more noise. The number of tries is bounded.
 
 References
 ----------
@@ -30,7 +31,9 @@ from kgreason.graph.people.model import Counts
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
-_DOUBLED = 10  # tries after which the least noise doubles, for new degrees may swallow what is lacking
+_DOUBLED = 5  # tries after which the least noise doubles, for new degrees may swallow what is lacking
+_FEW = 8  # lacking ends for which chance may do: which of equal degrees are changed is drawn again
+_DRAWN = 5  # times that it is
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Figures:
     distance
         Sum of what the degrees of all vertices changed by, L1.
     cheapest
-        The same of the first sequence, before there was noise: what k-anonymous degrees cost if any graph has them.
+        The same of the first sequence, before there was noise; with ``"dp"`` no k-anonymous degrees cost less.
     added, removed, kept
         Numbers of edges.
     """
@@ -127,7 +130,7 @@ def anonymize_degrees(
     if tries < 1:
         raise AnonymizationError(f"at least 1 try is needed, not {tries}", hint="the default is 100")
     original = np.bincount(edges.ravel(), minlength=n)
-    lowering, cheapest = construction == "relaxed", 0
+    lowering, cheapest, drawings = construction == "relaxed", 0, 0
     noisy: list[Counts] = [original]
     found: list[Obstacle | None] = [None]
     progress.step("Making degrees anonymous")
@@ -144,6 +147,10 @@ def anonymize_degrees(
             if made is not None:
                 figures = _figures(edges, made, n, attempt + 1, _distance(original, degrees), cheapest)
                 return Made(made, degrees, figures)
+        if 0 < lacking <= _FEW and drawings < _DRAWN:
+            drawings += 1
+            continue
+        drawings = 0
         noisy = _with_noise(noisy, found, lacking, 2 ** (attempt // _DOUBLED), lowering, rng)
     raise _given_up(k, construction, tries, found[0])
 
