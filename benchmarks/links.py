@@ -1,8 +1,8 @@
-"""Figures 7 to 9 of LINKS, measured again, with the paper's conclusions checked, on one page with plots.
+"""Figures 7 to 9 of LINKS, measured again, and the same for a relation that rules derive, on one page with plots.
 
     python benchmarks/links.py [--graphs 100] [--seed 0] [--out FOLDER]
 
-It takes a minute or two. Plots need matplotlib (``pip install '.[bench]'``).
+The paper's conclusions are checked. It takes two or three minutes. Plots need matplotlib (``pip install '.[bench]'``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 from importlib.util import find_spec
 from pathlib import Path
+from time import perf_counter
 
-from zheleva.drawing import plots
+from zheleva.derived import derived
+from zheleva.drawing import plot_of_rules, plots
 from zheleva.page import page
 from zheleva.series import everything
 
@@ -23,7 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--graphs", type=int, default=100, help="schools drawn for each setting")
+    parser.add_argument("--graphs", type=int, default=100, help="graphs drawn for each setting")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=PAGE, help="folder of the page")
     asked = parser.parse_args()
@@ -32,13 +34,16 @@ def main() -> None:
     if asked.graphs < 1 or asked.seed < 0:
         raise SystemExit("--graphs is at least 1, and --seed at least 0")
     found = everything(asked.graphs, asked.seed)
+    began = perf_counter()
+    rules = derived(asked.graphs, asked.seed)
+    print(f"rules: {perf_counter() - began:.0f} s")
     asked.out.mkdir(parents=True, exist_ok=True)
     command = "python benchmarks/links.py"
     command += f" --graphs {asked.graphs}" * (asked.graphs != 100) + f" --seed {asked.seed}" * (
         asked.seed != 0
     )
-    (asked.out / "links.md").write_text(page(found, command, asked.seed), encoding="utf-8")
-    for name, plot in plots(found).items():
+    (asked.out / "links.md").write_text(page(found, rules, command, asked.seed), encoding="utf-8")
+    for name, plot in {**plots(found), "links_rules": plot_of_rules(rules)}.items():
         plot.write(asked.out / f"{name}.svg")
     print(asked.out / "links.md")
 

@@ -17,7 +17,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    names = ("series", "conclusions", "drawing", "page")
+    names = ("series", "conclusions", "derived", "drawing", "page")
     found = {name: import_module(f"zheleva.{name}") for name in names}
     for name in [*(f"zheleva.{name}" for name in names), "zheleva", "plots"]:
         monkeypatch.delitem(sys.modules, name)
@@ -34,12 +34,12 @@ def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round
     points[series.FINE, 0.8] = points[series.PARTIAL, 0.8]
     turned = conclusions.conclusions(replace(found, dense=replace(found.dense, points=points)))
     assert turned[0].verdict == "fails at: dense, 0.8, k=2"
-    text = parts["page"].page(found, "COMMAND", 0)
+    text = parts["page"].page(found, parts["derived"].derived(1, 0), "COMMAND", 0)
     assert "COMMAND" in text
     assert "$" not in text.replace("$ COMMAND", "")
     assert all(one.says in text for one in said)
     plots = parts["drawing"].plots(found)
-    assert all(f"({name}.svg)" in text for name in plots)
+    assert all(f"({name}.svg)" in text for name in (*plots, "links_rules"))
 
 
 def test_readings_of_a_count_between_clusters(parts) -> None:
@@ -55,6 +55,42 @@ def test_readings_of_a_count_between_clusters(parts) -> None:
         found = parts["series"].believed(Released(graph, "cluster-edge"), known, reading)
         believed = found.probability[(found.source == 0) & (found.target == 1)]
         assert believed.tolist() == pytest.approx([float(noisy_or(0.2, [0.4], [chance]))])
+
+
+def test_conclusions_on_control_hold_for_what_is_measured_and_fail_where_it_is_turned_round(parts) -> None:
+    series, rules = parts["series"], parts["derived"]
+    found = rules.derived(1, 0)
+    verdict = {one.says[:2]: one.verdict for one in rules.conclusions_of_rules(found)}
+    assert (verdict["1."], verdict["R1"], verdict["R2"], verdict["R4"]) == ("holds",) * 4
+    register = found.graphs["register"]
+    points = dict(register.points)
+    points[series.PARTIAL, 0.8] = points[series.FINE, 0.2]  # some of it false, and not as many
+    turned = replace(found, graphs={**found.graphs, "register": replace(register, points=points)})
+    verdict = {one.says[:2]: one.verdict for one in rules.conclusions_of_rules(turned)}
+    assert verdict["R1"] == "fails at: register, partial 50 %, 0.8"
+    assert verdict["R2"] == "fails at: register, partial 50 %"
+    text = parts["page"].of_control(found.graphs)
+    assert text.count("\n") == 1 + 2 * len(series.SIX)
+    plot = parts["drawing"].plot_of_rules(found)
+    assert plot.rows[0][0].lines["partial 50 %"][0.2] == register.points[series.PARTIAL, 0.2].revealed
+
+
+def test_control_and_what_its_adversary_believes(parts) -> None:
+    """A holds B, and with B holds C; half of D is no majority. Who sees it all has all of it with 0.9."""
+    from kgreason.graph.links.model import Released
+    from kgreason.graph.model import KnowledgeGraph, Relation
+
+    own = Relation(np.array([0, 0, 1, 0]), np.array([1, 2, 2, 3]), np.array([0.6, 0.3, 0.3, 0.5]))
+    rules = parts["derived"]
+    original = rules.controlled(KnowledgeGraph(np.array(list("ABCD"), dtype=object), {"own": own}))
+    sensitive = original.sensitive
+    assert list(zip(sensitive.source, sensitive.target, strict=True)) == [(0, 1), (0, 2)]
+    found = rules.believed(Released(original.graph, "intact"), original, np.random.default_rng(0))
+    believed = dict(
+        zip(zip(found.source.tolist(), found.target.tolist(), strict=True), found.probability, strict=True)
+    )
+    assert believed == {(0, 1): pytest.approx(rules.CERTAINTY), (0, 2): pytest.approx(rules.CERTAINTY)}
+    assert found.others == 0
 
 
 @pytest.mark.slow

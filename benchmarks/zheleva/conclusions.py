@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -57,67 +57,7 @@ def conclusions(found: Measured) -> list[Conclusion]:
     """All of section 8.3, in the paper's order."""
     graphs = {"dense": found.dense, "sparse": found.sparse}
     return [
-        Conclusion(
-            "1. At thresholds 0.6 and 0.8 cluster-edge preserves privacy much better than removing 50 %",
-            f"reveals at most a {MUCH:g}th as many friends",
-            tuple(
-                _revealed(
-                    f"{name}, {at:g}, k={fewer.k}", series, at, fewer, PARTIAL, lambda a, b: MUCH * a <= b
-                )
-                for name, series in graphs.items()
-                for at in (0.6, 0.8)
-                for fewer in (FINE, COARSE)
-            ),
-        ),
-        Conclusion(
-            "2. With a lower k cluster-edge reveals more",
-            "k=2 reveals at least as many friends as k=6",
-            tuple(
-                _revealed(f"{name}, {at:g}", series, at, FINE, COARSE, lambda a, b: a >= b)
-                for name, series in graphs.items()
-                for at in THRESHOLDS
-            ),
-        ),
-        Conclusion(
-            "3a. Constrained, k makes no difference",
-            "equal numbers of friends revealed",
-            tuple(
-                _revealed(
-                    f"{name}, {at:g}", series, at, FINE_CONSTRAINED, COARSE_CONSTRAINED, lambda a, b: a == b
-                )
-                for name, series in graphs.items()
-                for at in THRESHOLDS
-            ),
-        ),
-        Conclusion(
-            "3b. In the sparse graph cluster-edge with k=6 overlaps with constrained",
-            f"numbers revealed differ by at most {HIDDEN:.0%} of the friends",
-            tuple(
-                _revealed(
-                    f"sparse, {at:g}", found.sparse, at, COARSE, COARSE_CONSTRAINED, _near(found.sparse)
-                )
-                for at in THRESHOLDS
-            ),
-        ),
-        Conclusion(
-            "4a. Low thresholds reveal much with low precision, high ones few with high precision",
-            "from threshold to threshold no more friends are revealed, and precision does not fall",
-            tuple(
-                check
-                for name, series in graphs.items()
-                for release in (INTACT, PARTIAL, FINE, COARSE)
-                for check in _monotone(name, series, release)
-            ),
-        ),
-        Conclusion(
-            "4b. The precision of partial 50 % overlaps with that of intact",
-            f"precisions differ by at most {ALIKE:g}",
-            tuple(
-                _precise(f"{name}, {at:g}", series, at, PARTIAL, INTACT, ALIKE)
-                for name, series in graphs.items()
-                for at in THRESHOLDS
-            ),
-        ),
+        *over_thresholds(graphs, {"sparse": found.sparse}, "friends"),
         Conclusion(
             "5a. At classmate densities above 0.4 cluster-edge k=6 has almost the same precision as partial 50 %",
             f"precisions differ by at most {NEARLY:g}; where cluster-edge predicts nobody it fails",
@@ -140,6 +80,74 @@ def conclusions(found: Measured) -> list[Conclusion]:
             "6. Precision and recall are invariant to the number of students",
             f"from 100 to 400 students they stay within {ALIKE:g}, where {FEW:g} pair or more a school is predicted",
             tuple(_steady(found)),
+        ),
+    ]
+
+
+def over_thresholds(
+    graphs: Mapping[str, Series], alike: Mapping[str, Series], links: str
+) -> list[Conclusion]:
+    """Conclusions 1 to 4 on some graphs, 3b on those that are `alike`; `links` names the sensitive ones."""
+    return [
+        Conclusion(
+            "1. At thresholds 0.6 and 0.8 cluster-edge preserves privacy much better than removing 50 %",
+            f"reveals at most a {MUCH:g}th as many {links}",
+            tuple(
+                _revealed(
+                    f"{name}, {at:g}, k={fewer.k}", series, at, fewer, PARTIAL, lambda a, b: MUCH * a <= b
+                )
+                for name, series in graphs.items()
+                for at in (0.6, 0.8)
+                for fewer in (FINE, COARSE)
+            ),
+        ),
+        Conclusion(
+            "2. With a lower k cluster-edge reveals more",
+            f"k=2 reveals at least as many {links} as k=6",
+            tuple(
+                _revealed(f"{name}, {at:g}", series, at, FINE, COARSE, lambda a, b: a >= b)
+                for name, series in graphs.items()
+                for at in THRESHOLDS
+            ),
+        ),
+        Conclusion(
+            "3a. Constrained, k makes no difference",
+            f"equal numbers of {links} revealed",
+            tuple(
+                _revealed(
+                    f"{name}, {at:g}", series, at, FINE_CONSTRAINED, COARSE_CONSTRAINED, lambda a, b: a == b
+                )
+                for name, series in graphs.items()
+                for at in THRESHOLDS
+            ),
+        ),
+        Conclusion(
+            f"3b. In the {' and the '.join(alike)} graph cluster-edge with k=6 overlaps with constrained",
+            f"numbers revealed differ by at most {HIDDEN:.0%} of the {links}",
+            tuple(
+                _revealed(f"{name}, {at:g}", series, at, COARSE, COARSE_CONSTRAINED, _near(series))
+                for name, series in alike.items()
+                for at in THRESHOLDS
+            ),
+        ),
+        Conclusion(
+            "4a. Low thresholds reveal much with low precision, high ones few with high precision",
+            f"from threshold to threshold no more {links} are revealed, and precision does not fall",
+            tuple(
+                check
+                for name, series in graphs.items()
+                for release in (INTACT, PARTIAL, FINE, COARSE)
+                for check in _monotone(name, series, release)
+            ),
+        ),
+        Conclusion(
+            "4b. The precision of partial 50 % overlaps with that of intact",
+            f"precisions differ by at most {ALIKE:g}",
+            tuple(
+                _precise(f"{name}, {at:g}", series, at, PARTIAL, INTACT, ALIKE)
+                for name, series in graphs.items()
+                for at in THRESHOLDS
+            ),
         ),
     ]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from plots import Panel, Plot, Style
 
 from zheleva.conclusions import FEW
+from zheleva.derived import OVER_SIZE, Derived
 from zheleva.series import COARSE, FINE, INTACT, PARTIAL, SIX, THRESHOLDS, Measured, Point, Release, Series
 
 Value = Callable[[Point], float | None]
@@ -54,6 +55,34 @@ def plots(found: Measured) -> dict[str, Plot]:
             "Precision and recall over the number of students", _both(found.by_size, size, (0.4, 0.6)), STYLES
         ),
     }
+
+
+def plot_of_rules(found: Derived) -> Plot:
+    """Revealed and precision over the threshold, and precision and recall over the size of groups."""
+    over, low = "probability threshold", THRESHOLDS[0]
+    rows = [
+        [
+            Panel(name, over, y, {str(r): _line(_by_threshold(series, r), value) for r in SIX})
+            for name, series in found.graphs.items()
+        ]
+        for y, value in (("links of control revealed, mean", _revealed), ("precision", _precision))
+    ]
+    title = f"registers, threshold {low:g}"
+    rows.append(
+        [
+            Panel(
+                title,
+                "companies in a group, mean",
+                y,
+                {
+                    str(r): _line({size: one.points[r, low] for size, one in found.by_group.items()}, value)
+                    for r in OVER_SIZE
+                },
+            )
+            for y, value in (("precision", _precision), ("recall", _recall))
+        ]
+    )
+    return Plot("Control, which rules derive", rows, STYLES)
 
 
 def _both(series: Mapping[float, Series], x: str, thresholds: tuple[float, ...]) -> list[list[Panel]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from string import Template
 
 from zheleva.conclusions import Conclusion, conclusions, precise, told
+from zheleva.derived import CERTAINTY, OVER_SIZE, WORLDS, Derived, conclusions_of_rules
 from zheleva.series import (
     COARSE,
     FINE,
@@ -26,14 +27,16 @@ READING_TITLES = {"slots": "pairs of the clusters", "one": "one observation", "a
 AT = 0.6  # threshold of the tables of Figure 9
 
 
-def page(found: Measured, command: str, seed: int) -> str:
+def page(found: Measured, rules: Derived, command: str, seed: int) -> str:
     """The whole page."""
     said = conclusions(found)
+    of_rules = conclusions_of_rules(rules)
     parts = {
         "command": command,
         "graphs": str(found.graphs),
         "seed": f"The seed is {seed}.",
-        "conclusions": "\n".join(f"| {one.says} | {one.means} | {_mark(one)} |" for one in said),
+        "conclusions": listed(said),
+        "conclusions_rules": listed(of_rules),
         "sharp": sharp(found),
         "shared": f"{found.by_density[0.2].densities['classmates']:.2f}",
         "friends": f"{found.by_density[0.2].friends:.2f}",
@@ -43,8 +46,19 @@ def page(found: Measured, command: str, seed: int) -> str:
         "figure_9": over("density", {f"{at:g}": series for at, series in found.by_density.items()}),
         "figure_size": over("students", {str(n): series for n, series in found.by_size.items()}),
         "checks": "\n\n".join(map(checks, said)),
+        "checks_rules": "\n\n".join(map(checks, of_rules)),
+        "certainty": f"{CERTAINTY:g}",
+        "worlds": str(WORLDS),
+        "control": derived_links(rules),
+        "figure_rules": of_control(rules.graphs),
+        "figure_groups": over_groups(rules.by_group),
     }
     return Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
+
+
+def listed(said: Iterable[Conclusion]) -> str:
+    """Rows of conclusions: what is said, what is taken for it, whether it holds."""
+    return "\n".join(f"| {one.says} | {one.means} | {_mark(one)} |" for one in said)
 
 
 def _mark(one: Conclusion) -> str:
@@ -100,6 +114,39 @@ def over(x: str, series: Mapping[str, Series]) -> str:
     ]
     table = markdown((x, "friendship density", *map(str, releases)), rows)
     return folded(f"Precision, recall at threshold {AT:g}", table)
+
+
+def derived_links(rules: Derived) -> str:
+    """How many links of control there are."""
+    return "; ".join(
+        f"{name}: {series.points[INTACT, AT].sensitive:,.1f} links of control, {series.friends:.2%} of all pairs"
+        for name, series in rules.graphs.items()
+    )
+
+
+def of_control(graphs: Mapping[str, Series]) -> str:
+    """Links of control revealed, precision and recall at each threshold."""
+    rows = [
+        [name, str(release), *(_three(series.points[release, at]) for at in THRESHOLDS)]
+        for name, series in graphs.items()
+        for release in SIX
+    ]
+    return markdown(("graph", "release", *(f"above {at:g}" for at in THRESHOLDS)), rows)
+
+
+def over_groups(by_group: Mapping[int, Series]) -> str:
+    """Precision and recall of registers at the lowest threshold and at 0.6."""
+    thresholds = (THRESHOLDS[0], AT)
+    rows = [
+        [str(size), f"{one.friends:.2%}", *(both(one.points[r, at]) for at in thresholds for r in OVER_SIZE)]
+        for size, one in by_group.items()
+    ]
+    heads = (f"{release}, {at:g}" for at in thresholds for release in OVER_SIZE)
+    return markdown(("companies in a group", "density of control", *heads), rows)
+
+
+def _three(point: Point) -> str:
+    return f"{told(point)}, {point.recall:.2f}"
 
 
 def both(point: Point) -> str:

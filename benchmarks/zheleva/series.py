@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from kgreason.attacks.links.disclosure import disclosure
 from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of, noisy_or
 from kgreason.attacks.links.pairs import pairs_between
 from kgreason.choices import THRESHOLDS, Strategy
-from kgreason.graph.links.model import Released
+from kgreason.graph.links.model import Original, Released
 from kgreason.graph.links.school import school
 
 NOISE = Noise(0.2, {"classmates": 0.4, "groupmates": 0.6})
@@ -85,16 +85,16 @@ Points = Mapping[tuple[Release, float], Point]
 
 @dataclass(frozen=True)
 class Series:
-    """Schools that were drawn alike.
+    """Schools, or other graphs, that were drawn alike.
 
     Attributes
     ----------
     students
-        How many there are.
+        How many there are; of other graphs, entities.
     densities
         Mean number of links of a pair of students, by relation.
     friends
-        Share of the pairs that are friends.
+        Share of the pairs that are friends, or have another sensitive link.
     points
         By release and threshold.
     """
@@ -107,27 +107,46 @@ class Series:
 
 def measured(graphs: int, seed: Sequence[int], releases: Sequence[Release], **drawn: Any) -> Series:
     """Attack all releases of some schools; `drawn` is what :func:`kgreason.graph.links.school.school` takes."""
+    return attacked(
+        graphs,
+        seed,
+        releases,
+        lambda rng: school(rng, **drawn),
+        lambda released, original, release, _: believed(
+            released, knowledge_of(original.graph), release.reading
+        ),
+    )
+
+
+def attacked(
+    graphs: int,
+    seed: Sequence[int],
+    releases: Sequence[Release],
+    draw: Callable[[np.random.Generator], Original],
+    believe: Callable[[Released, Original, Release, np.random.Generator], Beliefs],
+) -> Series:
+    """Draw graphs, release each in all ways, and compare what an adversary believes with the truth."""
     found: dict[tuple[Release, float], list[tuple[int, int, int]]] = {}
     densities: dict[str, list[float]] = {}
-    friends = []
+    shares, entities = [], []
     for number in range(graphs):
         rng = np.random.default_rng([*seed, number])
-        original = school(rng, **drawn)
-        known = knowledge_of(original.graph)
+        original = draw(rng)
         for release in releases:
             clusters = clusters_of(original.graph, "random", release.k, rng)
             graph, mapping = apply(original.graph, clusters, release.strategy, PERCENT, rng)
-            beliefs = believed(Released(graph, release.strategy), known, release.reading)
+            beliefs = believe(Released(graph, release.strategy), original, release, rng)
             result = disclosure(beliefs, graph, original.sensitive, mapping, THRESHOLDS)
             for at in result.at:
                 row = (at.predicted, at.revealed, result.sensitive)
                 found.setdefault((release, at.threshold), []).append(row)
-        friends.append(result.base_rate)
+        shares.append(result.base_rate)
+        entities.append(result.entities)
         for name, links in original.graph.observed.items():
             densities.setdefault(name, []).append(links.total / result.pairs)
     points = {key: Point(*np.mean(rows, axis=0).tolist()) for key, rows in found.items()}
     means = {name: float(np.mean(values)) for name, values in densities.items()}
-    return Series(drawn.get("students", STUDENTS), means, float(np.mean(friends)), points)
+    return Series(round(float(np.mean(entities))), means, float(np.mean(shares)), points)
 
 
 def believed(released: Released, known: Knowledge, reading: str) -> Beliefs:
