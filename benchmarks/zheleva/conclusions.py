@@ -54,7 +54,7 @@ class Conclusion:
 
 
 def conclusions(found: Measured) -> list[Conclusion]:
-    """All of section 8.3, in the paper's order."""
+    """What section 8.3 concludes from its figures, in its order."""
     graphs = {"dense": found.dense, "sparse": found.sparse}
     return [
         *over_thresholds(graphs, {"sparse": found.sparse}, "friends"),
