@@ -36,11 +36,11 @@ TYPES = {
     "date": "date",
 }
 
-SOURCES = _words("csv tsv parquet json sqlite duckdb edges mtx gml graphml pajek net konect rdf")
+SOURCES = _words("csv tsv parquet json sqlite duckdb edges mtx gml graphml pajek net konect rdf bods gleif")
 
 DATABASES = _words("sqlite duckdb")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb graphml rdf")
+TARGETS = _words("csv tsv parquet json sqlite duckdb graphml rdf bods")
 
 LATER_SOURCES = _words("postgresql excel neo4j mysql mariadb oracle sqlserver mongodb sparql")
 

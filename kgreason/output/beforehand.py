@@ -35,7 +35,7 @@ def check_format(format: str) -> None:
     >>> check_format("xlsx")
     Traceback (most recent call last):
     kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
-      help: one of csv, tsv, parquet, json, sqlite, duckdb, graphml, rdf
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, graphml, rdf, bods
     """
     if format not in FORMATS:
         raise no_format("--format", format)

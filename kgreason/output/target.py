@@ -22,6 +22,7 @@ FORMATS = {
     "duckdb": "duckdb",
     "graphml": "graphml",
     "rdf": "nt",
+    "bods": "bods.json",
 }
 """Formats that can be written, with the extension each gives a file without one of its own."""
 

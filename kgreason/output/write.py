@@ -13,6 +13,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
 from kgreason.output.beforehand import Plan, bound_targets, check_outputs, check_plan
+from kgreason.output.bods import write_bods
 from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
 from kgreason.output.graphs import write_graphml
 from kgreason.output.names import column_names
@@ -28,6 +29,7 @@ _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "json": write_json,
     "graphml": write_graphml,
     "rdf": write_rdf,
+    "bods": write_bods,
 }
 _TABLES: dict[str, Callable[[Path], AbstractContextManager[Writer]]] = {
     "sqlite": sqlite_tables,

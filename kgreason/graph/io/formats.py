@@ -25,6 +25,8 @@ READERS = {
     "sqlite": "sqlite.read_sqlite",
     "duckdb": "duck.read_duckdb",
     "rdf": "rdf.read_rdf",
+    "bods": "bods.read_bods",
+    "gleif": "gleif.read_gleif",
 }
 """Module and function of each reader; only those in use are imported."""
 _TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx"})

@@ -12,7 +12,7 @@ from kgreason.records import dataclass
 
 FORMATS = (
     *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net"),
-    *("parquet", "json", "sqlite", "duckdb", "rdf"),
+    *("parquet", "json", "sqlite", "duckdb", "rdf", "bods", "gleif"),
 )
 
 _BOOLEAN = ("true", "false")
@@ -40,6 +40,10 @@ _OPTIONS = {
     "class": None,
     "base": None,
     "strip": _BOOLEAN,
+    "interest": None,
+    "share": ("exact", "minimum", "maximum", "middle"),
+    "level": ("direct", "indirect", "unknown", "any"),
+    "type": None,
     "selectedcolumns": None,
     "recordseparator": ("\n", "\r\n", "\\n", "\\r\\n"),
     "quotemode": ("all", "minimal", "non_numeric", "none"),
@@ -53,10 +57,12 @@ _APPLIES = {
     "quote": _DELIMITED,
     "recordseparator": _DELIMITED,
     "quotemode": _DELIMITED,
-    "encoding": (*_LINES, "mtx", "gml", "net", "json"),
+    "encoding": (*_LINES, "mtx", "gml", "net", "json", "bods"),
     "diagonal": ("mtx",),
-    "table": ("sqlite", "duckdb", "gml", "graphml", "net"),
+    "table": ("sqlite", "duckdb", "gml", "graphml", "net", "bods", "gleif"),
     "path": ("json",),
+    **dict.fromkeys(("interest", "share", "level"), ("bods",)),
+    "type": ("gleif",),
     **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
 }
 """Formats that have an option; any other option is one of all formats."""
@@ -131,6 +137,14 @@ class Options:
         Of RDF: what relative IRIs are relative to; IRIs that begin with it are shortened by it.
     strip
         Of RDF: shorten every IRI to what follows its last ``#`` or ``/``.
+    interest
+        Of BODS: the type of interest that makes an edge, or ``any``.
+    share
+        Of BODS: which number a range of shares stands for; `None`: a range is an error.
+    level
+        Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
+    type
+        Of GLEIF: the type of relationship, or ``any``; `None`: direct consolidation.
     """
 
     delimiter: str | None = None
@@ -155,6 +169,10 @@ class Options:
     category: str | None = None
     base: str | None = None
     strip: bool = False
+    interest: str = "shareholding"
+    share: str | None = None
+    level: str | None = None
+    type: str | None = None
 
     @property
     def vertices(self) -> bool | None:
@@ -200,6 +218,10 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         category=options.get("class"),
         base=options.get("base"),
         strip=options.get("strip") == "true",
+        interest=options.get("interest", "shareholding"),
+        share=options.get("share"),
+        level=options.get("level"),
+        type=options.get("type"),
     )
 
 

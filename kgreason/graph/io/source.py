@@ -32,6 +32,7 @@ _EXTENSIONS = {
     "ddb": "duckdb",
     "nt": "rdf",
     "ttl": "rdf",
+    "xml": "gleif",
 }
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
@@ -102,6 +103,8 @@ class SourceSpec:
                     hint=f"one of {', '.join(FORMATS)}",
                 )
             return given
+        if name.endswith((".bods.json", ".bods.jsonl")):
+            return "bods"
         known = _EXTENSIONS.get(name.rpartition(".")[2], default)
         if known is None and name.startswith("out."):
             return "konect"
