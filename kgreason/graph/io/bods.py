@@ -54,9 +54,9 @@ class _Reader:
         self._number: dict[str, int] = {}
         self._names: dict[int, tuple[str, str, int]] = {}  # name, date and line of a vertex
         self._later: dict[str, str] = {}  # statement: what replaces it
-        self._last: dict[str, tuple[str, int]] = {}  # record: date and number of its last statement
+        self._last: dict[str, int] = {}  # record: number of its last statement
+        self._dates = array("q")  # of the statements by number
         self._closed: set[int] = set()
-        self._count = 0
         self._rows = {name: array("q") for name in ("source", "target", "statement", "line")}
         self._shares = array("d")
         self._ranges = array("q")
@@ -74,9 +74,11 @@ class _Reader:
             self._names[vertex] = (given.name, given.date, line)
 
     def _relationship(self, given: Statement, line: int) -> None:
-        number, self._count = self._count, self._count + 1
-        if given.record not in self._last or given.date >= self._last[given.record][0]:
-            self._last[given.record] = (given.date, number)
+        number = len(self._dates)
+        self._dates.append(_time(given.date))
+        before = self._last.setdefault(given.record, number)
+        if self._dates[number] >= self._dates[before]:
+            self._last[given.record] = number
         if given.closed:
             self._closed.add(number)
         owner, subject = parties(given.details)
@@ -148,8 +150,8 @@ class _Reader:
 
     def _current(self, statements: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Rows whose statement is the last of its record, and neither replaced nor closed."""
-        last = np.zeros(self._count, dtype=bool)
-        for record, (_, number) in self._last.items():
+        last = np.zeros(len(self._dates), dtype=bool)
+        for record, number in self._last.items():
             last[number] = number not in self._closed and record not in self._later
         found: npt.NDArray[np.bool_] = last[statements]
         return found
@@ -192,6 +194,12 @@ class _Reader:
         for what, count in self._left.items():
             if count:
                 yield f"{self._path}: left out {what}: {count:,}"
+
+
+def _time(date: str) -> int:
+    """Order of an ISO date or time among others: its digits, to the second."""
+    digits = "".join(filter(str.isdigit, date))[:14]
+    return int(digits.ljust(14, "0"))
 
 
 def _text(names: list[str], number: npt.NDArray[np.int64]) -> Column:

@@ -65,7 +65,8 @@ class _Text:
             "utf-8-sig" if encoding in ("utf-8", "utf8") else encoding
         )()
         self._buffer = ""
-        self._lines = 1  # before the window
+        self._lines = 1  # of the place up to which lines are counted
+        self._counted = 0
         self._ended = False
 
     def next(self) -> str:
@@ -98,7 +99,9 @@ class _Text:
 
     def line(self) -> int:
         """Line of the place where we are."""
-        return self._lines + self._buffer.count("\n", 0, self.at)
+        self._lines += self._buffer.count("\n", self._counted, self.at)
+        self._counted = self.at
+        return self._lines
 
     def error(self, message: str) -> DataError:
         """Build the error that points here."""
@@ -116,10 +119,10 @@ class _Text:
             raise DataError(
                 str(self._path),
                 f"a byte is not {error.encoding.upper()} text",
-                self._lines + self._buffer.count("\n"),
+                self.line() + self._buffer.count("\n", self.at),
                 hint="if the file is Latin-1, say encoding=latin-1",
             ) from error
-        self._lines += self._buffer.count("\n", 0, self.at)
+        self.line()
         self._buffer = self._buffer[self.at :] + text
-        self.at = 0
+        self.at = self._counted = 0
         return True
