@@ -198,7 +198,7 @@ class _Reader:
 
 def _time(date: str) -> int:
     """Order of an ISO date or time among others: its digits, to the second."""
-    digits = "".join(filter(str.isdigit, date))[:14]
+    digits = "".join(filter(str.isdecimal, date))[:14]
     return int(digits.ljust(14, "0"))
 
 
