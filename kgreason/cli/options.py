@@ -72,6 +72,7 @@ Format = Literal[  # those of kgreason.output.target, which a command that only 
     "gml",
     "graphml",
     "net",
+    "neo4j",
     "rdf",
 ]
 K = Annotated[

@@ -36,7 +36,7 @@ def check_format(format: str) -> None:
     >>> check_format("xlsx")
     Traceback (most recent call last):
     kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
-      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, rdf
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf
     """
     if format not in FORMATS:
         raise no_format("--format", format)
@@ -103,15 +103,22 @@ def check_plan(
         check_arity(str(target.path), predicate, arities.get(predicate), target.format)
         if target.format in _PACKAGES:
             extra(_PACKAGES[target.format], target.format, target.path)
-        for file in target.files:
-            _check_writable(file)
-        place = Place(target.path.resolve(), _table(target, predicate))
-        for name, source in sources:
-            if place.meets(source):
-                raise ReleaseError(
-                    f"{target.path}: the output {predicate} is not written over the file that {name} is read from",
-                    hint="write it to another place",
-                )
+        places = [Place(target.path.resolve(), _table(target, predicate))]
+        beside = target.beside(arities.get(predicate, 0))
+        if beside is not None:
+            places.append(Place(beside.resolve()))
+        for place in places:
+            _check_writable(place.file)
+            _check_unread(place, predicate, sources)
+
+
+def _check_unread(place: Place, predicate: str, sources: Sequence[tuple[str, Place]]) -> None:
+    for name, source in sources:
+        if place.meets(source):
+            raise ReleaseError(
+                f"{place.file}: the output {predicate} is not written over the file that {name} is read from",
+                hint="write it to another place",
+            )
 
 
 def _check_writable(path: Path) -> None:

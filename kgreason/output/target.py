@@ -26,6 +26,7 @@ FORMATS = {
     "gml": "gml",
     "graphml": "graphml",
     "net": "net",
+    "neo4j": "csv",
     "rdf": "nt",
 }
 """Formats that can be written, with the extension each gives a file without one of its own."""
@@ -39,6 +40,7 @@ _OPTIONS = {
     "edges": ("delimiter",),
     "konect": ("labels",),
     "mtx": ("labels",),
+    "neo4j": ("type", "label"),
     "rdf": ("base", "literals"),
 }
 
@@ -71,9 +73,19 @@ class Target:
         return None if named is None else self.path.parent / named
 
     @property
-    def files(self) -> tuple[Path, ...]:
-        """All files that are written."""
-        return (self.path,) if self.labels is None else (self.path, self.labels)
+    def nodes(self) -> Path:
+        """Second file of Neo4j's import, with the nodes of the relationships."""
+        return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
+
+    def beside(self, arity: int) -> Path | None:
+        """File that is written along with that of the facts, if there is one.
+
+        Parameters
+        ----------
+        arity
+            Number of arguments of the predicate.
+        """
+        return self.nodes if self.format == "neo4j" and arity > 1 else self.labels
 
     @classmethod
     def parse(cls, text: str) -> Target:
