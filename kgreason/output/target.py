@@ -20,7 +20,13 @@ FORMATS = {
     "json": "jsonl",
     "sqlite": "sqlite",
     "duckdb": "duckdb",
+    "edges": "edges",
+    "konect": "konect",
+    "mtx": "mtx",
+    "gml": "gml",
     "graphml": "graphml",
+    "net": "net",
+    "neo4j": "csv",
     "rdf": "nt",
     "bods": "bods.json",
 }
@@ -32,6 +38,10 @@ _OPTIONS = {
     "tsv": _DELIMITED,
     "sqlite": ("table",),
     "duckdb": ("table",),
+    "edges": ("delimiter",),
+    "konect": ("labels",),
+    "mtx": ("labels",),
+    "neo4j": ("type", "label"),
     "rdf": ("base", "literals"),
 }
 
@@ -56,6 +66,27 @@ class Target:
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None
+
+    @property
+    def labels(self) -> Path | None:
+        """Second file, for the names of vertices, beside one that holds their numbers alone."""
+        named = self.options.get("labels")
+        return None if named is None else self.path.parent / named
+
+    @property
+    def nodes(self) -> Path:
+        """Second file of Neo4j's import, with the nodes of the relationships."""
+        return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
+
+    def beside(self, arity: int) -> Path | None:
+        """File that is written along with that of the facts, if there is one.
+
+        Parameters
+        ----------
+        arity
+            Number of arguments of the predicate.
+        """
+        return self.nodes if self.format == "neo4j" and arity > 1 else self.labels
 
     @classmethod
     def parse(cls, text: str) -> Target:
@@ -103,7 +134,8 @@ class Target:
         """
         if format not in FORMATS:
             raise no_format(str(folder), format)
-        return cls(folder / f"{predicate}.{FORMATS[format]}", format)
+        name = f"out.{predicate}" if format == "konect" else f"{predicate}.{FORMATS[format]}"
+        return cls(folder / name, format)
 
 
 def _target(spec: SourceSpec) -> Target:

@@ -11,7 +11,7 @@ from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
 FORMATS = (
-    *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net"),
+    *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net", "neo4j"),
     *("parquet", "json", "sqlite", "duckdb", "rdf", "bods", "gleif"),
 )
 
@@ -35,6 +35,11 @@ _OPTIONS = {
     "weight": None,
     "prefix": None,
     "table": None,
+    "names": None,
+    "labels": None,
+    "type": None,
+    "label": None,
+    "spaces": _BOOLEAN,
     "path": None,
     "predicate": None,
     "class": None,
@@ -43,7 +48,6 @@ _OPTIONS = {
     "interest": None,
     "share": ("exact", "minimum", "maximum", "middle"),
     "level": ("direct", "indirect", "unknown", "any"),
-    "type": None,
     "selectedcolumns": None,
     "recordseparator": ("\n", "\r\n", "\\n", "\\r\\n"),
     "quotemode": ("all", "minimal", "non_numeric", "none"),
@@ -51,18 +55,21 @@ _OPTIONS = {
 _DELIMITED = ("csv", "tsv")
 _LINES = (*_DELIMITED, "edges", "konect")
 _APPLIES = {
-    "delimiter": _LINES,
+    "delimiter": (*_LINES, "neo4j"),
     "useheaders": _LINES,
     "skip": _LINES,
-    "quote": _DELIMITED,
+    "quote": (*_DELIMITED, "neo4j"),
     "recordseparator": _DELIMITED,
     "quotemode": _DELIMITED,
-    "encoding": (*_LINES, "mtx", "gml", "net", "json", "bods"),
+    "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods"),
     "diagonal": ("mtx",),
-    "table": ("sqlite", "duckdb", "gml", "graphml", "net", "bods", "gleif"),
+    "labels": ("mtx", "konect"),
+    "names": ("gml", "graphml", "net", "neo4j"),
+    **dict.fromkeys(("label", "spaces"), ("neo4j",)),
+    "type": ("neo4j", "gleif"),
+    "table": ("sqlite", "duckdb", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
     "path": ("json",),
     **dict.fromkeys(("interest", "share", "level"), ("bods",)),
-    "type": ("gleif",),
     **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
 }
 """Formats that have an option; any other option is one of all formats."""
@@ -129,6 +136,15 @@ class Options:
         Put before the values of the first two columns, to keep two name spaces apart.
     table
         Table of a database; of a graph file ``edges`` or ``vertices``.
+    names
+        Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
+    labels
+        Of files that number their vertices: a file with the name of each on a line.
+    type, label
+        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them. Of GLEIF: the
+        type of relationship, or ``any``; `None`: direct consolidation.
+    spaces
+        Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
     path
         Where in a JSON file the rows stand, keys separated by points.
     predicate, category
@@ -143,8 +159,6 @@ class Options:
         Of BODS: which number a range of shares stands for; `None`: a range is an error.
     level
         Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
-    type
-        Of GLEIF: the type of relationship, or ``any``; `None`: direct consolidation.
     """
 
     delimiter: str | None = None
@@ -164,6 +178,11 @@ class Options:
     weight: float | None = None
     prefix: tuple[str, str] | None = None
     table: str | None = None
+    names: str | None = None
+    labels: str | None = None
+    type: str | None = None
+    label: str | None = None
+    spaces: bool | None = None
     path: str | None = None
     predicate: str | None = None
     category: str | None = None
@@ -172,7 +191,6 @@ class Options:
     interest: str = "shareholding"
     share: str | None = None
     level: str | None = None
-    type: str | None = None
 
     @property
     def vertices(self) -> bool | None:
@@ -213,6 +231,11 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
         prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
         table=options.get("table"),
+        names=options.get("names"),
+        labels=options.get("labels"),
+        type=options.get("type"),
+        label=options.get("label"),
+        spaces=options["spaces"] == "true" if "spaces" in options else None,
         path=options.get("path"),
         predicate=options.get("predicate"),
         category=options.get("class"),
@@ -221,7 +244,6 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         interest=options.get("interest", "shareholding"),
         share=options.get("share"),
         level=options.get("level"),
-        type=options.get("type"),
     )
 
 
