@@ -60,6 +60,10 @@ MemoryLimit = Annotated[
     ),
 ]
 Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml", "rdf"]
+ReleaseFormat = Annotated[
+    Format | None,
+    typer.Option("--format", help="Of the tables to publish; default: that of the input."),
+]
 K = Annotated[
     int,
     typer.Option("-k", "--k", min=2, help="Number of places, or of users, that look the same; 2 or more."),
