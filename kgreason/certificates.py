@@ -20,7 +20,7 @@ from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, changes, differences, imprint
-from kgreason.layout import DATABASE, NODES
+from kgreason.layout import DATABASE, NODES, table_of
 from kgreason.pairs import Pair
 from kgreason.records import dataclass
 
@@ -165,8 +165,8 @@ def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault,
 
 def _recorded(public: Mapping[str, Any], table: str) -> str:
     """Name of the file that a table of a release was written to: its own or, where it has none, the database."""
-    own = (name for name in public if name.partition(".")[0] == table)
-    return next(own, next((name for name in public if name.partition(".")[0] == DATABASE), f"{table}.csv"))
+    own = (name for name in public if table_of(name) == table)
+    return next(own, next((name for name in public if table_of(name) == DATABASE), f"{table}.csv"))
 
 
 def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> list[Fault]:

@@ -18,8 +18,8 @@ from kgreason.output.triples import BASE
 from kgreason.records import dataclass
 
 NODES, DATABASE = "nodes", "graph"
-NUMBERED = frozenset({"mtx", "konect", "net", "gml"})
-"""Formats that know a vertex by a number from 1 to n."""
+NUMBERED = frozenset({"mtx", "konect"})
+"""Formats that know a vertex by a number from 1 to n and nothing else."""
 LISTING = frozenset({"graphml", "gml", "net", "mtx"})
 """Formats whose edges come with a list of all vertices."""
 EDGES_ALONE = frozenset({"edges", "konect"})
@@ -30,7 +30,8 @@ MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
 BINARY = frozenset({"parquet", *DATABASES})
 _EXTENSIONS = {**{extension: format for format, extension in FORMATS.items()}, "ttl": "rdf"}
 EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)
-"""What the name of a table of a release ends with."""
+"""What the name of a table of a release ends with, if it does not begin as that of a KONECT file."""
+KONECT = "out."
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,29 @@ def _plain(table: str, name: str) -> Stored:
     if format in DATABASES:
         return Stored(format, f"{DATABASE}.{extension}", {"table": table})
     options = {"useHeaders": "true"} if format in HEADED else {"base": BASE} if format == "rdf" else {}
-    return Stored(format, f"{table}.{extension}", options)
+    return Stored(format, f"{KONECT}{table}" if format == "konect" else f"{table}.{extension}", options)
+
+
+def is_table(name: str) -> bool:
+    """Whether a file has the name of a table of a release.
+
+    Examples
+    --------
+    >>> [name for name in ("own.csv", "own.csv.gz", "out.own", "README.txt") if is_table(name)]
+    ['own.csv', 'own.csv.gz', 'out.own']
+    """
+    return name.startswith(KONECT) or name.removesuffix(".gz").endswith(EXTENSIONS)
+
+
+def table_of(name: str) -> str:
+    """The table that the name of a file tells, or `DATABASE`.
+
+    Examples
+    --------
+    >>> table_of("own.csv"), table_of("out.own"), table_of("graph.sqlite")
+    ('own', 'own', 'graph')
+    """
+    return name.removeprefix(KONECT).partition(".")[0]
 
 
 # --- what stands in a folder -------------------------------------------------------------------------------

@@ -18,10 +18,11 @@ import numpy as np
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import BLOCK, decoded, open_bytes, read_block
+from kgreason.graph.io.select import keyed
 from kgreason.graph.io.source import DATABASES, SourceSpec
 from kgreason.graph.io.tables import tables_of
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.layout import EXTENSIONS, HEADED, NODES, found_edges, found_nodes
+from kgreason.layout import HEADED, NODES, found_edges, found_nodes, is_table, table_of
 from kgreason.records import dataclass
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
@@ -143,8 +144,8 @@ def check_folder(folder: Path, edges: Sequence[str]) -> None:
         raise DataError(str(folder / f"{NODES}.csv"), "there is no such file", hint=hint)
     known = {nodes.file, *(stored.file for stored in tables.values())}
     for path in sorted(folder.iterdir()):
-        if path.name not in known and path.name.removesuffix(".gz").endswith(EXTENSIONS):
-            raise _unknown(str(path), path.name.split(".")[0])
+        if path.name not in known and is_table(path.name):
+            raise _unknown(str(path), table_of(path.name))
     for stored in {stored.file: stored for stored in tables.values() if stored.format in DATABASES}.values():
         file = folder / stored.file
         for table in tables_of(file, stored.format):
@@ -171,8 +172,8 @@ def read_nodes(nodes: SourceSpec) -> list[str]:
     headed = nodes.kind() in HEADED
     with as_written():
         raw = read_table(replace(nodes, options={"useHeaders": "true", **nodes.options}) if headed else nodes)
-        if raw.vertices is not None:  # ids, and perhaps labels
-            raw = replace(raw.vertices, names=raw.vertices.names[:1], columns=raw.vertices.columns[:1])
+        if raw.vertices is not None:
+            raw = keyed(raw.vertices)
         if len(raw.columns) != 1:
             line = 1 if headed else None
             message = f"{len(raw.columns)} columns where vertices have one, their label"

@@ -11,7 +11,7 @@ from kgreason.analysis.checked import Bind, Mapped, Query
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.forms import FORMS, wrong
 from kgreason.lang.ast import Annotation
-from kgreason.lang.names import DATABASES, LATER_SOURCES, SOURCES, TARGETS, TYPES, suggest
+from kgreason.lang.names import ARITIES, DATABASES, LATER_SOURCES, SOURCES, TARGETS, TYPES, suggest
 
 # A bare value runs to the next blank, or to the comma before the next option.
 _BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"
@@ -113,8 +113,19 @@ def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: 
         )
 
 
-def check_target(bind: Bind, findings: Findings) -> None:
+def check_target(bind: Bind, arity: int | None, findings: Findings) -> None:
     """Check that facts can be written to where a bind of an output points."""
+    least, most = ARITIES.get(bind.source, (0, None))
+    if arity is not None and not least <= arity <= (arity if most is None else most):
+        places = f"{least} to {most}" if most else f"{least} and more"
+        findings.add(
+            "E308",
+            f"@bind of the output `{bind.predicate}`: it has {arity or 'no'} argument{'s' * (arity != 1)}",
+            bind.span,
+            note=f"a file of the format {bind.source} has places for {places}: two ends of an edge, and what an edge "
+            "carries",
+            hint="write another format, for instance csv or parquet",
+        )
     if bind.source not in TARGETS:
         findings.add(
             "E308",

@@ -59,7 +59,21 @@ MemoryLimit = Annotated[
         help="Stop before more memory is held, as in 8GB; default: what is free at the start.",
     ),
 ]
-Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml", "rdf"]
+Format = Literal[  # those of kgreason.output.target, which a command that only shows its help need not import
+    "csv",
+    "tsv",
+    "parquet",
+    "json",
+    "sqlite",
+    "duckdb",
+    "edges",
+    "konect",
+    "mtx",
+    "gml",
+    "graphml",
+    "net",
+    "rdf",
+]
 ReleaseFormat = Annotated[
     Format | None,
     typer.Option("--format", help="Of the tables to publish; default: that of the input."),

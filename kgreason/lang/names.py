@@ -36,11 +36,21 @@ TYPES = {
     "date": "date",
 }
 
-SOURCES = _words("csv tsv parquet json sqlite duckdb edges mtx gml graphml pajek net konect rdf")
+SOURCES = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net rdf")
 
 DATABASES = _words("sqlite duckdb")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb graphml rdf")
+TARGETS = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net rdf")
+
+ARITIES: dict[str, tuple[int, int | None]] = {
+    "edges": (1, None),
+    "gml": (1, None),
+    "graphml": (1, None),
+    "net": (1, 3),
+    "mtx": (1, 3),
+    "konect": (2, 4),
+}
+"""Least and greatest number of arguments of predicates that a format has a place for; others have one for any."""
 
 LATER_SOURCES = _words("postgresql excel neo4j mysql mariadb oracle sqlserver mongodb sparql")
 

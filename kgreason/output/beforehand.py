@@ -12,6 +12,7 @@ from kgreason.analysis.targets import Place, place_of
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
+from kgreason.lang.names import ARITIES
 from kgreason.output.existing import existing_columns
 from kgreason.output.names import column_names
 from kgreason.output.target import FORMATS, Target, no_format
@@ -35,7 +36,7 @@ def check_format(format: str) -> None:
     >>> check_format("xlsx")
     Traceback (most recent call last):
     kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
-      help: one of csv, tsv, parquet, json, sqlite, duckdb, graphml, rdf
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, rdf
     """
     if format not in FORMATS:
         raise no_format("--format", format)
@@ -99,11 +100,11 @@ def check_plan(
     """
     sources = [*_bound(program), *_given(read or {})]
     for predicate, target in plan:
-        if target.format == "graphml" and not arities.get(predicate, 1):
-            raise no_graph(str(target.path), predicate)
+        check_arity(str(target.path), predicate, arities.get(predicate), target.format)
         if target.format in _PACKAGES:
             extra(_PACKAGES[target.format], target.format, target.path)
-        _check_writable(target.path)
+        for file in target.files:
+            _check_writable(file)
         place = Place(target.path.resolve(), _table(target, predicate))
         for name, source in sources:
             if place.meets(source):
@@ -123,9 +124,30 @@ def _check_writable(path: Path) -> None:
         raise ReleaseError(f"{path} cannot be made: {folder} is not open for writing")
 
 
-def no_graph(file: str, predicate: str) -> DataError:
-    """Build the error for a predicate without arguments in a graph file."""
-    return DataError(file, f"{predicate} has no arguments, so it makes no graph", hint="write another format")
+def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
+    """Refuse a predicate with more or fewer arguments than a format has places for.
+
+    Raises
+    ------
+    DataError
+        With what the format holds.
+
+    Examples
+    --------
+    >>> check_arity("own.mtx", "own", 4, "mtx")
+    Traceback (most recent call last):
+    kgreason.errors.DataError: own.mtx: own has 4 arguments, mtx files have places for 1 to 3
+      help: write another format
+    """
+    least, most = ARITIES.get(format, (0, None))
+    if arity is None or (least <= arity and (most is None or arity <= most)):
+        return
+    hint = "write another format"
+    if not arity:
+        raise DataError(file, f"{predicate} has no arguments, so it makes no graph", hint=hint)
+    places = f"{least} to {most}" if most else f"{least} and more"
+    count = f"{arity} argument{'s' * (arity != 1)}"
+    raise DataError(file, f"{predicate} has {count}, {format} files have places for {places}", hint=hint)
 
 
 def _table(target: Target, predicate: str) -> str | None:

@@ -18,7 +18,6 @@ from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Value
-from kgreason.output.beforehand import no_graph
 from kgreason.output.target import Target
 
 _TYPES = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean"}
@@ -32,11 +31,9 @@ def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str]
     Raises
     ------
     DataError
-        If the predicate has no arguments, or a value holds a character that XML has no place for.
+        If a value holds a character that XML has no place for.
     """
     table, file = facts.tables[predicate], str(target.path)
-    if not table.arity:
-        raise no_graph(file, predicate)
     titles = ["weight", *names[3:]][: max(0, table.arity - 2)]
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(_HEAD)

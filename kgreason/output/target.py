@@ -20,7 +20,12 @@ FORMATS = {
     "json": "jsonl",
     "sqlite": "sqlite",
     "duckdb": "duckdb",
+    "edges": "edges",
+    "konect": "konect",
+    "mtx": "mtx",
+    "gml": "gml",
     "graphml": "graphml",
+    "net": "net",
     "rdf": "nt",
 }
 """Formats that can be written, with the extension each gives a file without one of its own."""
@@ -31,6 +36,9 @@ _OPTIONS = {
     "tsv": _DELIMITED,
     "sqlite": ("table",),
     "duckdb": ("table",),
+    "edges": ("delimiter",),
+    "konect": ("labels",),
+    "mtx": ("labels",),
     "rdf": ("base", "literals"),
 }
 
@@ -58,6 +66,17 @@ class Target:
     options: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None
     vertices: str | None = None
+
+    @property
+    def labels(self) -> Path | None:
+        """Second file, for the names of vertices, beside one that holds their numbers alone."""
+        named = self.options.get("labels")
+        return None if named is None else self.path.parent / named
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files that are written."""
+        return (self.path,) if self.labels is None else (self.path, self.labels)
 
     @classmethod
     def parse(cls, text: str) -> Target:
@@ -105,7 +124,8 @@ class Target:
         """
         if format not in FORMATS:
             raise no_format(str(folder), format)
-        return cls(folder / f"{predicate}.{FORMATS[format]}", format)
+        name = f"out.{predicate}" if format == "konect" else f"{predicate}.{FORMATS[format]}"
+        return cls(folder / name, format)
 
 
 def _target(spec: SourceSpec) -> Target:

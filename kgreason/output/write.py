@@ -12,10 +12,15 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
-from kgreason.output.beforehand import Plan, bound_targets, check_outputs, check_plan
+from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
 from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
+from kgreason.output.edgelist import write_edges, write_konect
+from kgreason.output.gml import write_gml
 from kgreason.output.graphs import write_graphml
+from kgreason.output.matrix import write_mtx
 from kgreason.output.names import column_names
+from kgreason.output.numbered import write_labels
+from kgreason.output.pajek import write_pajek
 from kgreason.output.place import replacing
 from kgreason.output.tables import write_delimited, write_json, write_parquet
 from kgreason.output.target import Target
@@ -26,7 +31,12 @@ _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "tsv": write_delimited,
     "parquet": write_parquet,
     "json": write_json,
+    "edges": write_edges,
+    "konect": write_konect,
+    "mtx": write_mtx,
+    "gml": write_gml,
     "graphml": write_graphml,
+    "net": write_pajek,
     "rdf": write_rdf,
 }
 _TABLES: dict[str, Callable[[Path], AbstractContextManager[Writer]]] = {
@@ -139,7 +149,8 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
             table = facts.tables[predicate]
             whole = facts
             columns = tuple(names.get(predicate) or (f"c{i + 1}" for i in range(table.arity)))
-            if not table.arity and target.format not in ("graphml", "rdf"):
+            check_arity(str(target.path), predicate, table.arity, target.format)
+            if not table.arity and target.format != "rdf":
                 whole, columns = _truth(facts, predicate), ("holds",)
             _make_folder(target.path.parent)
             if target.format in _TABLES:
@@ -150,6 +161,9 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
             else:
                 temporary = stack.enter_context(replacing(target.path))
                 _FILES[target.format](temporary, whole, predicate, columns, target)
+                if target.labels is not None:
+                    _make_folder(target.labels.parent)
+                    write_labels(stack.enter_context(replacing(target.labels)), whole, predicate, target)
 
 
 def _truth(facts: Facts, predicate: str) -> Facts:

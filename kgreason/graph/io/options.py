@@ -35,6 +35,8 @@ _OPTIONS = {
     "weight": None,
     "prefix": None,
     "table": None,
+    "names": None,
+    "labels": None,
     "path": None,
     "predicate": None,
     "class": None,
@@ -55,6 +57,8 @@ _APPLIES = {
     "quotemode": _DELIMITED,
     "encoding": (*_LINES, "mtx", "gml", "net", "json"),
     "diagonal": ("mtx",),
+    "labels": ("mtx", "konect"),
+    "names": ("gml", "graphml", "net"),
     "table": ("sqlite", "duckdb", "gml", "graphml", "net"),
     "path": ("json",),
     **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
@@ -123,6 +127,10 @@ class Options:
         Put before the values of the first two columns, to keep two name spaces apart.
     table
         Table of a database; of a graph file ``edges`` or ``vertices``.
+    names
+        Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
+    labels
+        Of files that number their vertices: a file with the name of each on a line.
     path
         Where in a JSON file the rows stand, keys separated by points.
     predicate, category
@@ -150,6 +158,8 @@ class Options:
     weight: float | None = None
     prefix: tuple[str, str] | None = None
     table: str | None = None
+    names: str | None = None
+    labels: str | None = None
     path: str | None = None
     predicate: str | None = None
     category: str | None = None
@@ -195,6 +205,8 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
         prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
         table=options.get("table"),
+        names=options.get("names"),
+        labels=options.get("labels"),
         path=options.get("path"),
         predicate=options.get("predicate"),
         category=options.get("class"),

@@ -117,7 +117,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     if raw.vertices is not None and (options.vertices or (options.vertices is None and shape.arity == 1)):
         raw = raw.vertices
         if shape.arity == 1 and options.columns is None:
-            raw = replace(raw, names=raw.names[:1], columns=raw.columns[:1])
+            raw = keyed(raw)
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
     for name in options.columns or ():
@@ -141,6 +141,13 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         texts={i: raw.columns[positions[i]] for i in numbers},
     )
     return _present(selected, shape, options)
+
+
+def keyed(vertices: Raw) -> Raw:
+    """The column that names the vertices, alone."""
+    if vertices.key is None:
+        return replace(vertices, names=vertices.names[:1], columns=vertices.columns[:1])
+    return replace(vertices, names=(vertices.key,), columns=(vertices.key_column,))
 
 
 def _numbers(raw: Raw, positions: Sequence[int], shape: Shape, options: Options) -> dict[int, Column]:
