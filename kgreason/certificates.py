@@ -20,6 +20,7 @@ from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, changes, differences, imprint
+from kgreason.layout import DATABASE, NODES, table_of
 from kgreason.pairs import Pair
 from kgreason.records import dataclass
 
@@ -158,15 +159,22 @@ def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault,
     for table, path in files.tables.items():
         if path.is_dir():
             return (*differences(public, path), *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
-        found += _beside(public, f"{table}.csv", path, "nodes.csv")
+        found += _beside(public, _recorded(public, table), path, _recorded(public, NODES))
     return (*found, *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
+
+
+def _recorded(public: Mapping[str, Any], table: str) -> str:
+    """Name of the file that a table of a release was written to: its own or, where it has none, the database."""
+    own = (name for name in public if table_of(name) == table)
+    return next(own, next((name for name in public if table_of(name) == DATABASE), f"{table}.csv"))
 
 
 def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> list[Fault]:
     """How a file, or what stands in a folder, differs from what was written under a name, with a file beside it."""
     if path.is_dir():
         return differences(recorded, path)
-    known = {n: p for n, p in ((name, path), (other, path.parent / other)) if n in recorded or p.is_file()}
+    both = {name: path} if other == name else {name: path, other: path.parent / other}
+    known = {n: p for n, p in both.items() if n in recorded or p.is_file()}
     found: list[Fault] = []
     for what, file in known.items():
         if what not in recorded:

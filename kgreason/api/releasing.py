@@ -97,15 +97,9 @@ def anonymize(
     from kgreason.assess.verify import check_parameters, count_attacked
     from kgreason.certificates import write_certificate
     from kgreason.pairs import Pair, read_release
-    from kgreason.publication import (
-        check_publishable,
-        staged,
-        write_json,
-        write_mapping,
-        write_parts,
-        write_readme,
-        write_release,
-    )
+    from kgreason.publication import staged, write_json, write_mapping, write_parts
+    from kgreason.release_tables import planned, write_tables
+    from kgreason.release_text import check_publishable, write_readme, write_rules
 
     if folders is not None:
         check_folders(folders)
@@ -119,6 +113,7 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
+    layout = None if folders is None else planned(written, graph, _read(data), folders.format, progress)
     protected = () if method == "k-iso" else sizes
     check_parameters(graph, 1, 1)
     for size in protected:
@@ -135,14 +130,15 @@ def anonymize(
         progress.note(SMALLER_LEFT.format(x=sizes[0]))
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
-    labels = frozenset(graph.labels.tolist())
+    labels = None if layout is not None and layout.numbered else frozenset(graph.labels.tolist())
     release = publish(augmented, labels, None if seed is None else rng)
     clock.lap("anonymize")
-    if folders is None:
+    if folders is None or layout is None:
         pair = Pair(graph, release.graph, release.mapping, release.parts)
         return _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
     with staged(folders) as (public, private):
-        write_release(public, release, program)
+        write_tables(public, release.graph, layout, program.nodes[0] if program.nodes else "node")
+        write_rules(public, program, layout)
         write_mapping(private / "mapping.csv", graph, release)
         if release.parts is not None:
             write_parts(private / "parts.csv", graph, release.parts)
@@ -150,7 +146,7 @@ def anonymize(
         pair = read_release(program, graph, public, private / "mapping.csv")
         result = _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
         checked = result.verdict.sizes
-        write_readme(public, program, release, checked, holds=result.holds, seeded=seed is not None)
+        write_readme(public, program, release, layout, checked, holds=result.holds, seeded=seed is not None)
         if result.verdict.certificate is not None:
             shown = result.verdict.certificate
             file = private / "certificate.json"
@@ -195,6 +191,13 @@ def _assess(
     result = score(*graphs, program, progress=progress)
     clock.lap("score")
     return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps)
+
+
+def _read(data: Mapping[str, Any] | KnowledgeGraph | None) -> Mapping[str, Any] | None:
+    """What a graph is read from; nothing, where it is handed over."""
+    from kgreason.graph.model import KnowledgeGraph
+
+    return None if isinstance(data, KnowledgeGraph) else data or {}
 
 
 def read_graph(

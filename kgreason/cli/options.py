@@ -76,6 +76,10 @@ Format = Literal[  # those of kgreason.output.target, which a command that only 
     "rdf",
     "bods",
 ]
+ReleaseFormat = Annotated[
+    Format | None,
+    typer.Option("--format", help="Of the tables to publish; default: that of the input."),
+]
 K = Annotated[
     int,
     typer.Option("-k", "--k", min=2, help="Number of places, or of users, that look the same; 2 or more."),

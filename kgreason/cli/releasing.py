@@ -19,6 +19,7 @@ from kgreason.cli.options import (
     K,
     KeepCuts,
     MaxSubgraphs,
+    ReleaseFormat,
     Seed,
     SomeRules,
     Split,
@@ -102,6 +103,7 @@ def anonymize(
     force: Annotated[
         bool, typer.Option("--force", help="Replace earlier releases in these folders.")
     ] = False,
+    format: ReleaseFormat = None,
     max_subgraphs: MaxSubgraphs = None,
     split: Split = None,
     keep_cuts: KeepCuts = False,
@@ -141,7 +143,7 @@ def anonymize(
     from kgreason.publication import Folders, interrupted
     from kgreason.terminal import progress
 
-    folders = Folders(release, private, force)
+    folders = Folders(release, private, force, format)
     folders.check()
     if method == "links":
         kinds = attributes, numeric, relations, mutual, table

@@ -40,7 +40,7 @@ def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
     keys = ["weight", *names[3:]][: max(0, table.arity - 2)]
     for key in keys[1:]:
         _check_key(file, predicate, key)
-    found = vertices_of(facts, predicate, file)
+    found = vertices_of(facts, predicate, target)
     with path.open("wb") as stream:
         stream.write(b"graph [\n  directed 1\n")
         stream.writelines(

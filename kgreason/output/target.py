@@ -60,12 +60,15 @@ class Target:
         Names in lower case; see docs/data.md.
     table
         Of a database; `None`: named as the predicate.
+    vertices
+        Of a graph file: predicate whose values are vertices of it even if they are on no edge; `None`: there is none.
     """
 
     path: Path
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None
+    vertices: str | None = None
 
     @property
     def labels(self) -> Path | None:

@@ -11,6 +11,7 @@ from kgreason.arrays import as_arrow, as_numpy
 from kgreason.engine.table import Codes, Facts, decode
 from kgreason.errors import DataError
 from kgreason.graph.io.values import text
+from kgreason.output.target import Target
 from kgreason.records import dataclass
 
 Numbers = npt.NDArray[np.int64]
@@ -35,8 +36,9 @@ class Vertices:
     counted: bool
 
 
-def vertices_of(facts: Facts, predicate: str, file: str) -> Vertices:
-    """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear.
+def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
+    """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear, those that
+    the target lists before the others.
 
     Raises
     ------
@@ -45,6 +47,9 @@ def vertices_of(facts: Facts, predicate: str, file: str) -> Vertices:
     """
     table = facts.tables[predicate]
     number: dict[str, int] = {}
+    if target.vertices is not None:
+        (kind,), (data,) = facts.tables[target.vertices].kinds, facts.tables[target.vertices].columns
+        number = {text(v): i for i, v in enumerate(decode(kind, data, facts.symbols))}
     ends = []
     for kind, data in zip(table.kinds[:2], table.columns[:2], strict=True):
         codes, values = _encoded(data)
@@ -53,7 +58,9 @@ def vertices_of(facts: Facts, predicate: str, file: str) -> Vertices:
         ends.append(found[codes])
     if "" in number:
         raise DataError(
-            file, f"{predicate} holds a vertex with an empty name", hint="csv and parquet hold such names"
+            str(target.path),
+            f"{predicate} holds a vertex with an empty name",
+            hint="csv and parquet hold such names",
         )
     return _counted(Vertices(list(number), tuple(ends), counted=False))
 

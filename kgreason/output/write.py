@@ -73,7 +73,7 @@ def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[s
     DataError
         If the format has no place for a value, or needs a package that is not installed.
     """
-    _write(facts, [(predicate, target)], {predicate: names} if names else {})
+    write_plan(facts, [(predicate, target)], {predicate: names} if names else {})
 
 
 def write_targets(
@@ -98,7 +98,7 @@ def write_targets(
     """
     check_outputs(program, tuple(facts.tables), read=read)
     plan = bound_targets(program, tuple(facts.tables))
-    _write(facts, plan, _names(program, facts))
+    write_plan(facts, plan, _names(program, facts))
     return tuple(plan)
 
 
@@ -130,7 +130,7 @@ def write_facts(
     """
     plan = [(predicate, Target.within(folder, predicate, format)) for predicate in facts.tables]
     check_plan(plan, {p: table.arity for p, table in facts.tables.items()}, program, read)
-    _write(facts, plan, {} if program is None else _names(program, facts))
+    write_plan(facts, plan, {} if program is None else _names(program, facts))
     return tuple(plan)
 
 
@@ -138,8 +138,21 @@ def _names(program: CheckedProgram, facts: Facts) -> dict[str, Sequence[str]]:
     return {p: column_names(program, p, table.arity) for p, table in facts.tables.items()}
 
 
-def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
-    """Write all files beside their places, then the tables of databases; only then is anything what it was not."""
+def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
+    """Write predicates to their targets, all of them or, if one cannot be written, none.
+
+    Files are written beside their places, then the tables of databases; only then is anything what it was not.
+
+    Parameters
+    ----------
+    names
+        Of the columns by predicate; default ``c1, c2, ...``
+
+    Raises
+    ------
+    ReleaseError, DataError
+        As `write_output`.
+    """
     databases: dict[Path, Writer] = {}
     with ExitStack() as stack:
         for predicate, target in sorted(plan, key=lambda p: p[1].format in _TABLES):
