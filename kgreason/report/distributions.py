@@ -17,7 +17,12 @@ WIDE = 1_000.0  # ratio of the largest to the least positive value from which bi
 
 
 def counts_chart(
-    title: str, axis: str, after: Counts, before: Counts | None = None, counted: str = "vertices", term: str = ""
+    title: str,
+    axis: str,
+    after: Counts,
+    before: Counts | None = None,
+    counted: str = "vertices",
+    term: str = "",
 ) -> Chart:
     """Shares of vertices by a whole number, such as a degree.
 
@@ -38,11 +43,18 @@ def counts_chart(
     uppers = list(range(most + 1)) if most <= SINGLE else _doubling(most)
     labels = [_span(low + 1, high) for low, high in zip([-1, *uppers], uppers, strict=False)]
     edges = np.array(uppers)
-    return _chart(title, axis, labels, lambda side: np.searchsorted(edges, side), after, before, counted, term)
+    return _chart(
+        title, axis, labels, lambda side: np.searchsorted(edges, side), after, before, counted, term
+    )
 
 
 def values_chart(
-    title: str, axis: str, after: Values, before: Values | None = None, counted: str = "edges", term: str = "weight"
+    title: str,
+    axis: str,
+    after: Values,
+    before: Values | None = None,
+    counted: str = "edges",
+    term: str = "weight",
 ) -> Chart:
     """Shares of edges by weight: ten bins between 0 and 1 if all lie there, else ten between the least and the largest.
 

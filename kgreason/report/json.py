@@ -176,4 +176,6 @@ def _tuple(inner: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
         return tuple(_value(inner[0], item, f"{where}[{i}]") for i, item in enumerate(value))
     if len(value) != len(inner):
         raise _Wrong(f"{where} has {len(value)} entries, and not {len(inner)}")
-    return tuple(_value(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(zip(inner, value, strict=True)))
+    return tuple(
+        _value(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(zip(inner, value, strict=True))
+    )
