@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +68,7 @@ def values_chart(
     sides = [side for side in (after, before) if side is not None and len(side)]
     low, high = (min(map(np.min, sides)), max(map(np.max, sides))) if sides else (0.0, 1.0)
     edges = _edges(float(low), float(high))
-    labels = [f"{a:.3g} to {b:.3g}" for a, b in zip(edges, edges[1:], strict=False)]
+    labels = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
     inner = np.array(edges[1:-1])
     return _chart(
         title, axis, labels, lambda side: np.searchsorted(inner, side, "right"), after, before, counted, term
@@ -85,12 +86,12 @@ def _span(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _edges(low: float, high: float) -> Sequence[float]:
+def _edges(low: float, high: float) -> list[float]:
     if low >= 0 and high <= 1:
-        return np.linspace(0, 1, BINS + 1).tolist()
-    if low > 0 and high / low > WIDE:
-        return np.geomspace(low, high, BINS + 1).tolist()
-    return np.linspace(low, high if high > low else low + 1, BINS + 1).tolist()
+        low, high = 0.0, 1.0
+    wide = low > 0 and high / low > WIDE
+    edges = (np.geomspace if wide else np.linspace)(low, high if high > low else low + 1, BINS + 1)
+    return list(map(float, edges))
 
 
 def _chart(

@@ -102,10 +102,9 @@ def _of_parts(
 def _of_part(
     name: str, part: Part, before: World, after: World, means: Means, members: Vertices, how: str
 ) -> Seen:
-    sights, more = [], [how] if how else []
-    for world, where in ((before, "before"), (after, "after")):
-        found = candidates(world, part, means, members)
-        sights.append(Sight(found.sizes, found.right))
+    first, second = (candidates(world, part, means, members) for world in (before, after))
+    more = [how] if how else []
+    for found, where in ((first, "before"), (second, "after")):
         if not found.complete:
             more.append(f"{where}, at least so many: {found.total:,} places were looked at")
-    return Seen(name, *sights, remark="; ".join(more))
+    return Seen(name, Sight(first.sizes, first.right), Sight(second.sizes, second.right), "; ".join(more))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from kgreason.errors import ReleaseError
-from kgreason.report.data import FORMAT, Chart, Figure, Finding, Picture, Report, Section, Table
+from kgreason.report.data import FORMAT, Chart, Figure, Finding, Picture, Report, Table
 
 KINDS: Mapping[str, type] = {
     "figure": Figure,
@@ -33,6 +33,7 @@ def as_dict(report: Report) -> dict[str, Any]:
 
     Examples
     --------
+    >>> from kgreason.report.data import Section
     >>> report = Report("Release", True, "holds", "it holds", "Done.", "Safe.", (Section("Risk", "", ()),))
     >>> from_dict(as_dict(report)) == report
     True
