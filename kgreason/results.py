@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
-from kgreason.progress import SILENT
+from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kgreason.errors import Diagnostic
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.lang.values import Value
-    from kgreason.progress import Progress
     from kgreason.report.data import Report
     from kgreason.report.run import Run
 

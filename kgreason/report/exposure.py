@@ -13,7 +13,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.knowledge import knowledge
 from kgreason.attacks.knowledge import PARTS, Part
-from kgreason.attacks.parts import draw_parts
+from kgreason.attacks.parts import Parts, draw_parts
 from kgreason.attacks.sight import Means, candidates
 from kgreason.attacks.world import World, induced, united
 from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -94,17 +94,15 @@ def _of_parts(
             continue
         drawn = draw_parts(whole, size, TARGETS, rng)
         if len(drawn.members):
-            how = "" if drawn.all else f"{len(drawn.members):,} parts drawn at random"
             for part, name in names:
-                yield _of_part(name, part, before, after, means, drawn.members, how)
+                yield _of_part(name, part, before, after, means, drawn)
 
 
-def _of_part(
-    name: str, part: Part, before: World, after: World, means: Means, members: Vertices, how: str
-) -> Seen:
-    first, second = (candidates(world, part, means, members) for world in (before, after))
-    more = [how] if how else []
-    for found, where in ((first, "before"), (second, "after")):
+def _of_part(name: str, part: Part, before: World, after: World, means: Means, drawn: Parts) -> Seen:
+    first, second = (candidates(world, part, means, drawn.members) for world in (before, after))
+    more = [] if drawn.all else [f"a sample of at most {TARGETS} parts"]
+    for found, where in ((first, "original"), (second, "release")):
         if not found.complete:
-            more.append(f"{where}, at least so many: {found.total:,} places were looked at")
-    return Seen(name, Sight(first.sizes, first.right), Sight(second.sizes, second.right), "; ".join(more))
+            more.append(f"candidates are at least so many, for not all places of the {where} were looked at")
+    sights = Sight(first.sizes, first.right), Sight(second.sizes, second.right)
+    return Seen(name, *sights, "; ".join(more), not drawn.all)

@@ -14,7 +14,7 @@ from kgreason.report.exposure import exposures
 from kgreason.report.findings import findings
 from kgreason.report.graphs import distributions, drawn
 from kgreason.report.run import Run, run_section
-from kgreason.report.seen import Seen, figures, strongest, tables
+from kgreason.report.seen import KINDS, Seen, figures, strongest, tables
 from kgreason.report.words import SEEDED, Promise, done_private, safe_private, state_words
 
 if TYPE_CHECKING:
@@ -112,8 +112,10 @@ def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Seen]:
 def _risk(seen: list[Seen], verdict: Verdict) -> Iterator[Item]:
     parts = strongest(one for one in seen if one.knowledge.startswith("part"))
     degrees = [one for one in seen if one.knowledge == "in- and out-degree"]
-    for one in filter(None, [parts, *degrees]):
-        yield from figures(one, verdict.k)
+    if parts is not None:
+        yield from figures(parts, KINDS[:3])
+    for one in degrees:
+        yield from figures(one, KINDS[3:] if parts else KINDS)
     yield from tables(seen, verdict.k, "vertices or parts")
 
 

@@ -8,6 +8,7 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.report.data import Figure, Report, Section, Table
 from kgreason.report.files import files_section
 from kgreason.report.graphs import distributions
+from kgreason.report.run import release_version
 from kgreason.report.words import Promise, safe_public
 
 FILES = {
@@ -65,14 +66,8 @@ def public_report(
         f"Vertices have random names{others}, and vertices and edges may be synthetic.",
         safe_public(promise, confirmed=confirmed, seeded=seeded),
         sections,
-        _version(),
+        release_version(),
     )
-
-
-def _version() -> dict[str, str]:
-    from kgreason.results import version
-
-    return {"kgreason": version()}
 
 
 def _guarantee(promise: Promise, held: str) -> Iterator[Figure]:

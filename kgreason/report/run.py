@@ -71,6 +71,13 @@ def versions() -> dict[str, str]:
     }
 
 
+def release_version() -> dict[str, str]:
+    """Parameters of a public report: the version that made it, and nothing of the machine."""
+    import kgreason
+
+    return {"kgreason": kgreason.__version__}
+
+
 def run_section(seconds: Mapping[str, float], done: Mapping[str, object]) -> Section:
     """Times, and what the algorithm says of its work.
 

@@ -5,16 +5,25 @@ Before: the original, its names taken away. After: the release, in which he look
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.confidence import NORMAL
 from kgreason.records import dataclass
 from kgreason.report.data import Figure, Item, Table
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+KINDS = (
+    "Candidate set, smallest",
+    "Prosecutor's risk, highest",
+    "Prosecutor's risk, average",
+    "Journalist's risk, highest",
+    "Marketer's risk",
+)
+"""Figures of what somebody sees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +69,20 @@ class Sight:
         return 1 / self.fewest if self.fewest else 0.0
 
     @property
+    def _found(self) -> npt.NDArray[np.float64]:
+        """Prosecutor's risk of each target."""
+        return np.where(self.right, 1 / np.maximum(self.candidates, 1), 0.0)
+
+    @property
     def average(self) -> float:
         """Prosecutor's risk of a target drawn at random."""
-        return _mean(np.where(self.right, 1 / np.maximum(self.candidates, 1), 0.0))
+        return _mean(self._found)
+
+    @property
+    def margin(self) -> float:
+        """Half-width of the 95 % confidence interval of `average`, where targets were drawn (normal approximation)."""
+        n = len(self.candidates)
+        return NORMAL * float(self._found.std(ddof=1)) / n**0.5 if n > 1 else 1.0
 
     def below(self, k: int) -> float:
         """Share of the targets that are found with a chance above 1/k."""
@@ -100,12 +120,15 @@ class Seen:
         In the original and in the release; `None`: not looked at.
     remark
         Why it was not looked at, or how.
+    sampled
+        Whether targets were drawn, so that figures are estimates.
     """
 
     knowledge: str
     before: Sight | None = None
     after: Sight | None = None
     remark: str = ""
+    sampled: bool = False
 
 
 def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) -> Seen:
@@ -139,6 +162,40 @@ def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) ->
     )
 
 
+def as_shown(knowledge: str, original: Ints, released: Ints, mapping: Ints, size: Ints | None = None) -> Seen:
+    """Candidates of somebody who knows of his target what the graph shows of it, be it true or not.
+
+    The worst case for a release that changes what it shows. The graph itself is the population.
+
+    Parameters
+    ----------
+    original, released
+        Class of each vertex by what its graph shows; numbered on each side as it comes.
+    mapping
+        As for `by_classes`.
+    size
+        How many originals each released vertex stands for, int64; `None`: one.
+
+    Examples
+    --------
+    >>> found = as_shown("values", np.array([0, 1, 2]), np.array([0, 0, 1, 1]), np.array([0, 1, 3]))
+    >>> found.before.average, found.after.average, found.after.unique
+    (1.0, 0.5, 0)
+    """
+    own = np.bincount(original, minlength=1)[original]
+    everybody = np.ones(len(original), dtype=np.bool_)
+    weight = np.ones(len(released), dtype=np.int64) if size is None else size
+    alike = np.bincount(released, weight, minlength=1).astype(np.int64)[released]
+    there = mapping >= 0
+    after = np.zeros(len(original), dtype=np.int64)
+    after[there] = alike[mapping[there]]
+    return Seen(
+        knowledge,
+        Sight(own, everybody, own, len(original)),
+        Sight(after, there, after, int(weight.sum())),
+    )
+
+
 def tables(found: Sequence[Seen], k: int, what: str) -> list[Item]:
     """Tables of candidates and of risks.
 
@@ -150,13 +207,12 @@ def tables(found: Sequence[Seen], k: int, what: str) -> list[Item]:
         What is looked for: ``"vertices"``.
     """
     looked = [(seen, seen.before, seen.after) for seen in found if seen.before and seen.after]
-    note = "; ".join(f"{seen.knowledge}: {seen.remark}" for seen in found if seen.remark)
     return [
         Table(
             f"Candidates: how many {what} fit what an attacker knows",
             (
-                *("an attacker knows", "fewest before", "after", "median before", "after"),
-                *("unique before", "after", f"fewer than {k} before", "after"),
+                *("an attacker knows", "fewest, before", "fewest, after", "median, before", "median, after"),
+                *("unique, before", "unique, after", f"fewer than {k}, before", f"fewer than {k}, after"),
             ),
             tuple(
                 (
@@ -171,18 +227,20 @@ def tables(found: Sequence[Seen], k: int, what: str) -> list[Item]:
             ),
             "more candidates are better, and fewer unique ones",
             "candidate set",
-            note,
+            _remarks(found),
         ),
         Table(
             "Risks: how surely an attacker names them",
             (
-                *("an attacker knows", "prosecutor, highest before", "after", "average before", "after"),
-                *("journalist, highest before", "after", "marketer before", "after", "misled after"),
+                *("an attacker knows", "prosecutor highest, before", "prosecutor highest, after"),
+                *("prosecutor average, before", "prosecutor average, after"),
+                *("journalist, before", "journalist, after", "marketer, before", "marketer, after"),
+                "misled, after",
             ),
             tuple(
                 (
-                    seen.knowledge,
-                    *map(_risk, (before.highest, after.highest, before.average, after.average)),
+                    *(seen.knowledge, _risk(before.highest), _risk(after.highest)),
+                    *(_average(before, seen), _average(after, seen)),
                     *map(_risk, (before.journalist, after.journalist, before.marketer, after.marketer)),
                     _percent(after.misled),
                 )
@@ -190,67 +248,58 @@ def tables(found: Sequence[Seen], k: int, what: str) -> list[Item]:
             ),
             "less is better",
             "prosecutor's risk",
-            note,
+            f"± is a 95 % confidence interval where targets were drawn; {_remarks(found)}".rstrip("; ")
+            if any(seen.sampled for seen in found)
+            else _remarks(found),
         ),
     ]
 
 
-def figures(seen: Seen, k: int) -> list[Item]:
-    """The most telling figures of one kind of knowledge."""
+def figures(seen: Seen, kinds: Sequence[str] = KINDS) -> Iterator[Item]:
+    """Figures of one kind of knowledge, those that are asked for and were counted."""
     before, after = seen.before, seen.after
     if before is None or after is None:
-        return []
-    found: list[Item] = [
-        _figure(
-            "Candidate set, smallest", "better is more", "candidate set", before.fewest, after.fewest, seen
-        ),
-        _figure(
-            "Prosecutor's risk, highest",
-            "better is 0",
-            "prosecutor's risk",
-            before.highest,
-            after.highest,
-            seen,
-        ),
-        _figure(
-            "Prosecutor's risk, average",
-            "better is 0",
-            "prosecutor's risk",
-            before.average,
-            after.average,
-            seen,
-        ),
-    ]
-    for name, old, new in (
-        ("Journalist's risk, highest", before.journalist, after.journalist),
-        ("Marketer's risk", before.marketer, after.marketer),
-    ):
+        return
+    found = {
+        "Candidate set, smallest": ("better is more", before.fewest, after.fewest),
+        "Prosecutor's risk, highest": ("better is 0", before.highest, after.highest),
+        "Prosecutor's risk, average": ("better is 0", before.average, after.average),
+        "Journalist's risk, highest": ("better is 0", before.journalist, after.journalist),
+        "Marketer's risk": ("better is 0", before.marketer, after.marketer),
+    }
+    for name in kinds:
+        better, old, new = found[name]
         if old is not None and new is not None:
-            found.append(_figure(name, "better is 0", _term(name), old, new, seen))
-    return [
-        *found,
-        _figure(
-            "Fewer candidates than k",
-            "better is 0",
-            "vertices at risk",
-            before.below(k),
-            after.below(k),
-            seen,
-        ),
-    ]
+            shown = _number if isinstance(new, int) else _risk
+            note = f"for an attacker who knows: {seen.knowledge}{'; ' * bool(seen.remark)}{seen.remark}"
+            yield Figure(name, shown(new), better, _term(name), shown(old), float(new), note)
+
+
+def strongest(found: Iterable[Seen]) -> Seen | None:
+    """The last that was looked at; they go from little knowledge to much."""
+    return next((seen for seen in reversed(list(found)) if seen.before and seen.after), None)
 
 
 def _term(name: str) -> str:
-    return name.split(",")[0].lower()
+    first = name.split(",")[0]
+    return first[0].lower() + first[1:]
 
 
-def _figure(name: str, better: str, term: str, before: float, after: float, seen: Seen) -> Figure:
-    shown = _number if isinstance(after, int) else _risk
-    note = "; ".join(filter(None, [f"by whoever knows: {seen.knowledge}", seen.remark]))
-    return Figure(name, shown(after), better, term, shown(before), float(after), note)
+def _remarks(found: Sequence[Seen]) -> str:
+    """Each remark once, with the kinds of knowledge that it is about."""
+    about: dict[str, list[str]] = {}
+    for seen in found:
+        if seen.remark:
+            about.setdefault(seen.remark, []).append(seen.knowledge)
+    return "; ".join(f"{', '.join(names)}: {remark}" for remark, names in about.items())
 
 
-def _number(value: float) -> str:
+def _average(sight: Sight, seen: Seen) -> str:
+    return f"{sight.average:.4f} ± {sight.margin:.4f}" if seen.sampled else f"{sight.average:.4f}"
+
+
+def _number(value: float | None) -> str:
+    value = value or 0
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
@@ -263,9 +312,4 @@ def _percent(share: float) -> str:
 
 
 def _mean(values: npt.NDArray[np.generic]) -> float:
-    return float(values.mean()) if len(values) else 0.0
-
-
-def strongest(found: Iterable[Seen]) -> Seen | None:
-    """The last that was looked at; they go from little knowledge to much."""
-    return next((seen for seen in reversed(list(found)) if seen.before and seen.after), None)
+    return float(values.astype(np.float64).mean()) if len(values) else 0.0

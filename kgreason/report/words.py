@@ -12,6 +12,7 @@ SEEDED = (
     "Made with a fixed seed: whoever knows it can compute the release again, and with it who is who. It is for "
     "experiments, and not to be published."
 )
+SEEDED_PUBLIC = "Made with a fixed seed, for an experiment: it can be computed again, so it is not protected."
 WITHIN = "; this holds within the parts, while edges between them are left out, which whoever knows one of them notices"
 K_ISO = (
     "This is a baseline to compare with, and not protected as the other methods protect: what the rules derive may "
@@ -137,12 +138,17 @@ def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
 def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
     """Why the release is safe, or that it is not, for those who receive it."""
     if seeded:
-        return "Made with a fixed seed, for an experiment: it can be computed again, so it is not protected."
+        return SEEDED_PUBLIC
     if promise.baseline:
         return f"{K_ISO}."
     if confirmed:
         return f"{promise.meaning}; an exact check confirmed it."
     return "What is promised here was checked and not confirmed: it is not safe, and must not be published."
+
+
+def plain(text: str) -> str:
+    """Words of a text that is broken into lines, in one line."""
+    return " ".join(text.split())
 
 
 def _many(count: int, one: str, several: str | None = None) -> str:
