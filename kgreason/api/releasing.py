@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.pairs import Pair
     from kgreason.publication import Folders
+    from kgreason.report.run import Run
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -97,9 +98,13 @@ def anonymize(
     from kgreason.assess.verify import check_parameters, count_attacked
     from kgreason.certificates import write_certificate
     from kgreason.pairs import Pair, read_release
-    from kgreason.publication import staged, write_json, write_mapping, write_parts
+    from kgreason.publication import staged, write_mapping, write_parts
     from kgreason.release_tables import planned, write_tables
     from kgreason.release_text import check_publishable, write_readme, write_rules
+    from kgreason.report.rules import promise_of
+    from kgreason.report.rules_public import public_report
+    from kgreason.report.run import Run, rule_files
+    from kgreason.report.write import FILES, write_report
 
     if folders is not None:
         check_folders(folders)
@@ -113,6 +118,16 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
+    parameters = {
+        "rules": rule_files(written),
+        "method": method,
+        "mode": mode if method == "kguard" else None,
+        "trials": trials,
+        "max_subgraphs": max_subgraphs,
+        "split": split,
+        "keep_cuts": keep_cuts,
+    }
+    run = Run(parameters, seed, program, np.random.default_rng(seed))
     layout = None if folders is None else planned(written, graph, _read(data), folders.format, progress)
     protected = () if method == "k-iso" else sizes
     check_parameters(graph, 1, 1)
@@ -135,7 +150,7 @@ def anonymize(
     clock.lap("anonymize")
     if folders is None or layout is None:
         pair = Pair(graph, release.graph, release.mapping, release.parts)
-        return _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
+        return _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
     with staged(folders) as (public, private):
         write_tables(public, release.graph, layout, program.nodes[0] if program.nodes else "node")
         write_rules(public, program, layout)
@@ -144,22 +159,30 @@ def anonymize(
             write_parts(private / "parts.csv", graph, release.parts)
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
-        result = _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
+        result = _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
         checked = result.verdict.sizes
         write_readme(public, program, release, layout, checked, holds=result.holds, seeded=seed is not None)
+        told = public_report(
+            pair.released,
+            promise_of(result),
+            confirmed=result.holds,
+            seeded=seed is not None,
+            files=[*FILES, *(path.name for path in public.iterdir())],
+        )
+        write_report(public, told)
         if result.verdict.certificate is not None:
             shown = result.verdict.certificate
             file = private / "certificate.json"
             write_certificate(file, shown, pair, (public, private))
-        write_json(
-            private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
-        )
+        report = result.report(progress)
+        clock.lap("report")
+        write_report(private, report, result.as_dict() | {"trials": trials, "method": method, "seed": seed})
     return result
 
 
 def _assess(
     pair: Pair,
-    program: CheckedProgram,
+    run: Run,
     release: Release,
     sizes: Sequence[int],
     max_subgraphs: int | None,
@@ -169,7 +192,8 @@ def _assess(
     from kgreason.assess.certificate import Certificate
     from kgreason.pairs import renumbered
 
-    graphs = (pair.original, pair.released, pair.mapping)
+    graphs, program = (pair.original, pair.released, pair.mapping), run.program
+    assert program is not None
     guarantee, most = release.guarantee, max_subgraphs or MAX_SUBGRAPHS
     certificate = None
     if release.copies is not None:
@@ -190,7 +214,7 @@ def _assess(
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
     clock.lap("score")
-    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps)
+    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps, run)
 
 
 def _read(data: Mapping[str, Any] | KnowledgeGraph | None) -> Mapping[str, Any] | None:
