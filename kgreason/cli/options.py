@@ -75,6 +75,7 @@ Format = Literal[  # those of kgreason.output.target, which a command that only 
     "neo4j",
     "rdf",
 ]
+Read = Format  # each format that is read is written
 K = Annotated[
     int,
     typer.Option("-k", "--k", min=2, help="Number of places, or of users, that look the same; 2 or more."),

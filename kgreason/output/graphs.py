@@ -44,6 +44,7 @@ def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str]
         stream.write(f'<graph id={quoteattr(predicate)} edgedefault="directed">\n')
         rows = partial(_rows, facts, predicate, file)
         vertices = dict.fromkeys(end for row in rows() for end in row[:2])
+        vertices.update(dict.fromkeys(_legal(name, file) for name in target.vertices))
         stream.writelines(f"<node id={_attribute(v)}/>\n" for v in vertices)
         if table.arity > 1:
             stream.writelines(map(_edge, rows()))

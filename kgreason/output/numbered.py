@@ -56,7 +56,7 @@ def numbered(facts: Facts, predicate: str, target: Target) -> Numbered:
         If a name is no number, or one far beyond the count of vertices.
     """
     file, format = str(target.path), target.format
-    found = vertices_of(facts, predicate, file)
+    found = vertices_of(facts, predicate, target)
     if target.labels is not None or found.counted:
         return Numbered(tuple(end + 1 for end in found.ends), len(found.names))
     _check(found, file, format, single=len(found.ends) == 1)
@@ -88,7 +88,7 @@ def write_labels(path: Path, facts: Facts, predicate: str, target: Target) -> No
     DataError
         If a name does not fit a line.
     """
-    found = vertices_of(facts, predicate, str(target.path))
+    found = vertices_of(facts, predicate, target)
     odd = next((name for name in found.names if "\n" in name or "\r" in name or name[0] == "\ufeff"), None)
     if odd is not None:
         raise DataError(str(target.labels), f"the name {odd!r} does not fit a line", hint="write gml or net")

@@ -34,7 +34,7 @@ def write_pajek(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
 
     table, file = facts.tables[predicate], str(target.path)
     check_weight(file, predicate, table, names, "net")
-    found = vertices_of(facts, predicate, file)
+    found = vertices_of(facts, predicate, target)
     with path.open("wb") as stream:
         stream.write(f"*vertices {len(found.names)}\n".encode())
         stream.writelines(f'{i} "{_label(name)}"\n'.encode() for i, name in enumerate(found.names, 1))

@@ -11,6 +11,7 @@ from kgreason.arrays import as_arrow, as_numpy
 from kgreason.engine.table import Codes, Facts, decode
 from kgreason.errors import DataError
 from kgreason.graph.io.values import text
+from kgreason.output.target import Target
 from kgreason.records import dataclass
 
 Numbers = npt.NDArray[np.int64]
@@ -35,8 +36,10 @@ class Vertices:
     counted: bool
 
 
-def vertices_of(facts: Facts, predicate: str, file: str) -> Vertices:
+def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear.
+
+    Those that `target` declares besides come last.
 
     Raises
     ------
@@ -51,9 +54,13 @@ def vertices_of(facts: Facts, predicate: str, file: str) -> Vertices:
         names = [text(v) for v in decode(kind, values, facts.symbols)]
         found = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
         ends.append(found[codes])
+    for name in target.vertices:
+        number.setdefault(name, len(number))
     if "" in number:
         raise DataError(
-            file, f"{predicate} holds a vertex with an empty name", hint="csv and parquet hold such names"
+            str(target.path),
+            f"{predicate} holds a vertex with an empty name",
+            hint="csv and parquet hold such names",
         )
     return _counted(Vertices(list(number), tuple(ends), counted=False))
 

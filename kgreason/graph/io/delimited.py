@@ -48,7 +48,9 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
         from kgreason.graph.io.neo4j import read_neo4j
 
         raw = read_neo4j(path, options)
-        return replace(raw, notes=(f"{path}: read as an import file of Neo4j, as its header says", *raw.notes))
+        return replace(
+            raw, notes=(f"{path}: read as an import file of Neo4j, as its header says", *raw.notes)
+        )
     header, doubt = _header(sample, options)
     names = _unique(first) if header else tuple(f"column{i + 1}" for i in range(len(first)))
     columns = read_columns(path, options, delimiter, len(first), header=header)
@@ -61,8 +63,8 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     note = f"{path}: the first line ({shown}) was read as {read_as}" if doubt else None
 
     def line(row: int) -> int | None:
-        records = records(path, options, delimiter)
-        return next(itertools.islice(records, row + header, None), (None, ()))[0]
+        found = records(path, options, delimiter)
+        return next(itertools.islice(found, row + header, None), (None, ()))[0]
 
     bare = [name.strip() for name in first] if header else []
     return Raw(

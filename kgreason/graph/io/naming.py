@@ -56,12 +56,12 @@ def _by_habit(raw: Raw, vertices: Raw, *, usual: bool) -> Raw:
         if column is None or not _any(column):
             continue
         trouble = _trouble(vertices, column, attribute)
-        if trouble is None and usual:
-            return _renamed(raw, vertices, column, attribute)
-        if trouble is None and not column.equals(_attribute(vertices, vertices.names[0])):
-            told.append(f"names={attribute} calls them by their {attribute}")
+        if trouble is not None:
+            told += [trouble[1]] * usual
         elif usual:
-            told.append(trouble[1])
+            return _renamed(raw, vertices, column, attribute)
+        elif not column.equals(_attribute(vertices, vertices.names[0])):
+            told.append(f"names={attribute} calls them by their {attribute}")
     if not told:
         return raw
     return replace(raw, notes=(*raw.notes, f"{raw.file}: vertices are called by their ids; {told[0]}"))
@@ -130,7 +130,9 @@ def _renamed(raw: Raw, vertices: Raw, names: Column, attribute: str) -> Raw:
         place = pc.index_in(column.cast(ids.type), value_set=ids)
         if place.null_count:
             row = int(np.argmax(place.is_null().to_numpy(zero_copy_only=False)))
-            raise raw.error(row, f"the edge ends at {column[row].as_py()!r}, which is no vertex of {vertices.file}")
+            raise raw.error(
+                row, f"the edge ends at {column[row].as_py()!r}, which is no vertex of {vertices.file}"
+            )
         ends.append(names.take(place))
     return replace(
         raw, columns=(*ends, *raw.columns[2:]), vertices=replace(vertices, key=attribute, key_column=names)

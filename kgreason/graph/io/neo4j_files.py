@@ -88,7 +88,9 @@ def _folder(folder: Path, options: Options) -> tuple[tuple[Group, ...], tuple[st
         groups.append(Group(fields, ((file, True), *((o, False) for o in data))))
     if not groups:
         raise DataError(
-            str(folder), "no file of the folder has a header of Neo4j", hint="with :ID, or :START_ID and :END_ID"
+            str(folder),
+            "no file of the folder has a header of Neo4j",
+            hint="with :ID, or :START_ID and :END_ID",
         )
     return tuple(groups), tuple(f"{other}: no header of Neo4j, so the file is left out" for other in others)
 

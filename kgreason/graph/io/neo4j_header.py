@@ -60,7 +60,7 @@ def is_header(cells: Sequence[str]) -> bool:
     >>> is_header(["companyId:ID(Company)", "name"]), is_header([":START_ID", ":END_ID"]), is_header(["a:b", "ID"])
     (True, True, False)
     """
-    roles = [_parsed(cell).role for cell in cells]
+    roles = [field.role for field in map(_parsed, cells) if f":{field.role}" in field.written]
     return "ID" in roles or {"START_ID", "END_ID"}.issubset(roles)
 
 
@@ -84,7 +84,11 @@ def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
             )
         if field.written.rstrip().endswith("}") and field.type == "datetime" and "timezone" in field.written:
             raise DataError(
-                file, "time zones of headers are not read", line, field.written, hint="write a zone in each cell"
+                file,
+                "time zones of headers are not read",
+                line,
+                field.written,
+                hint="write a zone in each cell",
             )
     roles = [field.role for field in fields]
     for role in ("ID", "START_ID", "END_ID", "TYPE"):

@@ -117,7 +117,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     if raw.vertices is not None and (options.vertices or (options.vertices is None and shape.arity == 1)):
         raw = raw.vertices
         if shape.arity == 1 and options.columns is None:
-            raw = _keyed(raw)
+            raw = keyed(raw)
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
     for name in (*(options.columns or ()), *filter(None, shape.columns)):
@@ -143,7 +143,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     return _present(selected, shape, options)
 
 
-def _keyed(vertices: Raw) -> Raw:
+def keyed(vertices: Raw) -> Raw:
     """The column that names the vertices, alone."""
     if vertices.key is None:
         return replace(vertices, names=vertices.names[:1], columns=vertices.columns[:1])
