@@ -10,6 +10,7 @@ from typing import Any
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.targets import Place, place_of
 from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.neo4j_files import parts_of
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
 from kgreason.lang.names import ARITIES
@@ -171,7 +172,10 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
     for predicate, given in read.items():
         for source in given if isinstance(given, (list, tuple)) else (given,):
             spec = parse_file(source) if isinstance(source, str) else source
-            if isinstance(spec, SourceSpec):
+            if isinstance(spec, SourceSpec) and spec.kind("csv") == "neo4j":
+                parts = sorted(spec.path.iterdir()) if spec.path.is_dir() else parts_of(spec.path)
+                yield from ((predicate, Place(part.resolve())) for part in parts)
+            elif isinstance(spec, SourceSpec):
                 path, table = spec.path, spec.options.get("table")
                 if path.parent.is_file():  # a table written like a file of a folder
                     path, table = path.parent, path.name

@@ -16,7 +16,6 @@ import numpy as np
 
 from kgreason.arrays import as_arrow, strings
 from kgreason.engine.table import Codes, Facts, Kind, decode
-from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value, ordered
@@ -38,18 +37,19 @@ _ODD = re.compile(r'[:(){}\[\],;"\r\n]')
 def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
     """Write relationships with typed properties; of single values, nodes.
 
+    In the names of properties a line stands for the marks of a header.
+
     Raises
     ------
     DataError
-        If the name of a column cannot stand in a header, or a vertex has an empty name.
+        If a vertex has an empty name.
     """
-    table, file = facts.tables[predicate], str(target.path)
+    table = facts.tables[predicate]
     if table.arity == 1:
         write_nodes(path, facts, predicate, target)
         return
-    vertices_of(facts, predicate, file)
     places = range(2, table.arity)
-    properties = [_property(file, facts, place, names, predicate) for place in places]
+    properties = [_property(facts, place, names, predicate) for place in places]
     header = [":START_ID", ":END_ID", *(head for head, _ in properties), ":TYPE"]
     type = target.options.get("type", predicate)
     with _Lines(path, header, [_ARROW.get(table.kinds[place], "large_string") for place in places]) as lines:
@@ -70,7 +70,7 @@ def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> Non
     DataError
         If one has an empty name.
     """
-    found = vertices_of(facts, predicate, str(target.path))
+    found = vertices_of(facts, predicate, target)
     single = len(found.ends) == 1
     label = target.options.get("label", predicate if single else "Vertex")
     with _Lines(path, ["name:ID", ":LABEL"]) as lines:
@@ -111,16 +111,10 @@ def _same(words: str, count: int) -> Column:
 
 
 def _property(
-    file: str, facts: Facts, place: int, names: Sequence[str], predicate: str
+    facts: Facts, place: int, names: Sequence[str], predicate: str
 ) -> tuple[str, Callable[[Value], str]]:
     """Cell of the header, and what makes a text of a value."""
-    name, table = names[place], facts.tables[predicate]
-    if _ODD.search(name):
-        raise DataError(
-            file,
-            f"the column {name!r} cannot be the name of a property",
-            hint=f'name it otherwise: @mapping("{predicate}", {place}, ...)',
-        )
+    name, table = _ODD.sub("_", names[place]), facts.tables[predicate]
     kind, data = table.kinds[place], table.columns[place]
     if kind in (Kind.LIST, Kind.SET, Kind.ANY):
         element = _element(decode(kind, np.unique(data), facts.symbols))
@@ -149,7 +143,7 @@ def _element(values: Sequence[Value]) -> str | None:
         return None
     if any(isinstance(e, str) and (not e or ";" in e) for e in elements):
         return None
-    return _ELEMENTS[types.pop()]  # type: ignore[index]
+    return _ELEMENTS[types.pop()]
 
 
 def _array(value: Value) -> str:

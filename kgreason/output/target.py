@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -31,6 +31,9 @@ FORMATS = {
     "bods": "bods.json",
 }
 """Formats that can be written, with the extension each gives a file without one of its own."""
+
+DECLARING = frozenset({"gml", "graphml", "net", "mtx", "neo4j"})
+"""Formats that hold vertices beside the edges."""
 
 _DELIMITED = ("useHeaders", "delimiter", "quoteMode", "nullString", "recordSeparator")
 _OPTIONS = {
@@ -61,20 +64,25 @@ class Target:
     table
         Of a database; `None`: named as the predicate.
     vertices
-        Of a graph file: predicate whose values are vertices of it even if they are on no edge; `None`: there is none.
+        Names of vertices that need not be on an edge; formats that declare vertices write them, too.
     """
 
     path: Path
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None
-    vertices: str | None = None
+    vertices: Sequence[str] = ()
 
     @property
     def labels(self) -> Path | None:
         """Second file, for the names of vertices, beside one that holds their numbers alone."""
         named = self.options.get("labels")
         return None if named is None else self.path.parent / named
+
+    @property
+    def declares(self) -> bool:
+        """Whether vertices without edges have a place."""
+        return self.format in DECLARING or self.labels is not None
 
     @property
     def nodes(self) -> Path:
@@ -105,7 +113,18 @@ class Target:
         >>> Target.parse("control.jsonl").format, Target.parse("out.db?table=t").table
         ('json', 't')
         """
-        return _target(parse_file(text))
+        return cls.at(parse_file(text))
+
+    @classmethod
+    def at(cls, spec: SourceSpec) -> Target:
+        """Take a file and its options for a target.
+
+        Raises
+        ------
+        DataError
+            As `parse`.
+        """
+        return _target(spec)
 
     @classmethod
     def of(cls, bind: Bind) -> Target:

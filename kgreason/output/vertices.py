@@ -37,8 +37,9 @@ class Vertices:
 
 
 def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
-    """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear, those that
-    the target lists before the others.
+    """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear.
+
+    Those that `target` declares besides come last.
 
     Raises
     ------
@@ -47,15 +48,14 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     """
     table = facts.tables[predicate]
     number: dict[str, int] = {}
-    if target.vertices is not None:
-        (kind,), (data,) = facts.tables[target.vertices].kinds, facts.tables[target.vertices].columns
-        number = {text(v): i for i, v in enumerate(decode(kind, data, facts.symbols))}
     ends = []
     for kind, data in zip(table.kinds[:2], table.columns[:2], strict=True):
         codes, values = _encoded(data)
         names = [text(v) for v in decode(kind, values, facts.symbols)]
         found = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
         ends.append(found[codes])
+    for name in target.vertices:
+        number.setdefault(name, len(number))
     if "" in number:
         raise DataError(
             str(target.path),

@@ -63,8 +63,8 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     note = f"{path}: the first line ({shown}) was read as {read_as}" if doubt else None
 
     def line(row: int) -> int | None:
-        records = records(path, options, delimiter)
-        return next(itertools.islice(records, row + header, None), (None, ()))[0]
+        found = records(path, options, delimiter)
+        return next(itertools.islice(found, row + header, None), (None, ()))[0]
 
     bare = [name.strip() for name in first] if header else []
     return Raw(

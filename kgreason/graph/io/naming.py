@@ -56,12 +56,12 @@ def _by_habit(raw: Raw, vertices: Raw, *, usual: bool) -> Raw:
         if column is None or not _any(column):
             continue
         trouble = _trouble(vertices, column, attribute)
-        if trouble is None and usual:
-            return _renamed(raw, vertices, column, attribute)
-        if trouble is None and not column.equals(_attribute(vertices, vertices.names[0])):
-            told.append(f"names={attribute} calls them by their {attribute}")
+        if trouble is not None:
+            told += [trouble[1]] * usual
         elif usual:
-            told.append(trouble[1])
+            return _renamed(raw, vertices, column, attribute)
+        elif not column.equals(_attribute(vertices, vertices.names[0])):
+            told.append(f"names={attribute} calls them by their {attribute}")
     if not told:
         return raw
     return replace(raw, notes=(*raw.notes, f"{raw.file}: vertices are called by their ids; {told[0]}"))

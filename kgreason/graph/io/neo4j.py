@@ -8,7 +8,8 @@ Neo4j Operations Manual, Import, neo4j-admin database import.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ _KINDS = {
 }
 _ROLES = {"ID": "id", "START_ID": "source", "END_ID": "target"}
 _MARKS = (":TYPE", ":LABEL")
+
+Lines = Callable[[int], int | None]
+"""Line in its file of each row."""
 
 
 def read_neo4j(path: Path, options: Options) -> Raw:
@@ -62,8 +66,6 @@ def read_neo4j(path: Path, options: Options) -> Raw:
 
 
 def _noted(raw: Raw, notes: Sequence[str], own: Raw | None) -> Raw:
-    from dataclasses import replace
-
     return replace(raw, notes=(*raw.notes, *notes), vertices=own)
 
 
@@ -71,8 +73,7 @@ def _nodes(file: str, groups: Sequence[Group], options: Options) -> Raw:
     table, line = _table(file, groups, options)
     if options.label is not None:
         table, line = _chosen(file, table, line, ":LABEL", options.label)
-    properties = [name for name in table.column_names if name != "id" and name not in _MARKS]
-    named = [name for name in properties if not name.startswith("\0")]
+    named = [name for name in table.column_names if name != "id" and name not in _MARKS]
     return Raw(
         file,
         ("id", *named),
@@ -95,7 +96,7 @@ def _links(file: str, groups: Sequence[Group], options: Options) -> Raw:
             notes = (
                 f"{file}: relationships of {len(types)} types ({shown}) are read; type={types[0]} takes one",
             )
-    weight, doubtful = _weight(table, groups)
+    weight, doubtful = _weight(groups)
     columns = ("source", "target", *((weight,) if weight else ()))
     return Raw(
         file,
@@ -111,7 +112,7 @@ def _links(file: str, groups: Sequence[Group], options: Options) -> Raw:
     )
 
 
-def _weight(table: Any, groups: Sequence[Group]) -> tuple[str | None, tuple[str, ...]]:
+def _weight(groups: Sequence[Group]) -> tuple[str | None, tuple[str, ...]]:
     """The property that is the weight of relationships, or those that may be."""
     fields = [f for g in groups for f in g.fields if not f.role and not f.array]
     numbers = list(dict.fromkeys(f.name for f in fields if f.type in INTEGERS | DOUBLES))
@@ -131,7 +132,7 @@ def _extra(table: Any, groups: Sequence[Group]) -> dict[str, Column]:
     return found
 
 
-def _table(file: str, groups: Sequence[Group], options: Options) -> tuple[Any, Any]:
+def _table(file: str, groups: Sequence[Group], options: Options) -> tuple[Any, Lines]:
     """Rows of all groups, and the line of each where there is one file."""
     import pyarrow as pa
 
@@ -238,7 +239,7 @@ def _arrays(column: Column, kind: Kind | None) -> Column:
     return pa.LargeListArray.from_arrays(split.offsets.cast(pa.int64()), values, mask=split.is_null())
 
 
-def _chosen(file: str, table: Any, line: Any, column: str, wanted: str) -> tuple[Any, Any]:
+def _chosen(file: str, table: Any, line: Lines, column: str, wanted: str) -> tuple[Any, Lines]:
     """Rows of the types or labels asked for."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -274,5 +275,5 @@ def _check_spaces(file: str, spaces: dict[str, list[Column]]) -> None:
             raise DataError(
                 file,
                 f"the id {both[0].as_py()!r} stands in the id spaces {one!r} and {two!r}",
-                hint=f"spaces=true puts them before ids, as in {two}:{both[0].as_py()}; spaces=false takes both for one",
+                hint=f"spaces=true calls it {two}:{both[0].as_py()} there; spaces=false takes both for one",
             )

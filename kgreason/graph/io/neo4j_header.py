@@ -60,7 +60,7 @@ def is_header(cells: Sequence[str]) -> bool:
     >>> is_header(["companyId:ID(Company)", "name"]), is_header([":START_ID", ":END_ID"]), is_header(["a:b", "ID"])
     (True, True, False)
     """
-    roles = [_parsed(cell).role for cell in cells]
+    roles = [field.role for field in map(_parsed, cells) if f":{field.role}" in field.written]
     return "ID" in roles or {"START_ID", "END_ID"}.issubset(roles)
 
 
