@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgreason.cli.base import counted, guarded, load_rules, print_json, shown, sources, warn
+from kgreason.cli.completing import rule_files
 from kgreason.cli.options import (
     DEPTH,
     ROUNDS,
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 @guarded
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", autocompletion=rule_files, help="Rule files.")
+    ],
     explain: Annotated[
         bool,
         typer.Option(
@@ -105,7 +108,10 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
 
 @guarded
 def fmt(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files; - is standard input.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", autocompletion=rule_files, help="Rule files; - is standard input."),
+    ],
     check: Annotated[
         bool,
         typer.Option("--check", help="Change nothing; name the files that would change, and exit with 1."),

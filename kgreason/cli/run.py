@@ -62,7 +62,9 @@ class Run:
         from kgreason import __version__
 
         log.write("start", f"kgreason {__version__}: {shlex.join(['kgreason', *self.words])}")
-        said = {name: value for name, value in parameters.items() if name not in _UNSAID and value not in _NOTHING}
+        said = {
+            name: value for name, value in parameters.items() if name not in _UNSAID and value not in _NOTHING
+        }
         if said:
             log.parameters(said)
         self.log, self.begun = log, True
