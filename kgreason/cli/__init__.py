@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli import attacking, judging, reasoning, releasing, risking
+from kgreason.cli import attacking, judging, reasoning, releasing, risking, starting
 from kgreason.cli.commands import Commands
 from kgreason.cli.config import find_config
 from kgreason.cli.every import LogFile, Quiet
@@ -31,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
+    starting.init,
     reasoning.check,
     reasoning.fmt,
     reasoning.reason,
