@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
@@ -14,6 +13,7 @@ from kgreason.cli.base import guarded, load_rules, print_json, tables
 from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, MappingFile, MaxSubgraphs, SomeRules, X
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
 from kgreason.cli.refusing import refuse
+from kgreason.cli.run import tell
 from kgreason.errors import CallError, DataError
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _warn_marked(folders: Sequence[str]) -> None:
     """Tell of releases that their maker's check did not confirm; what is found here may be less than that found."""
     for folder in folders:
         if (Path(folder) / "UNVERIFIED").exists():
-            print(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", file=sys.stderr)
+            tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
 
 
 def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:

@@ -8,18 +8,29 @@ from typing import Annotated, Literal
 
 import typer
 
+from kgreason.cli.completing import rule_files, tables_of_predicates
 from kgreason.engine.limits import Limits
 from kgreason.memory import parse_size
 
-RulesFile = Annotated[Path, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
+RulesFile = Annotated[
+    Path,
+    typer.Option("--rules", metavar="FILE", autocompletion=rule_files, help="Rule file (.vada)."),
+]
 SomeRules = Annotated[
-    Path | None, typer.Option("--rules", metavar="FILE", help="Rule file (.vada); not for graphs of people.")
+    Path | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE",
+        autocompletion=rule_files,
+        help="Rule file (.vada); not for graphs of people.",
+    ),
 ]
 DataFiles = Annotated[
     list[str] | None,
     typer.Option(
         "--data",
         metavar="PRED=FILE",
+        autocompletion=tables_of_predicates,
         help="Facts of PRED, in place of its @bind; repeatable. Options follow a question mark and are joined by &: "
         "'own=a.csv?percent=true'",
     ),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, Sequence
-from kgreason.cli.base import print_json
 
 if TYPE_CHECKING:
     from kgreason.graph.people.sources import Schema
@@ -133,27 +131,10 @@ def unused(
 def anonymize(schema: Schema, folders: Folders, *, as_json: bool, seed: int | None, **asked: Any) -> int:
     """Anonymize a graph of people, and prove it."""
     from kgreason import api
-    from kgreason.publication import interrupted
+    from kgreason.cli.finishing import finish
     from kgreason.terminal import progress
     from kgreason.terminal_people import print_people
 
     with progress() as shown:
         result = api.anonymize_people(schema, folders=folders, seed=seed, progress=shown, **asked)
-    release, private = folders.release, folders.private
-    try:
-        if as_json:
-            print_json(result.summary() | {"release": str(release), "private": str(private)})
-        else:
-            print_people(result, release, private, seeded=seed is not None)
-        say_seeded(seed)
-        if not result.holds:
-            print(f"{private / 'report.json'} tells what does not hold, and why.", file=sys.stderr)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(interrupted(folders)) from None
-    return int(not result.holds)
-
-
-def say_seeded(seed: int | None) -> None:
-    """Warn of a release that can be repeated, on standard error."""
-    if seed is not None:
-        print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)
+    return finish(result, folders, print_people, "what does not hold", as_json=as_json, seed=seed)

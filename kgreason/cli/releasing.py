@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import Annotated, cast, get_args
 
 import typer
 
 from kgreason.choices import AnyMethod, Method, Mode, PeopleMethod
 from kgreason.cli import links_releasing, people_releasing
-from kgreason.cli.base import guarded, load_rules, print_json, sources
+from kgreason.cli.base import guarded, load_rules, sources
 from kgreason.cli.links_releasing import OF_LINKS, ClustersFile, Percent, SensitiveOption, StrategyOption
 from kgreason.cli.options import (
     DEFAULT_X,
@@ -53,15 +52,10 @@ from kgreason.cli.people_releasing import (
     Tau,
     Tries,
     Window,
-    say_seeded,
     unused,
 )
 from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
-
-if TYPE_CHECKING:
-    from kgreason.publication import Folders
-    from kgreason.results import Anonymization
 
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
@@ -140,8 +134,9 @@ def anonymize(
     the method links of a graph with a sensitive relation.
     """
     from kgreason import api
-    from kgreason.publication import Folders, interrupted
-    from kgreason.terminal import progress
+    from kgreason.cli.finishing import finish
+    from kgreason.publication import Folders
+    from kgreason.terminal import print_anonymization, progress
 
     folders = Folders(release, private, force, format)
     folders.check()
@@ -218,23 +213,13 @@ def anonymize(
             folders=folders,
             progress=shown,
         )
-    try:
-        _print_release(result, folders, as_json=as_json, seed=seed)
-        if mode == "published" and method == "kguard" and not result.verdict["images"].holds:
-            print(PUBLISHED_MAY_FAIL, file=sys.stderr)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(interrupted(folders)) from None
-    return int(not result.holds)
-
-
-def _print_release(result: Anonymization, folders: Folders, *, as_json: bool, seed: int | None) -> None:
-    from kgreason.terminal import print_anonymization
-
-    release, private = folders.release, folders.private
-    if as_json:
-        print_json(result.summary() | {"release": str(release), "private": str(private)})
-    else:
-        print_anonymization(result, release, private, seeded=seed is not None)
-    say_seeded(seed)
-    if not result.holds:
-        print(f"{private / 'report.json'} tells which subgraphs are not protected, and why.", file=sys.stderr)
+    unprotected = mode == "published" and method == "kguard" and not result.verdict["images"].holds
+    return finish(
+        result,
+        folders,
+        print_anonymization,
+        "which subgraphs are not protected",
+        as_json=as_json,
+        seed=seed,
+        remark=PUBLISHED_MAY_FAIL if unprotected else None,
+    )
