@@ -21,13 +21,23 @@ Ints = npt.NDArray[np.int64]
 MOST = 1 << 26  # edges of all neighbourhoods, above which they are not looked at
 
 
-def knowledge(graph: KnowledgeGraph) -> Iterator[tuple[str, Ints | None]]:
+def knowledge(
+    graph: KnowledgeGraph, most: int = MOST, *, refined: bool = True
+) -> Iterator[tuple[str, Ints | None]]:
     """Partitions of the vertices into those that look the same, from little knowledge to much.
+
+    Parameters
+    ----------
+    most
+        Edges of all neighbourhoods, above which these are not looked at.
+    refined
+        Whether vertices are refined to the end, which takes a while in graphs of a million edges.
 
     Yields
     ------
     tuple
-        What is known, and the class of each vertex, int64, shape (n,); `None` if that would take too long.
+        What is known, and the class of each vertex, int64, shape (n,); `None` where it is
+        not looked at.
 
     Notes
     -----
@@ -48,5 +58,5 @@ def knowledge(graph: KnowledgeGraph) -> Iterator[tuple[str, Ints | None]]:
     yield "out-degree", graph.out_degree()
     yield "in- and out-degree", both
     yield "neighbours' degrees", refine(sides, both, 1)
-    yield "refinement", refine(sides, both, graph.n)
-    yield "neighbourhood", neighbourhoods(graph) if effort(graph) <= MOST else None
+    yield "refinement", refine(sides, both, graph.n) if refined else None
+    yield "neighbourhood", neighbourhoods(graph) if effort(graph) <= most else None

@@ -13,7 +13,7 @@ from typing import Any, Literal
 FORMAT = 1
 """Version of the JSON; a reader refuses another one."""
 
-State = Literal["holds", "fails", "undecided"]
+State = Literal["holds", "given up", "fails", "undecided"]
 
 
 @dataclass(frozen=True)
