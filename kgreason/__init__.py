@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgreason import estimators
     from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
@@ -107,6 +108,7 @@ __all__ = [
     "attack",
     "attack_links",
     "commutation",
+    "estimators",
     "explain",
     "from_igraph",
     "from_networkx",
@@ -203,6 +205,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             with paused():
                 return getattr(import_module(module), name)
+    if name == "estimators":
+        return import_module("kgreason.estimators")
     raise AttributeError(f"module 'kgreason' has no attribute {name!r}")
 
 
