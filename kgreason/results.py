@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
@@ -12,7 +12,10 @@ from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
 if TYPE_CHECKING:
+    import igraph
+    import networkx
     import pandas
+    import polars
     import pyarrow
 
     from kgreason.analysis.checked import CheckedProgram
@@ -105,6 +108,48 @@ class Reasoned:
         from kgreason.graph.interchange import as_frame
 
         return as_frame(self.to_arrow(predicate))
+
+    def to_polars(self, predicate: str) -> polars.DataFrame:
+        """Facts of a predicate as a Polars frame.
+
+        Raises
+        ------
+        DataError
+            If Polars is not installed.
+        """
+        from kgreason.graph.interchange.polars import as_polars
+
+        return as_polars(self.to_arrow(predicate))
+
+    def to_networkx(self, predicate: str) -> networkx.MultiDiGraph[str]:
+        """Facts of a predicate as a NetworkX graph: edges from the first argument to the second.
+
+        Edges carry ``relation``; a third argument that is a number is their ``weight``, and what follows stands under
+        the name of its column.
+
+        Raises
+        ------
+        DataError
+            If the facts have fewer than two arguments.
+        """
+        from kgreason.graph.interchange.networkx import as_networkx
+        from kgreason.graph.interchange.plain import edges_of
+
+        made = as_networkx(edges_of(self.to_arrow(predicate), predicate))
+        return cast("networkx.MultiDiGraph[str]", made)
+
+    def to_igraph(self, predicate: str) -> igraph.Graph:
+        """Facts of a predicate as a graph of igraph, as `to_networkx`; vertices carry ``name``.
+
+        Raises
+        ------
+        DataError
+            If the facts have fewer than two arguments, or igraph is not installed.
+        """
+        from kgreason.graph.interchange.igraph import as_igraph
+        from kgreason.graph.interchange.plain import edges_of
+
+        return as_igraph(edges_of(self.to_arrow(predicate), predicate))
 
 
 @dataclass(frozen=True)
