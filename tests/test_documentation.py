@@ -85,7 +85,9 @@ class Reader:
 
     def do_python(self, block: Block) -> None:
         if block.text.startswith(">>>"):
-            test = doctest.DocTestParser().get_doctest(block.text, self.names, self.page.name, None, block.line)
+            test = doctest.DocTestParser().get_doctest(
+                block.text, self.names, self.page.name, None, block.line
+            )
             told: list[str] = []
             doctest.DocTestRunner().run(test, out=told.append, clear_globs=False)
             self.names.update(test.globs)
@@ -125,7 +127,7 @@ class Reader:
             return self.shell(text, code)
         result = CliRunner().invoke(app, words[1:])
         assert result.exit_code == code, f"{text}\n{result.output}\nends with {result.exit_code}, not {code}"
-        return result.output
+        return result.stdout if code == 0 else result.output
 
     def shell(self, text: str, code: int = 0) -> str:
         """What lines of the shell say, where `kgreason` is the one of this checkout."""
@@ -157,7 +159,11 @@ def same(said: str, shown: str) -> None:
 def ways(page: Path) -> Any:
     """A page as a parameter: slow unless it only shows rules and files."""
     name = page.relative_to(ROOT).as_posix()
-    runs = re.search(r"^(?:```(?:console|sh|python)|<!-- (?:setup|check|output of))", page.read_text(encoding="utf-8"), re.M)
+    runs = re.search(
+        r"^(?:```(?:console|sh|python)|<!-- (?:setup|check|output of))",
+        page.read_text(encoding="utf-8"),
+        re.M,
+    )
     return pytest.param(page, id=name, marks=[pytest.mark.slow] if runs else [])
 
 
@@ -185,7 +191,9 @@ def test_only_known_kinds_of_blocks() -> None:
     for page in PAGES:
         for block in blocks(page):
             known = hasattr(Reader, f"do_{block.language or 'nothing'}") or "not run" in block.marks
-            assert known, f"{page.relative_to(ROOT)}:{block.line}: a block of {block.language or 'no language'}"
+            assert known, (
+                f"{page.relative_to(ROOT)}:{block.line}: a block of {block.language or 'no language'}"
+            )
 
 
 @pytest.mark.parametrize(
