@@ -34,6 +34,7 @@ from tests.pages import Block, PageError, blocks
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [p for p in PAGES if not re.fullmatch(r"[EW]\d{3}", p.stem)]
 FEW = 12
+RUNS = re.compile(r"^(?:```(?:console|sh|python)|<!-- (?:setup|check|output of))", re.M)
 SHELL = re.compile(r"[|<>;&]")
 
 
@@ -44,6 +45,10 @@ class Reader:
         self.page, self.folder = page, folder
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.said: str | None = None  # by the last block that was run
+
+    def read(self) -> None:
+        for block in blocks(self.page):
+            self.do(block)
 
     def do(self, block: Block) -> None:
         if "not run" in block.marks:
@@ -65,7 +70,8 @@ class Reader:
 
     def do_console(self, block: Block) -> None:
         before, *prompts = re.split(r"^\$ ", block.text.replace("\\\n", " "), flags=re.M)
-        assert prompts and not before, "a console block begins with $"
+        assert prompts, "no line begins with $"
+        assert not before, "the first line does not begin with $"
         said = []
         for i, prompt in enumerate(prompts, 1):
             command, _, shown = prompt.partition("\n")
@@ -80,8 +86,9 @@ class Reader:
             return
         if command := block.marks.get("output of"):
             self.said = self.command(command, int(block.marks.get("exit", 0)))
-        assert self.said is not None and block.follows, "a text that no command says: mark it"
-        same(self.said, block.text)
+        said = self.said if block.follows or "output of" in block.marks else None
+        assert said is not None, "a text that no command says: mark it"
+        same(said, block.text)
 
     def do_python(self, block: Block) -> None:
         if block.text.startswith(">>>"):
@@ -159,11 +166,7 @@ def same(said: str, shown: str) -> None:
 def ways(page: Path) -> Any:
     """A page as a parameter: slow unless it only shows rules and files."""
     name = page.relative_to(ROOT).as_posix()
-    runs = re.search(
-        r"^(?:```(?:console|sh|python)|<!-- (?:setup|check|output of))",
-        page.read_text(encoding="utf-8"),
-        re.M,
-    )
+    runs = RUNS.search(page.read_text(encoding="utf-8"))
     return pytest.param(page, id=name, marks=[pytest.mark.slow] if runs else [])
 
 
@@ -172,9 +175,7 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("examples", "rules"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
-    reader = Reader(page, tmp_path)
-    for block in blocks(page):
-        reader.do(block)
+    Reader(page, tmp_path).read()
 
 
 def test_what_is_not_run_is_little_and_has_a_reason() -> None:
@@ -218,8 +219,7 @@ def test_a_page_that_is_wrong_fails(
     page.write_text(text, encoding="utf-8")
     reader = Reader(page, tmp_path)
     with pytest.raises(AssertionError) as caught:
-        for block in blocks(page):
-            reader.do(block)
+        reader.read()
     assert message in " ".join(str(caught.value).split())
 
 
@@ -246,6 +246,4 @@ def test_the_folder_of_a_page_stands_for_files_and_outputs(
         "<!-- setup\necho 5 > b\n-->\n```console\n$ cat b\n```\nThis says:\n```text\n5\n```\n",
         encoding="utf-8",
     )
-    reader = Reader(page, tmp_path)
-    for block in blocks(page):
-        reader.do(block)
+    Reader(page, tmp_path).read()

@@ -44,5 +44,6 @@ def test_site(tmp_path: Path) -> None:
         assert not ELSEWHERE.findall(page.read_text(encoding="utf-8")), name
     for notebook in (ROOT / "examples").glob("*.ipynb"):
         seconds = re.search(rf"notebook {notebook.name}: ([\d.]+) s", built.stdout)
-        assert seconds and float(seconds[1]) < 60
+        assert seconds, built.stdout
+        assert float(seconds[1]) < 60
         assert f"notebooks/{notebook.stem}.html" in pages

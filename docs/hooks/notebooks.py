@@ -25,7 +25,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each notebook, its figures, and the notebook itself."""
     root = Path(config.config_file_path).parent
     for path in sorted((root / "examples").glob("*.ipynb")):
-        notebook = nbformat.read(path, as_version=4)
+        notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
         if os.environ.get("KGREASON_NOTEBOOKS") != "show":
             start = time.perf_counter()
             execute(notebook, root)
