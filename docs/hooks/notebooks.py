@@ -10,15 +10,18 @@ import logging
 import os
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 log = logging.getLogger("mkdocs.hooks.notebooks")
-SECONDS = 60.0
+TIMEOUT = 300
+"""Seconds that a cell may take, on a machine where kernels are not compiled yet."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -28,7 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
         if os.environ.get("KGREASON_NOTEBOOKS") != "show":
             start = time.perf_counter()
-            execute(notebook, root)
+            execute(notebook, path.parent)
             log.info("notebook %s: %.1f s", path.name, time.perf_counter() - start)
         text, pictures = page(notebook, path.stem)
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
@@ -39,15 +42,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def execute(notebook: NotebookNode, folder: Path) -> None:
-    """Run all cells as from `folder`; an error, a warning or more than `SECONDS` seconds are an exception."""
-    start = time.perf_counter()
-    NotebookClient(notebook, timeout=int(SECONDS), resources={"metadata": {"path": str(folder)}}).execute()
+    """Run all cells in `folder`; an error or a warning is an exception."""
+    where = {"metadata": {"path": str(folder)}}
+    with TemporaryDirectory() as sockets:  # by TCP everybody on the machine could listen
+        config = Config(ConnectionFileMixin={"transport": "ipc", "ip": f"{sockets}/kernel"})
+        NotebookClient(notebook, config=config, timeout=TIMEOUT, resources=where).execute()
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if output.output_type == "stream" and output.name == "stderr":
                 raise RuntimeError(f"a cell wrote to stderr: {output.text}\n{cell.source}")
-    if (seconds := time.perf_counter() - start) > SECONDS:
-        raise RuntimeError(f"the notebook took {seconds:.0f} s, more than {SECONDS:.0f}")
 
 
 def page(notebook: NotebookNode, stem: str) -> tuple[str, dict[str, bytes]]:
