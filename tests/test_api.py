@@ -17,7 +17,7 @@ from kgreason import api
 from kgreason.graph.model import Relation
 from kgreason.pairs import read_mapping, resolve_mapping, with_vertices
 from kgreason.publication import Folders
-from tests.conftest import CONTROL, OWNERSHIP, ROOT
+from tests.conftest import CONTROL, OWNERSHIP
 
 RULES = "\n".join(line for line in CONTROL.splitlines() if not line.startswith("@bind"))
 CONTROLLED = {
@@ -227,17 +227,6 @@ def test_mapping_must_fit_the_graphs() -> None:
     ):
         resolve_mapping({"a": "q", "b": "z"}, original, released, "m.csv")
     assert with_vertices(original, ["a", "c"]).labels.tolist() == ["a", "b", "c"]
-
-
-def test_readme_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    _, *rest = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")
-    assert rest
-    for block in rest:
-        names: dict[str, Any] = {}
-        exec(compile(block.split("```")[0], "README.md", "exec"), names)
-        assert names["result"].holds
-        assert ("A", "B") in names["derived"].rows("control")
 
 
 def test_public_names() -> None:
