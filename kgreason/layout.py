@@ -28,7 +28,7 @@ HEADED = frozenset({"csv", "tsv"})
 MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
 """Text formats of which a table without rows is a file without bytes."""
 BINARY = frozenset({"parquet", *DATABASES})
-_EXTENSIONS = {**{extension: format for format, extension in FORMATS.items()}, "ttl": "rdf"}
+_EXTENSIONS = {extension: format for format, extension in reversed(FORMATS.items())} | {"ttl": "rdf"}
 EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)
 """What the name of a table of a release ends with, if it does not begin as that of a KONECT file."""
 KONECT = "out."
