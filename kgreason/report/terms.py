@@ -202,8 +202,9 @@ RISKS = (
     ),
     Term(
         "journalist's risk",
-        "The same for an attacker who does not know whether his target is in the graph and looks in the population; "
-        "without one the graph is the population, and the risk the prosecutor's.",
+        "Chance that an attacker who does not know whether his target is in the graph names a vertex of it rightly: he "
+        "looks in the population for whom fits what the graph shows of the vertex. Here the population is the "
+        "original, or the graph itself where that shows what is not true.",
         CANDIDATES,
     ),
     Term(
@@ -221,8 +222,8 @@ RISKS = (
     Term("vertices at risk", "Vertices that fewer than k candidates are left for.", CANDIDATES),
     Term(
         "disclosure",
-        "How many sensitive links an attacker guesses who weighs the released links. Here: share of the sensitive "
-        "links that he finds among as many pairs as there are sensitive links, taking the likeliest pairs first.",
+        "Share of all pairs of entities that an adversary who weighs the released links believes to be linked by the "
+        "sensitive relation, with more than some threshold.",
         f"{LINKS}#the-adversary",
     ),
 )
