@@ -22,14 +22,14 @@ MOST = 1 << 26  # edges of all neighbourhoods, above which they are not looked a
 
 
 def knowledge(
-    graph: KnowledgeGraph, most: int = MOST, *, refined: bool = True
+    graph: KnowledgeGraph, most: int | None = None, *, refined: bool = True
 ) -> Iterator[tuple[str, Ints | None]]:
     """Partitions of the vertices into those that look the same, from little knowledge to much.
 
     Parameters
     ----------
     most
-        Edges of all neighbourhoods, above which these are not looked at.
+        Edges of all neighbourhoods, above which these are not looked at; `None`: `MOST`.
     refined
         Whether anything beyond degrees is looked at, which takes seconds in graphs of a million edges.
 
@@ -60,5 +60,5 @@ def knowledge(
     sides = Sides.of(graph) if refined else None
     yield "neighbours' degrees", None if sides is None else refine(sides, both, 1)
     yield "refinement", None if sides is None else refine(sides, both, graph.n)
-    near = refined and effort(graph) <= most
+    near = refined and effort(graph) <= (MOST if most is None else most)
     yield "neighbourhood", neighbourhoods(graph) if near else None
