@@ -71,4 +71,4 @@ def _keys(names: Sequence[str]) -> list[str]:
     for place, name in enumerate(names[3:], 4):
         bare = _ODD.sub("", name)
         keys.append(free(bare if bare[:1].isalpha() else f"c{place}", keys))
-    return ["weight", *(_ODD.sub("", key) for key in keys[len(_TAKEN) :])]
+    return ["weight", *(_ODD.sub("", key) for key in keys[len(_TAKEN) :])][: max(0, len(names) - 2)]

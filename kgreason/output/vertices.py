@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import whitespace
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +45,7 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     Raises
     ------
     DataError
-        If a name is empty: readers take it for none.
+        If a name is empty, or nothing but blanks.
     """
     table = facts.tables[predicate]
     number: dict[str, int] = {}
@@ -56,10 +57,11 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
         ends.append(found[codes])
     for name in target.vertices:
         number.setdefault(name, len(number))
-    if "" in number:
+    odd = next((name for name in number if not name.strip(whitespace)), None)
+    if odd is not None:
         raise DataError(
             str(target.path),
-            f"{predicate} holds a vertex with an empty name",
+            f"{predicate} holds a vertex with {'a blank' if odd else 'an empty'} name, which readers take for none",
             hint="csv and parquet hold such names",
         )
     return _counted(Vertices(list(number), tuple(ends), counted=False))

@@ -101,6 +101,8 @@ def read_columns(
     import pyarrow as pa
     from pyarrow import csv as arrow
 
+    if header and next(itertools.islice(records(path, options, delimiter), 1, None), None) is None:
+        return (pa.chunked_array([], pa.string()),) * width  # Arrow takes a line without an end for broken
     names = [f"f{i}" for i in range(width)]
     quote = options.quote if options.quote and marked(path, options.quote, options.encoding) else None
     try:

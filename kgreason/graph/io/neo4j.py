@@ -54,15 +54,21 @@ def read_neo4j(path: Path, options: Options) -> Raw:
     groups, notes = groups_of(path, options)
     nodes = [g for g in groups if any(f.role == "ID" for f in g.fields)]
     links = [g for g in groups if g not in nodes]
-    vertices = _nodes(str(path), nodes, options) if nodes else None
+    vertices = _nodes(_place(path, nodes), nodes, options) if nodes else None
     if not links:
         if options.type is not None:
             raise DataError(str(path), "these are nodes, which have no type", hint="label= chooses nodes")
         assert vertices is not None
         return _noted(vertices, notes, own=vertices)
-    raw = _links(str(path), links, options)
+    raw = _links(_place(path, links), links, options)
     raw = _noted(raw, notes, own=vertices)
     return named(raw, options, usual=False)
+
+
+def _place(path: Path, groups: Sequence[Group]) -> str:
+    """Where messages look for rows: in their file, if it is one."""
+    files = [file for group in groups for file, _ in group.files]
+    return str(files[0] if len(files) == 1 else path)
 
 
 def _noted(raw: Raw, notes: Sequence[str], own: Raw | None) -> Raw:

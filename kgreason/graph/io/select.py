@@ -156,7 +156,8 @@ def _numbers(raw: Raw, positions: Sequence[int], shape: Shape, options: Options)
     given = options.prefix is not None or options.null_string is not None
     if raw.typed or percent or given or options.decimal != ".":
         return {}
-    found = {i: numeric(raw.columns[p], shape.kinds[i]) for i, p in enumerate(positions)}
+    texts = [i for i, p in enumerate(positions) if raw.names[p] not in raw.texts]
+    found = {i: numeric(raw.columns[positions[i]], shape.kinds[i]) for i in texts}
     return {i: values for i, values in found.items() if values is not None}
 
 
