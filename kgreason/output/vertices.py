@@ -37,8 +37,9 @@ class Vertices:
 
 
 def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
-    """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear, those that
-    the target lists before the others.
+    """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear.
+
+    Those that the target lists come before the others.
 
     Raises
     ------
