@@ -98,6 +98,13 @@ class Layout:
         first = next(iter(edges), "")
         return cls(edges, _nodes(edges[first], formats[first]) if edges else _plain(NODES, "csv"))
 
+    def instead(self, formats: Mapping[str, str]) -> Layout:
+        """The same tables, some edge predicates in other formats."""
+        kept = {
+            p: s.file.rpartition(".")[2] if s.format == "rdf" else s.format for p, s in self.edges.items()
+        }
+        return Layout.of({**kept, **formats})
+
     @property
     def numbered(self) -> bool:
         """Whether vertices are numbers from 1 to n."""

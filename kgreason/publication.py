@@ -122,7 +122,7 @@ def _check_writable(folder: Path, kind: str) -> None:
 def _written(folder: Path, kind: str) -> set[str]:
     """Names of the files that kgreason writes into a folder, by its own account."""
     rules = folder / "rules.vada"
-    told = re.findall(r'"([^"/]+)"', rules.read_text(encoding="utf-8")) if rules.is_file() else []
+    told = re.findall(r'"([^"/]*)"', rules.read_text(encoding="utf-8")) if rules.is_file() else []
     tables = {name for name in told if is_table(name)}
     return NAMES[kind] | (tables if kind == "release" else set())
 

@@ -18,6 +18,7 @@ from kgreason.graph.io.kept import first_files, format_of
 from kgreason.graph.io.loader import Data
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.hashing.distinct import first_rows
 from kgreason.layout import HEADED, NODES, Layout, Stored
 from kgreason.output.beforehand import check_format
 from kgreason.output.target import FORMATS, Target
@@ -79,6 +80,24 @@ def _kept(predicate: str, source: SourceSpec | None, relation: Relation, progres
 def _holds(format: str, relation: Relation) -> bool:
     """Whether a format has a place for all that a relation holds."""
     return relation.weight is None or format not in ("rdf", "ttl")
+
+
+def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Layout:
+    """Choose other tables for edges that run in parallel, which a matrix has no place for."""
+    crowded = [
+        name
+        for name, relation in released.relations.items()
+        if layout.edges[name].format == "mtx" and _parallel(relation)
+    ]
+    for name in crowded:
+        progress.note(
+            f"{name} has parallel edges, and a matrix one entry for each pair: it is released as KONECT"
+        )
+    return layout.instead(dict.fromkeys(crowded, "konect"))
+
+
+def _parallel(relation: Relation) -> bool:
+    return not first_rows([relation.source, relation.target]).all()
 
 
 def check_known(format: str | None) -> None:

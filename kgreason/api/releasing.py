@@ -103,7 +103,7 @@ def anonymize(
     from kgreason.certificates import write_certificate
     from kgreason.pairs import Pair, read_release
     from kgreason.publication import staged, write_mapping, write_parts
-    from kgreason.release_tables import planned, write_tables
+    from kgreason.release_tables import fitting, planned, write_tables
     from kgreason.release_text import check_publishable, write_readme, write_rules
     from kgreason.report.rules import promise_of
     from kgreason.report.rules_public import public_report
@@ -155,6 +155,7 @@ def anonymize(
     if folders is None or layout is None:
         pair = Pair(graph, release.graph, release.mapping, release.parts)
         return _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
+    layout = fitting(layout, release.graph, progress)
     with staged(folders) as (public, private):
         write_tables(public, release.graph, layout, program.nodes[0] if program.nodes else "node")
         write_rules(public, program, layout)

@@ -53,7 +53,7 @@ def read_rdf(path: Path, options: Options) -> Raw:
             raise DataError(str(path), f"no {format.name}: {_reason(error)}", error.lineno) from error
         except (OSError, ValueError) as error:
             raise DataError(str(path), f"cannot be read as {format.name}: {error}") from error
-    if options.predicate is not None and not triples:
+    if options.predicate is not None and not triples and seen:
         raise _no_predicate(str(path), options.predicate, [names.short(p) for p in seen])
     return _table(str(path), triples, options, names)
 
