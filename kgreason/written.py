@@ -153,7 +153,12 @@ def read_nodes(path: Path) -> list[str]:
     with as_written():
         raw = read_csv(path, Options(header=True))
         if len(raw.columns) != 1:
-            raise DataError(str(path), f"{len(raw.columns)} columns where vertices have one, their label", 1)
+            raise DataError(
+                str(path),
+                f"{len(raw.columns)} columns where vertices have one, their label",
+                1,
+                hint="take out the other columns",
+            )
     labels: list[str] = raw.columns[0].to_pylist()
     if raw.names[0] in labels:
         row = labels.index(raw.names[0])

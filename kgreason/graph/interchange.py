@@ -145,7 +145,12 @@ def _array(name: str, values: Sequence[object], column: str | None = None) -> Co
         if any(test(found.type) for test in tests):
             return found
     except UnicodeEncodeError as error:
-        raise DataError(name, f"{error.object!a} is no Unicode text", column=column) from None
+        raise DataError(
+            name,
+            f"{error.object!a} is no Unicode text",
+            column=column,
+            hint="replace the lone surrogates in it",
+        ) from None
     except (pa.ArrowInvalid, TypeError, OverflowError):
         pass  # integers beside doubles, or values that `arrow_column` names
     try:
@@ -160,7 +165,11 @@ def _from_rows(rows: Sequence[object], name: str) -> Raw:
     width = len(tuples[0]) if tuples else 0
     for number, row in enumerate(tuples, 1):
         if len(row) != width:
-            raise DataError(name, f"row {number}: {len(row)} values where the first row has {width}")
+            raise DataError(
+                name,
+                f"row {number}: {len(row)} values where the first row has {width}",
+                hint="give every row as many values",
+            )
     columns = [_array(name, column) for column in zip(*tuples, strict=True)]
     return _raw(name, [f"column{i + 1}" for i in range(width)], columns, named=False)
 
@@ -169,7 +178,11 @@ def _from_edges(graph: Any, name: str) -> Raw:
     edges = list(graph.edges(data="weight"))
     weighted = bool(edges) and any(w is not None for _, _, w in edges)
     if weighted and any(w is None for _, _, w in edges):
-        raise DataError(name, "some edges of the graph have a weight and some have none")
+        raise DataError(
+            name,
+            "some edges of the graph have a weight and some have none",
+            hint="give every edge a weight, or none",
+        )
     columns = [_array(name, [str(e[i]) for e in edges]) for i in (0, 1)]
     if weighted:
         columns.append(_array(name, [w for _, _, w in edges]))
@@ -250,7 +263,11 @@ def from_networkx(graph: nx.Graph[Any], relation: str = "edge") -> KnowledgeGrap
 def _relation(name: str, rows: Sequence[tuple[int, int, Any]]) -> Relation:
     absent = sum(w is None for _, _, w in rows)
     if 0 < absent < len(rows):
-        raise DataError("<graph>", f"{absent} of the {len(rows)} edges of {name!r} have no weight")
+        raise DataError(
+            "<graph>",
+            f"{absent} of the {len(rows)} edges of {name!r} have no weight",
+            hint="give every edge a weight, or none",
+        )
     source = np.array([s for s, _, _ in rows], dtype=np.int64)
     target = np.array([t for _, t, _ in rows], dtype=np.int64)
     weight = None if absent or not rows else _weights("<graph>", [w for _, _, w in rows])
@@ -261,7 +278,9 @@ def _weights(name: str, values: Sequence[Any]) -> Weights:
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(name, f"a weight is no number: {error}") from error
+        raise DataError(
+            name, f"a weight is no number: {error}", hint="weights are numbers in [0,1]"
+        ) from error
 
 
 def to_arrow(graph: KnowledgeGraph, relation: str | None = None) -> pa.Table:
@@ -385,7 +404,9 @@ def _only(graph: KnowledgeGraph, relation: str | None) -> Relation:
             )
         return graph.relations[relation]
     if len(graph.relations) != 1:
-        raise DataError("<graph>", f"choose a relation: {', '.join(graph.relations)}")
+        raise DataError(
+            "<graph>", f"choose a relation: {', '.join(graph.relations)}", hint="name one with relation="
+        )
     return next(iter(graph.relations.values()))
 
 
@@ -399,7 +420,11 @@ def from_table(obj: object, relation: str = "edge") -> KnowledgeGraph:
     """
     names, columns = as_table(obj)
     if len(columns) not in (2, 3):
-        raise DataError("<table>", f"{len(columns)} columns, expected source, target and perhaps weight")
+        raise DataError(
+            "<table>",
+            f"{len(columns)} columns, expected source, target and perhaps weight",
+            hint="take out the other columns first",
+        )
     ends = [[str(v) for v in column.to_pylist()] for column in columns[:2]]
     number: dict[str, int] = {}
     for label in chain.from_iterable(zip(*ends, strict=True)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import permutations
 
@@ -16,6 +16,7 @@ from kgreason.records import dataclass
 
 ENOUGH = 3.0
 """Points that a pair of columns needs to be taken for the ends of edges."""
+_SEVERAL = 3  # targets
 _WIDE = 6  # columns; of wider tables more must speak for two being ends of edges
 
 
@@ -211,6 +212,9 @@ def _edges(table: Found, source: Column, target: Column, why: str) -> Edges:
             every = table.whole and len(target.values) == target.rows
             bounded = every and max(sums, default=2.0) <= 1.0 + 1e-9
             like = bool(sums) and sorted(sums)[int(0.95 * (len(sums) - 1))] <= 1.005
+            if bounded and not ownership and _joint(target):
+                ownership = True
+                reasons.append("weights of the edges into each vertex sum to 1 at most, as shares do")
             ownership = ownership or (like and (weight.percent or weight.marked > 0.5))
         else:
             ownership = False
@@ -285,6 +289,11 @@ def _scaled(target: Column, weight: Column, ownership: bool) -> tuple[dict[str, 
     options["scale"] = "abs"
     words.append("weights must lie in [0,1], so each is divided by the greatest, without its sign")
     return options, words
+
+
+def _joint(target: Column) -> bool:
+    """Whether several targets have several edges, so that it says something if their weights sum to 1 at most."""
+    return sum(number > 1 for number in Counter(target.values).values()) >= _SEVERAL
 
 
 def _sums_like_percent(target: Column, weight: Column) -> bool:

@@ -120,7 +120,9 @@ def _check_writable(path: Path) -> None:
     if not folder.is_dir():
         raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
     if not os.access(folder, os.W_OK):
-        raise ReleaseError(f"{path} cannot be made: {folder} is not open for writing")
+        raise ReleaseError(
+            f"{path} cannot be made: {folder} is not open for writing", hint="choose another place"
+        )
 
 
 def no_graph(file: str, predicate: str) -> DataError:

@@ -26,7 +26,11 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
     try:
         connection = duckdb.connect(":memory:" if file.is_dir() else str(file), read_only=file.is_file())
     except duckdb.Error as error:
-        raise DataError(str(file), f"no DuckDB database that can be read: {_first(error)}") from error
+        raise DataError(
+            str(file),
+            f"no DuckDB database that can be read: {_first(error)}",
+            hint="is it of another kind? say format=sqlite, or name the right file",
+        ) from error
     place = place or str(file)
     with closing(connection):
         if file.is_dir():
