@@ -29,7 +29,8 @@ def check_rules(rules: object) -> None:
     """
     if not isinstance(rules, str | Path | CheckedProgram):
         raise CallError(
-            f"rules are a path, a text or what kgreason.load returns, not of type {type(rules).__name__}"
+            f"rules are a path, a text or what kgreason.load returns, not of type {type(rules).__name__}",
+            hint='say for instance kgreason.load("control.vada")',
         )
 
 
@@ -82,7 +83,7 @@ def check_goal(goal: object, most: object) -> None:
             f"a goal is a text, not of type {type(goal).__name__}", hint="for instance 'control(\"a\", X)'"
         )
     if not isinstance(most, int) or most < 1:
-        raise CallError(f"most is a whole number of at least 1, not {most!r}")
+        raise CallError(f"most is a whole number of at least 1, not {most!r}", hint="say for instance most=1")
 
 
 def check_limits(limits: object) -> None:
@@ -121,7 +122,10 @@ def output_names(outputs: object) -> tuple[str, ...] | None:
     names = tuple(outputs) if isinstance(outputs, Iterable) else (outputs,)
     for name in names:
         if not isinstance(name, str):
-            raise CallError(f"outputs are names of predicates, not of type {type(name).__name__}")
+            raise CallError(
+                f"outputs are names of predicates, not of type {type(name).__name__}",
+                hint='say for instance outputs=["control"]',
+            )
     return names
 
 
@@ -283,7 +287,11 @@ def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
         )
     for name, relation in graph.relations.items():
         if program.arities.get(name) == 3 and relation.weight is None:
-            raise DataError("<graph>", f"the relation {name} has no weights, but the rules read some")
+            raise DataError(
+                "<graph>",
+                f"the relation {name} has no weights, but the rules read some",
+                hint="give the edges weights, or take a weight out of the atoms of this predicate in the rules",
+            )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from types import TracebackType
 from kgreason.errors import ReleaseError
 from kgreason.progress import Progress
 
-_SECRET = re.compile(r"(?i)(password|passwd|pwd|token|secret)=[^\s&;'\"]+")
+_SECRET = re.compile(r"(?i)(password|passwd|pwd|token|secret)=('[^']*'|[^\s&;'\"]+)")
 _LOGIN = re.compile(r"://([^/\s:@]*):[^/\s@]*@")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -14,6 +16,7 @@ from kgreason.cli.run import Run, complain, run_of
 from kgreason.cli.usage import UsageError, explained
 from kgreason.errors import KgreasonError
 from kgreason.interrupts import INTERRUPTED
+from kgreason.runlog import Log
 
 
 class Commands(TyperGroup):
@@ -50,9 +53,22 @@ class Commands(TyperGroup):
 
 def _fail(run: Run, message: str) -> int:
     """Tell an error that came before the command, and log it if the log is known by then."""
+    if run.log is None:
+        run.log = _named_log(run)
     try:
         run.begin({} if run.context is None else run.context.params)
     except KgreasonError as error:
         complain(shown(error))
     complain(message)
     return 2
+
+
+def _named_log(run: Run) -> Log | None:
+    """The log, where the error came before the option that names it was understood."""
+    words = [*run.words, ""]
+    for word, value in pairwise(words):
+        name, equals, rest = word.partition("=")
+        if name == "--log" and (rest or value):
+            return Log(Path(rest if equals else value))
+    top = None if run.config is None else run.config.document.get("log")
+    return Log(run.config.file.parent / top) if run.config is not None and isinstance(top, str) else None

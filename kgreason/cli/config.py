@@ -87,7 +87,7 @@ class Config:
 
     def _values(self, command: Any, section: Mapping[str, Any], path: tuple[str, ...]) -> Defaults:
         """Values of the parameters of a command, as texts where the command line has texts."""
-        options = {flag[2:]: p for p in command.params for flag in p.opts if flag.startswith("--")}
+        options = {key: p for p in command.params if p.param_type_name == "option" for key in keys_of(p)}
         found: Defaults = {}
         for key, value in section.items():
             if key not in options or key == "help":
@@ -173,7 +173,7 @@ class Config:
         source = context.get_parameter_source(name or "")
         if source is None or source.name != "DEFAULT_MAP":
             return None
-        keys = [flag[2:] for p in context.command.params if p.name == name for flag in p.opts]
+        keys = [key for p in context.command.params if p.name == name for key in keys_of(p)]
         path = context.command_path.split()[1:]
         lines = [self.place(where, key) for key in keys for where in (path, ())]
         line = next((n for n in lines if n is not None), None)
@@ -187,6 +187,12 @@ class Config:
         if flags:
             with hushed(quiet):
                 tell(f"{self.file} says {', '.join(flags)}")
+
+
+def keys_of(param: Any) -> list[str]:
+    """Keys of an option in the file: its long names, or its letter if it has none."""
+    long = [flag[2:] for flag in param.opts if flag.startswith("--")]
+    return long or [flag[1:] for flag in param.opts]
 
 
 def _beside(file: Path, text: str) -> str:

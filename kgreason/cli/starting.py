@@ -18,7 +18,8 @@ def init(
         list[str],
         typer.Argument(
             metavar="TABLE...",
-            help="Tables of edges, and perhaps of vertices, in any format that is read; options follow a question mark.",
+            help="Tables of edges, and perhaps of vertices, in any format that is read; options follow a "
+            "question mark.",
         ),
     ],
     out: Annotated[

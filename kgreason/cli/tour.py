@@ -12,7 +12,7 @@ STEPS = (
     ("kgreason anonymize --rules own.vada", "release/ and private/"),
     ("kgreason verify --rules own.vada own.csv release --mapping private", "the proof"),
 )
-WIDEST, NARROWEST = 80, 76
+WIDEST, NARROWEST, LEAST = 80, 76, 48
 
 
 def tour(width: int | None = None) -> str:
@@ -25,7 +25,8 @@ def tour(width: int | None = None) -> str:
     """
     from kgreason import __version__
 
-    wide = min(WIDEST, width or shutil.get_terminal_size((WIDEST, 24)).columns)
+    seen = width or shutil.get_terminal_size((WIDEST, 24)).columns
+    wide = max(LEAST, min(WIDEST, seen))
     paragraphs = (
         f"kgreason {__version__} reasons over knowledge graphs, anonymizes them so that not even what rules "
         "derive gives anybody away, and proves it.",

@@ -14,7 +14,7 @@ from kgreason.lang.names import suggest
 UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 """Base of all errors of the command line, whichever library Typer has it from."""
 
-_EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)")
+_EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
 _NUMBERS = (
     (re.compile(r"valid integer|parse string as an integer"), "it must be a whole number"),
     (re.compile(r"valid number|valid float|parse string as a number"), "it must be a number"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from kgreason.guess.words import PERCENTS, TIMES, tokens
+from kgreason.guess.words import PERCENTS, TIMES, WEIGHTS, tokens
 from kgreason.records import dataclass
 
 SAMPLE = 20_000
@@ -42,6 +42,8 @@ class Column:
         Its numbers have decimal commas.
     whole
         All its numbers are integers.
+    named
+        The file has a name for it.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Column:
     marked: float = 0.0
     comma: bool = False
     whole: bool = False
+    named: bool = True
 
     @property
     def distinct(self) -> int:
@@ -64,8 +67,8 @@ class Column:
 
     @property
     def words(self) -> frozenset[str]:
-        """Words of its name."""
-        return tokens(self.name)
+        """Words of its name; none of one that was invented."""
+        return tokens(self.name) if self.named else frozenset()
 
     @property
     def numeric(self) -> bool:
@@ -75,7 +78,7 @@ class Column:
     @property
     def constant(self) -> bool:
         """Whether all its values are one."""
-        return self.distinct <= 1
+        return self.distinct <= 1 < len(self.values)
 
     @property
     def unique(self) -> bool:
@@ -85,22 +88,22 @@ class Column:
     @property
     def counter(self) -> bool:
         """Whether it numbers the rows."""
-        return (
-            self.unique
-            and self.whole
-            and self.high is not None
-            and self.high - (self.low or 0) < 3 * self.rows
-        )
+        if not (self.unique and self.whole and self.high is not None) or self.words & WEIGHTS:
+            return False
+        return self.high - (self.low or 0) < 3 * self.rows
 
     @property
     def few(self) -> bool:
         """Whether its values are so few that they are kinds, not names."""
-        return self.distinct < 3 or (len(self.values) > 50 and self.distinct < 0.02 * len(self.values))
+        rows = len(self.values)
+        return (rows > 5 and self.distinct < 3) or (rows > 50 and self.distinct < 0.02 * rows)
 
     @property
     def time(self) -> bool:
         """Whether it tells when."""
-        return bool(self.words & TIMES) or (self.whole and (self.low or 0) > 1e8 and (self.high or 0) < 1e11)
+        many = self.distinct > 0.3 * len(self.values)
+        large = self.whole and (self.low or 0) >= 0 and (self.high or 0) > 1e6
+        return bool(self.words & TIMES) or (large and many)
 
     @property
     def percent(self) -> bool:
@@ -108,7 +111,7 @@ class Column:
         return bool(self.words & (PERCENTS | {"%"}))
 
 
-def column(name: str, number: int, cells: Any) -> Column:
+def column(name: str, number: int, cells: Any, *, named: bool = True) -> Column:
     """Look at a column.
 
     Parameters
@@ -122,7 +125,7 @@ def column(name: str, number: int, cells: Any) -> Column:
     filled = [v for v in whole if v.strip()]
     facts = _numbers(filled)
     values = tuple(v if v.strip() else "" for v in texts)
-    return Column(name, number, values, rows, missing, frozenset(values) - {""}, **facts)
+    return Column(name, number, values, rows, missing, frozenset(values) - {""}, named=named, **facts)
 
 
 def _text(value: object) -> str:

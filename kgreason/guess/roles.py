@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import permutations
 
+from kgreason.errors import DataError
 from kgreason.guess.columns import Column, numbers
 from kgreason.guess.tables import Found
 from kgreason.guess.words import IDS, OWNED, OWNERS, SHARES, SOURCES, TARGETS, WEIGHTS
+from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
 ENOUGH = 3.0
 """Points that a pair of columns needs to be taken for the ends of edges."""
+_SEVERAL = 3  # targets
 _WIDE = 6  # columns; of wider tables more must speak for two being ends of edges
 
 
@@ -31,6 +34,10 @@ class Edges:
         Whether the weights are shares in something owned.
     bounded
         Whether the weights of edges into each vertex sum to 1 at most.
+    undirected
+        The file says that edges have no direction.
+    apart
+        No source is ever a target.
     vertices
         Different ends among the rows that were looked at.
     reasons
@@ -48,6 +55,7 @@ class Edges:
     bounded: bool
     vertices: int
     undirected: bool
+    apart: bool
     reasons: tuple[str, ...]
     others: tuple[str, ...]
 
@@ -71,19 +79,27 @@ class Nothing:
 
 
 def role(table: Found) -> Edges | Names | Nothing:
-    """Guess what a table holds."""
+    """Guess what a table holds.
+
+    Raises
+    ------
+    DataError
+        If the user names columns that are not there.
+    """
     if not table.columns or not table.raw.columns or not len(table.raw):
         return Nothing(table, "it has no rows", "name a table with rows")
     if _is_matrix(table):
         hint = "write it as a list, a line source,target,weight for each cell that is not empty, and name that file"
         return Nothing(table, "it looks like a matrix: its columns are called as its rows are", hint)
-    pair = _ends(table)
+    pair = _said(table) or _ends(table)
     if pair is not None:
         return _edges(table, *pair)
     named = _name(table)
     if named is not None:
         return Names(table, named, tuple(c for c in table.columns if c is not named and not c.constant))
-    hint = "say which columns hold the edges, for instance 'FILE?columns=owner,company,share' with --data"
+    hint = f"name source, target and weight: kgreason init '{table.path}?columns=1,2,3', by numbers or names"
+    if len(table.columns) > 3:
+        hint += f"; of people, a line each: kgreason anonymize --method pckga --table '{table.path}'"
     if len(table.columns) < 2:
         return Nothing(table, "it has one column only, and an edge has two ends", hint)
     return Nothing(table, "no two columns look like the ends of edges, and none names its rows", hint)
@@ -110,6 +126,33 @@ def _ends(table: Found) -> tuple[Column, Column, str] | None:
     return None if best is None else best[1:]
 
 
+def _said(table: Found) -> tuple[Column, Column, str] | None:
+    """Ends that the user names, by the option `columns`."""
+    said = [_called(table, name) for name in _named(table)]
+    if not said:
+        return None
+    if len(said) not in (2, 3):
+        raise DataError(
+            table.name, "columns names source, target and perhaps weight", hint="write two names or three"
+        )
+    return said[0], said[1], "as was said"
+
+
+def _named(table: Found) -> list[str]:
+    return [name.strip() for name in table.options.get("columns", "").split(",") if name.strip()]
+
+
+def _called(table: Found, name: str) -> Column:
+    """The column of a name, or of a number from 1."""
+    known = {str(c.number): c for c in table.columns} | {c.name: c for c in table.columns}
+    if name not in known:
+        near = suggest(name, [c.name for c in table.columns])
+        there = ", ".join(c.name for c in table.columns[:20])
+        means = f"did you mean {near}? " if near else ""
+        raise DataError(table.name, f"there is no column {name!r}", hint=f"{means}there are {there}")
+    return known[name]
+
+
 def _fraction(one: Column) -> bool:
     return one.numeric and (not one.whole or one.marked > 0)
 
@@ -126,7 +169,7 @@ def _points(source: Column, target: Column, width: int) -> tuple[float, str]:
         points -= 2.0
     shared = _shared(source, target)
     if shared > 0.02 and not (source.few or target.few):
-        points += 1.0 + shared
+        points += 1.0 + shared + 2.0 * (shared > 0.3)
         why.append("they share values")
     if source.words & IDS and target.words & IDS and source.words != target.words and width <= _WIDE:
         points += 1.5
@@ -134,6 +177,10 @@ def _points(source: Column, target: Column, width: int) -> tuple[float, str]:
     if width <= 3:
         points += 1.5
         why.append("the table has few columns")
+    if width == 2 and not (source.numeric or target.numeric):
+        points += 2.0
+    if source.numeric != target.numeric:
+        points -= 3.0
     for one in (source, target):
         points -= 3.0 * one.counter + 1.5 * one.few + 1.0 * bool(one.words & WEIGHTS)
         points -= 0.5 * (one.missing > 0.2 * one.rows)
@@ -149,7 +196,8 @@ def _shared(a: Column, b: Column) -> float:
 
 def _edges(table: Found, source: Column, target: Column, why: str) -> Edges:
     rest = [c for c in table.columns if c not in (source, target)]
-    weight = _weight(table, rest)
+    named = _named(table)
+    weight = None if len(named) == 2 else _called(table, named[2]) if named else _weight(table, rest)
     ends = f"column {shown(source)} is the source and {shown(target)} the target"
     reasons, options = [f"{ends}: {why}" if why else ends], {}
     ownership = bool(source.words & OWNERS or target.words & OWNED)
@@ -163,7 +211,11 @@ def _edges(table: Found, source: Column, target: Column, why: str) -> Edges:
             sums = _sums(target, weight, "percent" in found or weight.marked > 0)
             every = table.whole and len(target.values) == target.rows
             bounded = every and max(sums, default=2.0) <= 1.0 + 1e-9
-            ownership = ownership or (bounded and weight.percent)
+            like = bool(sums) and sorted(sums)[int(0.95 * (len(sums) - 1))] <= 1.005
+            if bounded and not ownership and _joint(target):
+                ownership = True
+                reasons.append("weights of the edges into each vertex sum to 1 at most, as shares do")
+            ownership = ownership or (like and (weight.percent or weight.marked > 0.5))
         else:
             ownership = False
     options.update(_gaps([c for c in (source, target, weight) if c is not None], reasons))
@@ -181,7 +233,7 @@ def _edges(table: Found, source: Column, target: Column, why: str) -> Edges:
         vertices = max(vertices, _vertices(table, source, target))
     return Edges(
         *(table, source, target, weight, options, ownership and weight is not None, bounded, vertices),
-        *(undirected, tuple(reasons), others),
+        *(undirected, not source.seen & target.seen or prefix is not None, tuple(reasons), others),
     )
 
 
@@ -202,8 +254,8 @@ def _weight(table: Found, rest: Sequence[Column]) -> Column | None:
         points = 3.0 * bool(one.words & (WEIGHTS | {"%"})) + 3.0 * (one.marked > 0.5) - 3.0 * one.constant
         points += 2.0 * (low >= 0 and high <= 1 and not one.whole) + 0.5 * (low >= 0 and high <= 100)
         points += 1.0 * (not one.whole) - 4.0 * (one.time and not one.words & WEIGHTS)
-        points += 2.0 * (table.raw.graph and one.number == 3) + 1.0 * (len(table.columns) == 3)
-        points += 1.0 * (not table.raw.named and one.number == 3)
+        points += 2.0 * ((table.raw.graph and one.number == 3) or len(table.columns) == 3)
+        points += 2.0 * (not table.raw.named and one.number == 3)
         if points >= 2.0 and (best is None or points > best[0]):
             best = (points, one)
     return None if best is None else best[1]
@@ -239,9 +291,14 @@ def _scaled(target: Column, weight: Column, ownership: bool) -> tuple[dict[str, 
     return options, words
 
 
+def _joint(target: Column) -> bool:
+    """Whether several targets have several edges, so that it says something if their weights sum to 1 at most."""
+    return sum(number > 1 for number in Counter(target.values).values()) >= _SEVERAL
+
+
 def _sums_like_percent(target: Column, weight: Column) -> bool:
     sums = sorted(_sums(target, weight, percent=False))
-    return bool(sums) and not weight.whole and sums[int(0.95 * (len(sums) - 1))] <= 100.5 and sums[-1] > 50
+    return bool(sums) and not weight.whole and sums[len(sums) // 2] >= 50 and sums[-1] <= 105
 
 
 def _sums(target: Column, weight: Column, percent: bool) -> list[float]:

@@ -11,7 +11,7 @@ from kgreason.guess.roles import Edges, Names
 from kgreason.guess.tables import Found, relative
 from kgreason.records import dataclass
 
-FEW = 1000
+FEW = 300
 """Vertices up to which all pairs are derived of which one reaches the other: their number grows with the square."""
 _PLAIN = re.compile(r"[^\W\d][\w .%()-]*")
 _WIDTH = 100
@@ -66,7 +66,7 @@ class Program:
     kind: str
 
 
-def program(edges: Sequence[Edges], names: Sequence[Names], out: Path, call: str) -> Program:
+def program(edges: Sequence[Edges], names: Sequence[Names], out: Path) -> Program:
     """Write the rule file of some tables.
 
     Parameters
@@ -75,8 +75,6 @@ def program(edges: Sequence[Edges], names: Sequence[Names], out: Path, call: str
         Tables whose lines are vertices.
     out
         Where it will stand; the tables are named as seen from there.
-    call
-        The command that wrote it.
     """
     weighted = all(e.weight is not None for e in edges)
     kind = _kind(edges, weighted)
@@ -88,7 +86,7 @@ def program(edges: Sequence[Edges], names: Sequence[Names], out: Path, call: str
         else {"xy": "X, Y", "yz": "Y, Z", "yx": "Y, X"}
     )
     lines = [
-        f"%% {', '.join(e.table.name for e in edges)}: {kind}. Written by `{call}`.",
+        *_comment(f"{', '.join(_file(e.table) for e in edges)}: {kind}. Written by kgreason init."),
         "%%",
         "%% All of this was guessed: look at what it says of the columns, then change what is wrong.",
         "%%",
@@ -109,6 +107,8 @@ def program(edges: Sequence[Edges], names: Sequence[Names], out: Path, call: str
 def _kind(edges: Sequence[Edges], weighted: bool) -> str:
     if weighted and all(e.ownership for e in edges):
         return "control"
+    if all(e.apart for e in edges) and len(edges) == 1:
+        return "who has edges to whom"
     if sum(e.vertices for e in edges) <= FEW:
         return "reachability"
     return "who has edges to whom" if all(e.undirected for e in edges) else "mutual edges"
@@ -118,7 +118,7 @@ def _edges(found: Edges, edge: str, weighted: bool, folder: Path) -> Iterator[st
     """The bind of a table, and why it is so."""
     table = found.table
     for text in (*table.said, *found.reasons):
-        yield from _comment(f"{text}.")
+        yield from _comment(f"{text[:1].upper()}{text[1:]}.")
     if found.others:
         yield from _comment(f"Not read: {', '.join(found.others)}.")
     taken = [c for c in (found.source, found.target, found.weight if weighted else None) if c is not None]
@@ -180,6 +180,7 @@ def _meaning(edges: Sequence[Edges], kind: str, edge: str, node: str, named: boo
     yield from _comment("What people will ask of a release: `anonymize` keeps the answers as well as it can.")
     for query in ("holding", "two_owns") if kind == "control" else ("two_out", "two_in"):
         yield f'@query("{query}").'
+    yield ""
 
 
 def _rules(kind: str, edge: str, variables: dict[str, str]) -> str:
@@ -195,8 +196,13 @@ def _rules(kind: str, edge: str, variables: dict[str, str]) -> str:
     return f'{first}{degrees}\n{note}% @output("reach").\n{later}'
 
 
+def _file(table: Found) -> str:
+    """The name of a file without its folders, and the table in it."""
+    return table.name.replace(str(table.path), table.path.name)
+
+
 def _comment(text: str) -> list[str]:
-    return [f"%% {line}" for line in wrap(text[:1].upper() + text[1:], _WIDTH, break_on_hyphens=False)]
+    return [f"%% {line}" for line in wrap(text, _WIDTH, break_on_hyphens=False)]
 
 
 def _column(table: Found, number: int) -> str:

@@ -105,7 +105,8 @@ def _opened(path: Path, kind: str, options: dict[str, str], said: Sequence[str])
         options.setdefault("useHeaders", "true" if raw.named else "false")
     if not whole:
         said.append(f"it is large: these are guesses from its first {len(raw):,} rows")
-    columns = tuple(column(n, i, c) for i, (n, c) in enumerate(zip(raw.names, raw.columns, strict=True), 1))
+    pairs = enumerate(zip(raw.names, raw.columns, strict=True), 1)
+    columns = tuple(column(n, i, c, named=raw.named) for i, (n, c) in pairs)
     return Found(path, kind, options, raw, whole, columns, tuple(said))
 
 

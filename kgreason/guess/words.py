@@ -12,7 +12,8 @@ def _words(text: str) -> frozenset[str]:
 OWNERS = _words(
     "owner owners holder shareholder shareholders parent proprietario socio soci azionista titolare partecipante "
     "besitzer eigentümer eigentuemer gesellschafter inhaber aktionär aktionaer mutter anteilseigner propriétaire "
-    "proprietaire actionnaire détenteur detenteur propietario accionista titular matriz aandeelhouder eigenaar acionista"
+    "proprietaire actionnaire détenteur detenteur propietario accionista titular matriz aandeelhouder eigenaar "
+    "acionista"
 )
 SOURCES = OWNERS | _words(
     "source src from sender rater subject head origin origine origen start user userid follower citing quelle von "
@@ -38,7 +39,7 @@ WEIGHTS = SHARES | _words(
 )
 PERCENTS = _words("percent percentage pct perc prozent pourcentage percentuale porcentaje procent")
 TIMES = _words(
-    "time timestamp date datetime year month day datum zeit jahr data ora anno année fecha año ano since until"
+    "time timestamp date datetime year day datum zeit jahr data ora anno année fecha año ano since until"
 )
 IDS = _words("id ids key code uid lei isin nr number no nummer nome nom name nombre naam label entity")
 

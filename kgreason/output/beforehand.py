@@ -129,7 +129,9 @@ def _check_writable(path: Path) -> None:
     if not folder.is_dir():
         raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
     if not os.access(folder, os.W_OK):
-        raise ReleaseError(f"{path} cannot be made: {folder} is not open for writing")
+        raise ReleaseError(
+            f"{path} cannot be made: {folder} is not open for writing", hint="choose another place"
+        )
 
 
 def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:

@@ -40,7 +40,7 @@ class Vertices:
 def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear.
 
-    Those that the target lists come before the others.
+    Those that `target` declares besides come last.
 
     Raises
     ------

@@ -188,4 +188,6 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ReleaseError(f"{folder}: cannot be made: {error.strerror or error}") from error
+        raise ReleaseError(
+            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place with --out DIR"
+        ) from error

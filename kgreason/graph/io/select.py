@@ -219,7 +219,11 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
 def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int]:
     arguments = f"{shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)}"
     if len(wanted) != shape.arity:
-        raise DataError(raw.file, f"{len(wanted)} column{'s' * (len(wanted) != 1)} chosen, but {arguments}")
+        raise DataError(
+            raw.file,
+            f"{len(wanted)} column{'s' * (len(wanted) != 1)} chosen, but {arguments}",
+            hint="name as many columns as the predicate has arguments",
+        )
     if len(raw.names) != shape.arity and any(name is None for name in wanted):
         have = f"{len(raw.names)} column{'s' * (len(raw.names) != 1)}"
         shown = f"{', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''}"

@@ -133,7 +133,11 @@ def parse_source(text: str) -> tuple[str, SourceSpec]:
     """
     predicate, equals, rest = text.partition("=")
     if not equals or not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate) or not rest:
-        raise DataError(text, "expected PRED=FILE or PRED=FILE?option=value&option=value")
+        raise DataError(
+            text,
+            "expected PRED=FILE or PRED=FILE?option=value&option=value",
+            hint="write for instance own=register.csv, or 'own=register.csv?delimiter=;'",
+        )
     return predicate, parse_file(rest)
 
 
