@@ -59,6 +59,16 @@ class Reasoned:
     warnings: tuple[Diagnostic, ...]
     program: CheckedProgram
 
+    def __repr__(self) -> str:
+        return (
+            f"<Reasoned: {', '.join(f'{p} {self.facts.count(p):,}' for p in self.predicates) or 'no output'}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.facts import reasoned
+
+        return reasoned(self)
+
     @property
     def predicates(self) -> tuple[str, ...]:
         """The output predicates."""
@@ -160,6 +170,14 @@ class Score:
     fidelity: Fidelity
     telling: Telling
 
+    def __repr__(self) -> str:
+        return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.scores import score
+
+        return score(self)
+
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
@@ -202,6 +220,11 @@ class Anonymization:
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.results import anonymization
+
+        return anonymization(self)
 
     @property
     def holds(self) -> bool:

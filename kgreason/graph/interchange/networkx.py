@@ -71,8 +71,8 @@ def to_networkx(graph: Graph) -> nx.MultiGraph[str]:
     """Make a NetworkX graph; vertices are the labels, edges carry ``relation`` and perhaps ``weight``.
 
     Of a `kgreason.PeopleGraph` vertices carry the list of their values of each attribute; of a `kgreason.LinkGraph`
-    edges carry ``count``, too. Where all relations run both ways, a `networkx.MultiGraph` has each edge once; else it is
-    a `networkx.MultiDiGraph`, in which they stand in both directions.
+    edges carry ``count``, too. Where all relations run both ways, it is a `networkx.MultiGraph` with each edge once;
+    else a `networkx.MultiDiGraph`, in which they stand in both directions.
 
     Examples
     --------
