@@ -31,10 +31,10 @@ from kgreason.lang.ast import Constant, Variable
 from kgreason.output.place import replacing
 
 NAMES = {
-    "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"}
+    "release": {"README.txt", "report.html", "report.json", "rules.vada", "nodes.csv", "UNVERIFIED"}
     | {"people.toml", "users.csv", "attributes.csv", "relations.csv"}
     | {"links.csv", "links.toml"},
-    "private": {"mapping.csv", "parts.csv", "certificate.json", "report.json", "history.json"},
+    "private": {"mapping.csv", "parts.csv", "certificate.json", "report.html", "report.json", "history.json"},
 }
 
 
@@ -346,6 +346,7 @@ Files
   nodes.csv    the vertices; labels are random
 {tables}  rules.vada   the rules under which the guarantee was made; run them with
                kgreason reason --rules rules.vada
+  report.html  a page about the release, for reading; report.json is the same for programs
 
 {weights}Vertices and edges may be synthetic. Rows are in random order.
 {cut}"""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
+from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from kgreason.errors import Diagnostic
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.lang.values import Value
+    from kgreason.report.data import Report
+    from kgreason.report.run import Run
 
 
 def no_output(predicate: str, outputs: Sequence[str]) -> str:
@@ -139,6 +142,8 @@ class Anonymization:
         The derived predicates that the guarantee covers besides the ground edges.
     seconds
         Time of each stage by name.
+    run
+        How it was called.
     """
 
     original: KnowledgeGraph
@@ -147,6 +152,7 @@ class Anonymization:
     score: Score
     derived: tuple[str, ...]
     seconds: Mapping[str, float]
+    run: Run
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
@@ -162,6 +168,12 @@ class Anonymization:
         """Released label of each original label: the secret."""
         labels = self.release.graph.labels[self.release.mapping]
         return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
+
+    def report(self, progress: Progress = SILENT) -> Report:
+        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
+        from kgreason.report.rules import private_report
+
+        return private_report(self, self.run, progress)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the graphs, ready for JSON; `format` is the version of this layout."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.pairs import Pair
     from kgreason.publication import Folders
+    from kgreason.report.run import Run
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -100,12 +101,15 @@ def anonymize(
     from kgreason.publication import (
         check_publishable,
         staged,
-        write_json,
         write_mapping,
         write_parts,
         write_readme,
         write_release,
     )
+    from kgreason.report.rules import promise_of
+    from kgreason.report.rules_public import public_report
+    from kgreason.report.run import Run, rule_files
+    from kgreason.report.write import FILES, write_report
 
     if folders is not None:
         check_folders(folders)
@@ -119,6 +123,16 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
+    parameters = {
+        "rules": rule_files(written),
+        "method": method,
+        "mode": mode if method == "kguard" else None,
+        "trials": trials,
+        "max_subgraphs": max_subgraphs,
+        "split": split,
+        "keep_cuts": keep_cuts,
+    }
+    run = Run(parameters, seed, program, np.random.default_rng(0))
     protected = () if method == "k-iso" else sizes
     check_parameters(graph, 1, 1)
     for size in protected:
@@ -140,7 +154,7 @@ def anonymize(
     clock.lap("anonymize")
     if folders is None:
         pair = Pair(graph, release.graph, release.mapping, release.parts)
-        return _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
+        return _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
     with staged(folders) as (public, private):
         write_release(public, release, program)
         write_mapping(private / "mapping.csv", graph, release)
@@ -148,22 +162,30 @@ def anonymize(
             write_parts(private / "parts.csv", graph, release.parts)
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
-        result = _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
+        result = _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
         checked = result.verdict.sizes
         write_readme(public, program, release, checked, holds=result.holds, seeded=seed is not None)
+        told = public_report(
+            pair.released,
+            promise_of(result),
+            confirmed=result.holds,
+            seeded=seed is not None,
+            files=[*FILES, *(path.name for path in public.iterdir())],
+        )
+        write_report(public, told)
         if result.verdict.certificate is not None:
             shown = result.verdict.certificate
             file = private / "certificate.json"
             write_certificate(file, shown, pair, (public, private))
-        write_json(
-            private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
-        )
+        report = result.report(progress)
+        clock.lap("report")
+        write_report(private, report, result.as_dict() | {"trials": trials, "method": method, "seed": seed})
     return result
 
 
 def _assess(
     pair: Pair,
-    program: CheckedProgram,
+    run: Run,
     release: Release,
     sizes: Sequence[int],
     max_subgraphs: int | None,
@@ -173,7 +195,8 @@ def _assess(
     from kgreason.assess.certificate import Certificate
     from kgreason.pairs import renumbered
 
-    graphs = (pair.original, pair.released, pair.mapping)
+    graphs, program = (pair.original, pair.released, pair.mapping), run.program
+    assert program is not None
     guarantee, most = release.guarantee, max_subgraphs or MAX_SUBGRAPHS
     certificate = None
     if release.copies is not None:
@@ -194,7 +217,7 @@ def _assess(
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
     clock.lap("score")
-    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps)
+    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps, run)
 
 
 def read_graph(
