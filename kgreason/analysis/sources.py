@@ -126,7 +126,7 @@ def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: 
             "E307",
             f"@qbind: the source {source!r} answers no queries",
             span,
-            note="queries go to " + " and ".join(sorted(allowed)),
+            note=f"queries go to {', '.join(sorted(allowed))}",
             hint=f'duckdb reads files, too: @qbind("{predicate}", "duckdb", "", "select * from \'file\'")',
         )
     else:
