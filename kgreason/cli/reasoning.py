@@ -183,7 +183,7 @@ def reason(
             if not result.facts.count(predicate):
                 print(f"{predicate}: 0 facts", file=sys.stderr)
         for predicate, target in written:
-            print(f"{target.path}: {counted(result.facts.count(predicate), 'fact')}")
+            print(f"{target.file}: {counted(result.facts.count(predicate), 'fact')}")
         return 0
 
 

@@ -36,13 +36,15 @@ TYPES = {
     "date": "date",
 }
 
-SOURCES = _words("csv tsv parquet json sqlite duckdb edges mtx gml graphml pajek net konect rdf")
+SOURCES = _words("csv tsv parquet json sqlite duckdb postgresql edges mtx gml graphml pajek net konect rdf")
 
-DATABASES = _words("sqlite duckdb")
+DATABASES = _words("sqlite duckdb postgresql")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb graphml rdf")
+SERVERS = _words("postgresql")
 
-LATER_SOURCES = _words("postgresql excel neo4j mysql mariadb oracle sqlserver mongodb sparql")
+TARGETS = _words("csv tsv parquet json sqlite duckdb postgresql graphml rdf")
+
+LATER_SOURCES = _words("excel neo4j mysql mariadb oracle sqlserver mongodb sparql")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.targets import Place, place_of
+from kgreason.analysis.targets import Place, place_of, place_on_server
 from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.options import normal
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
 from kgreason.output.existing import existing_columns
@@ -19,7 +20,7 @@ from kgreason.output.target import FORMATS, Target, no_format
 Plan = Sequence[tuple[str, Target]]
 """Predicates and where each is written."""
 
-_PACKAGES = {"duckdb": "duckdb", "rdf": "pyoxigraph"}
+_PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
 
 
 def check_format(format: str) -> None:
@@ -99,16 +100,20 @@ def check_plan(
     """
     sources = [*_bound(program), *_given(read or {})]
     for predicate, target in plan:
+        what = "table" if target.server else "file"
         if target.format == "graphml" and not arities.get(predicate, 1):
             raise no_graph(str(target.path), predicate)
         if target.format in _PACKAGES:
-            extra(_PACKAGES[target.format], target.format, target.path)
-        _check_writable(target.path)
-        place = Place(target.path.resolve(), _table(target, predicate))
+            extra(_PACKAGES[target.format], target.format, target.file)
+        if target.server:
+            place = place_on_server(target.options, target.table or predicate)
+        else:
+            _check_writable(target.path)
+            place = Place(target.path.resolve(), _table(target, predicate))
         for name, source in sources:
             if place.meets(source):
                 raise ReleaseError(
-                    f"{target.path}: the output {predicate} is not written over the file that {name} is read from",
+                    f"{target.file}: the output {predicate} is not written over the {what} that {name} is read from",
                     hint="write it to another place",
                 )
 
@@ -142,7 +147,9 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
     for predicate, given in read.items():
         for source in given if isinstance(given, (list, tuple)) else (given,):
             spec = parse_file(source) if isinstance(source, str) else source
-            if isinstance(spec, SourceSpec):
+            if isinstance(spec, SourceSpec) and spec.server:
+                yield predicate, place_on_server(spec.options, normal(spec.options).get("table"))
+            elif isinstance(spec, SourceSpec):
                 path, table = spec.path, spec.options.get("table")
                 if path.parent.is_file():  # a table written like a file of a folder
                     path, table = path.parent, path.name
@@ -160,9 +167,10 @@ def _check_known(program: CheckedProgram, predicate: str, target: Target) -> Non
         return
     names = column_names(program, predicate, program.arities[predicate]) or ("holds",)
     found = existing_columns(target, predicate)
+    what = "table" if target.server else "file"
     if found is not None and found != names:
         raise ReleaseError(
-            f"{target.path}: this file with columns {', '.join(found)} is no output {predicate}({', '.join(names)}) of "
-            "an earlier run, so it is not replaced",
+            f"{target.file}: this {what} with columns {', '.join(found)} is no output "
+            f"{predicate}({', '.join(names)}) of an earlier run, so it is not replaced",
             hint=f'if the rules are to read it, say @input("{predicate}"); if nobody needs it, remove it first',
         )

@@ -17,6 +17,7 @@ from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
 from kgreason.output.graphs import write_graphml
 from kgreason.output.names import column_names
 from kgreason.output.place import replacing
+from kgreason.output.servers import postgresql_tables
 from kgreason.output.tables import write_delimited, write_json, write_parquet
 from kgreason.output.target import Target
 from kgreason.output.triples import write_rdf
@@ -29,9 +30,10 @@ _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "graphml": write_graphml,
     "rdf": write_rdf,
 }
-_TABLES: dict[str, Callable[[Path], AbstractContextManager[Writer]]] = {
+_TABLES: dict[str, Callable[[Target], AbstractContextManager[Writer]]] = {
     "sqlite": sqlite_tables,
     "duckdb": duckdb_tables,
+    "postgresql": postgresql_tables,
 }
 
 
@@ -120,7 +122,7 @@ def _names(program: CheckedProgram, facts: Facts) -> dict[str, Sequence[str]]:
 
 def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
     """Write all files beside their places, then the tables of databases; only then is anything what it was not."""
-    databases: dict[Path, Writer] = {}
+    databases: dict[object, Writer] = {}
     with ExitStack() as stack:
         for predicate, target in sorted(plan, key=lambda p: p[1].format in _TABLES):
             table = facts.tables[predicate]
@@ -128,12 +130,13 @@ def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None
             columns = tuple(names.get(predicate) or (f"c{i + 1}" for i in range(table.arity)))
             if not table.arity and target.format not in ("graphml", "rdf"):
                 whole, columns = _truth(facts, predicate), ("holds",)
-            _make_folder(target.path.parent)
+            if not target.server:
+                _make_folder(target.path.parent)
             if target.format in _TABLES:
-                path = target.path.resolve()
-                if path not in databases:
-                    databases[path] = stack.enter_context(_TABLES[target.format](target.path))
-                databases[path](whole, predicate, columns, target)
+                database = tuple(target.connection.items()) if target.server else target.path.resolve()
+                if database not in databases:
+                    databases[database] = stack.enter_context(_TABLES[target.format](target))
+                databases[database](whole, predicate, columns, target)
             else:
                 temporary = stack.enter_context(replacing(target.path))
                 _FILES[target.format](temporary, whole, predicate, columns, target)

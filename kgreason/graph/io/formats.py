@@ -24,11 +24,12 @@ READERS = {
     "json": "jsonrows.read_json",
     "sqlite": "sqlite.read_sqlite",
     "duckdb": "duck.read_duckdb",
+    "postgresql": "postgres.read_postgresql",
     "rdf": "rdf.read_rdf",
 }
 """Module and function of each reader; only those in use are imported."""
 _TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx"})
-_QUERIED = frozenset({"sqlite", "duckdb"})
+_QUERIED = DATABASES
 
 
 def _reader(kind: str) -> Callable[..., Raw]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from string import printable
 
+from kgreason.analysis import server
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest
+from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
 FORMATS = (
     *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net"),
-    *("parquet", "json", "sqlite", "duckdb", "rdf"),
+    *("parquet", "json", "sqlite", "duckdb", "postgresql", "rdf"),
 )
 
 _BOOLEAN = ("true", "false")
@@ -35,6 +38,9 @@ _OPTIONS = {
     "weight": None,
     "prefix": None,
     "table": None,
+    "schema": None,
+    **dict.fromkeys(server.OPTIONS),
+    "sslmode": server.SSLMODES,
     "path": None,
     "predicate": None,
     "class": None,
@@ -55,7 +61,8 @@ _APPLIES = {
     "quotemode": _DELIMITED,
     "encoding": (*_LINES, "mtx", "gml", "net", "json"),
     "diagonal": ("mtx",),
-    "table": ("sqlite", "duckdb", "gml", "graphml", "net"),
+    "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net"),
+    **dict.fromkeys(("schema", *server.OPTIONS), ("postgresql",)),
     "path": ("json",),
     **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
 }
@@ -68,7 +75,7 @@ _SPELLING = {
     "recordseparator": "recordSeparator",
     "quotemode": "quoteMode",
 }
-_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring"}
+_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **server.SYNONYMS}
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
     "tab": "\t",
@@ -123,6 +130,10 @@ class Options:
         Put before the values of the first two columns, to keep two name spaces apart.
     table
         Table of a database; of a graph file ``edges`` or ``vertices``.
+    schema
+        Of a table of a database server; `None`: as its search path has it.
+    connection
+        Options of the connection to a database server.
     path
         Where in a JSON file the rows stand, keys separated by points.
     predicate, category
@@ -150,6 +161,8 @@ class Options:
     weight: float | None = None
     prefix: tuple[str, str] | None = None
     table: str | None = None
+    schema: str | None = None
+    connection: Mapping[str, str] = field(default_factory=dict)
     path: str | None = None
     predicate: str | None = None
     category: str | None = None
@@ -195,6 +208,8 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
         prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
         table=options.get("table"),
+        schema=options.get("schema"),
+        connection=server.connection(options),
         path=options.get("path"),
         predicate=options.get("predicate"),
         category=options.get("class"),
@@ -233,6 +248,8 @@ def normal(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _known(file: str, name: str, value: str) -> None:
+    if names_password(name):
+        raise DataError(file, f"option {name} would hold a password", hint=HINT)
     if name not in _OPTIONS:
         names = [_SPELLING.get(n, n) for n in _OPTIONS]
         near = suggest(name, map(str.lower, names))
@@ -249,6 +266,8 @@ def check_value(file: str, name: str, value: str) -> None:
     DataError
         With the values there are.
     """
+    if name in ("port", "connect_timeout") and not value.isdecimal():
+        raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
     allowed = _OPTIONS.get(name)
     if allowed is not None and value not in allowed:
         raise DataError(

@@ -56,6 +56,8 @@ class Raw:
         Its strings are strings, even those that look like numbers or are empty.
     title_line
         Line of the file that was read as names.
+    ordered
+        Rows have numbers; those of a table of a server come in any order.
     repeated
         Names that stood there more than once; in `names` the later ones have a number.
     """
@@ -75,6 +77,7 @@ class Raw:
     extra: Mapping[str, Column] = field(default_factory=dict)
     typed: bool = False
     title_line: int | None = None
+    ordered: bool = True
     repeated: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -83,7 +86,7 @@ class Raw:
     def error(self, row: int, message: str, column: str | None = None, hint: str | None = None) -> DataError:
         """Build the error that points at a row."""
         line = self.line(row)
-        where = "" if line is not None else f"row {row + 1}: "
+        where = "" if line is not None or not self.ordered else f"row {row + 1}: "
         return DataError(self.file, where + message, line, column, hint)
 
 
