@@ -12,7 +12,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.choices import Model
 from kgreason.engine.limits import Limits
-from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
+from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError, ReleaseError
 from kgreason.memory import LEAST, shown
 
 if TYPE_CHECKING:
@@ -163,10 +163,8 @@ def check_probabilities(**given: object) -> None:
             )
 
 
-def mapped(
-    mapping: Mapping[str, str] | Vertices, original: KnowledgeGraph, released: KnowledgeGraph
-) -> Vertices:
-    """Numbers of the released vertices of original ones, also where labels are given.
+def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) -> Vertices:
+    """Numbers of the released vertices of original ones, also where labels are given, as pairs or as a table.
 
     Raises
     ------
@@ -177,6 +175,16 @@ def mapped(
 
     if isinstance(mapping, Mapping):
         return resolve_mapping(dict(mapping), original, released, "mapping")
+    from kgreason.graph.interchange import as_table, is_table
+
+    if is_table(mapping):
+        columns = as_table(mapping)[1]
+        if len(columns) != 2:
+            raise ReleaseError(
+                f"the mapping has {len(columns)} columns, not the original's and the released label"
+            )
+        ours, theirs = ([str(label) for label in column.to_pylist()] for column in columns)
+        return resolve_mapping(dict(zip(ours, theirs, strict=True)), original, released, "mapping")
     return np.asarray(mapping)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
@@ -12,7 +12,10 @@ from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
 if TYPE_CHECKING:
+    import igraph
+    import networkx
     import pandas
+    import polars
     import pyarrow
 
     from kgreason.analysis.checked import CheckedProgram
@@ -55,6 +58,16 @@ class Reasoned:
     stats: Stats
     warnings: tuple[Diagnostic, ...]
     program: CheckedProgram
+
+    def __repr__(self) -> str:
+        return (
+            f"<Reasoned: {', '.join(f'{p} {self.facts.count(p):,}' for p in self.predicates) or 'no output'}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.facts import reasoned
+
+        return reasoned(self)
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -106,6 +119,48 @@ class Reasoned:
 
         return as_frame(self.to_arrow(predicate))
 
+    def to_polars(self, predicate: str) -> polars.DataFrame:
+        """Facts of a predicate as a Polars frame.
+
+        Raises
+        ------
+        DataError
+            If Polars is not installed.
+        """
+        from kgreason.graph.interchange.polars import as_polars
+
+        return as_polars(self.to_arrow(predicate))
+
+    def to_networkx(self, predicate: str) -> networkx.MultiDiGraph[str]:
+        """Facts of a predicate as a NetworkX graph: edges from the first argument to the second.
+
+        Edges carry ``relation``; a third argument that is a number is their ``weight``, and what follows stands under
+        the name of its column.
+
+        Raises
+        ------
+        DataError
+            If the facts have fewer than two arguments.
+        """
+        from kgreason.graph.interchange.networkx import as_networkx
+        from kgreason.graph.interchange.plain import edges_of
+
+        made = as_networkx(edges_of(self.to_arrow(predicate), predicate))
+        return cast("networkx.MultiDiGraph[str]", made)
+
+    def to_igraph(self, predicate: str) -> igraph.Graph:
+        """Facts of a predicate as a graph of igraph, as `to_networkx`; vertices carry ``name``.
+
+        Raises
+        ------
+        DataError
+            If the facts have fewer than two arguments, or igraph is not installed.
+        """
+        from kgreason.graph.interchange.igraph import as_igraph
+        from kgreason.graph.interchange.plain import edges_of
+
+        return as_igraph(edges_of(self.to_arrow(predicate), predicate))
+
 
 @dataclass(frozen=True)
 class Score:
@@ -114,6 +169,14 @@ class Score:
     utility: Utility
     fidelity: Fidelity
     telling: Telling
+
+    def __repr__(self) -> str:
+        return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.scores import score
+
+        return score(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -157,6 +220,11 @@ class Anonymization:
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.results import anonymization
+
+        return anonymization(self)
 
     @property
     def holds(self) -> bool:

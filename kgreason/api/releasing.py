@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.api.assessing import score, verify
+from kgreason.api.given import graph_of, is_graph_like
 from kgreason.api.reasoning import Rules, load
 from kgreason.arguments import (
     anonymizable,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgreason.anonymizers.base import Anonymizer, Release
+    from kgreason.api.given import GraphData
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.pairs import Pair
     from kgreason.publication import Folders
@@ -40,7 +42,7 @@ SMALLER_LEFT = (
 
 def anonymize(
     rules: Rules,
-    data: Mapping[str, Any] | KnowledgeGraph | None = None,
+    data: GraphData | None = None,
     *,
     method: Method = "kguard",
     mode: Mode = "exact",
@@ -58,6 +60,8 @@ def anonymize(
 
     Parameters
     ----------
+    data
+        As for `read_graph`.
     method
         ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
         additions. ``"k-iso"`` is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees.
@@ -220,21 +224,35 @@ def _assess(
     return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps, run)
 
 
-def read_graph(
-    rules: Rules, data: Mapping[str, Any] | KnowledgeGraph | None = None, *, progress: Progress = SILENT
-) -> KnowledgeGraph:
-    """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe."""
+def read_graph(rules: Rules, data: GraphData | None = None, *, progress: Progress = SILENT) -> KnowledgeGraph:
+    """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe.
+
+    Parameters
+    ----------
+    data
+        A file or table for each predicate; or a graph of kgreason, NetworkX or igraph, whose edges may carry
+        ``relation`` and ``weight``; or, under rules with one edge predicate, a table of its edges.
+
+    Raises
+    ------
+    ProgramError, DataError
+        If the rules or the data are at fault.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> read_graph('@edge("own").', nx.DiGraph([("A", "D")]))
+    <KnowledgeGraph with 2 vertices; own: 1 edges>
+    """
     return _graph(load(rules), data, progress)
 
 
-def _graph(
-    program: CheckedProgram, data: Mapping[str, Any] | KnowledgeGraph | None, progress: Progress
-) -> KnowledgeGraph:
+def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:
     from kgreason.graph.io.load import load_graph
-    from kgreason.graph.model import KnowledgeGraph
 
-    if not isinstance(data, KnowledgeGraph):
+    if data is None or not is_graph_like(data):
         check_data(data)
-        return load_graph(program, data or {}, progress)
-    check_relations(data, program)
-    return data.distinct()
+        return load_graph(program, cast("Mapping[str, Any]", data or {}), progress)
+    graph = graph_of(data, program)
+    check_relations(graph, program)
+    return graph.distinct()

@@ -76,6 +76,14 @@ class Utility:
     u_symmetric: float
     per_query: Mapping[str, QueryUtility]
 
+    def __repr__(self) -> str:
+        return f"<Utility: U {self.u:.3f}, U△ {self.u_symmetric:.3f}; queries: {', '.join(self.per_query) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.scores import utility
+
+        return utility(self)
+
     @property
     def margin(self) -> float:
         """Half-width of the 95 % confidence interval of U△; 0 if all is counted."""

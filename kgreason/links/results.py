@@ -77,6 +77,11 @@ class LinksAnonymization:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<LinksAnonymization: {self.verdict.asked} {found}; {self.utility:.0%} of the links kept>"
 
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.results import links_anonymization
+
+        return links_anonymization(self)
+
     @property
     def holds(self) -> bool:
         """Whether the checker confirmed that the release is what its strategy says."""

@@ -53,6 +53,11 @@ class PeopleAnonymization:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<PeopleAnonymization: {self.verdict.asked} {found}; {_lost(self.utility)}>"
 
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.results import people_anonymization
+
+        return people_anonymization(self)
+
     @property
     def holds(self) -> bool:
         """Whether the guarantee was confirmed for every user."""

@@ -326,7 +326,7 @@ def _empty(
     holes = np.logical_or.reduce(list(empty))
     first, count = int(np.argmax(holes)), int(holes.sum())
     hint = (
-        "df.dropna() leaves such rows out"
+        "df.dropna() leaves such rows out, in Polars df.drop_nulls()"
         if selected.raw.memory
         else "missing=skip leaves such rows out and counts them"
     )
