@@ -175,7 +175,7 @@ def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
 
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
     for source in (source for given in tables.values() for source in given):
-        if not source.path.exists():
+        if not source.server and not source.path.exists():
             hint = no_file(source.path).hint or hint
             raise DataError(source.file, f"there is no such {what}", hint=hint)
 

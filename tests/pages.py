@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 
 from kgreason.records import dataclass
 
-PART = re.compile(r"^```(\w*)\n(.*?)^```$|^<!-- *(.*?) *-->$", re.M | re.S)
+PART = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$|^ *<!-- *(.*?) *-->$", re.M | re.S)
 MARKS = ("not run", "fragment", "varies", "file", "output of", "exit")
 OWN = ("setup", "check")
 
@@ -56,9 +57,9 @@ def blocks(path: Path) -> Iterator[Block]:
         end = part.end()
         if marks and between:
             raise PageError(f"{path.name}:{line}: {', '.join(marks)} without a block right below")
-        language, body, comment = part.groups()
+        _, language, body, comment = part.groups()
         if comment is None:
-            yield Block(language, body, line, marks, not re.search(r"^#", between, re.M))
+            yield Block(language, dedent(body), line, marks, not re.search(r"^#", between, re.M))
             marks = {}
         elif (own := comment.split("\n")[0]) in OWN:
             yield Block(own, comment.removeprefix(own) + "\n", line, {}, False)

@@ -49,6 +49,7 @@ def moved(target: str, source: PurePosixPath, page: str, root: Path) -> str:
     """Link from `page` of the site to what `target` is for a reader of the file `source`."""
     place = os.path.normpath(source.parent / target)
     place = HOMES.get(place, place.removeprefix("docs/"))
+    place = re.sub(r"^examples/(\w+)\.ipynb$", r"notebooks/\1.md", place)
     if not (root / source.parent / target).exists():
         return target
     return os.path.relpath(place, PurePosixPath(page).parent)

@@ -234,7 +234,7 @@ def reason(
             if not result.facts.count(predicate):
                 tell(f"{predicate}: 0 facts")
         for predicate, target in written:
-            print(f"{target.path}: {counted(result.facts.count(predicate), 'fact')}")
+            print(f"{target.file}: {counted(result.facts.count(predicate), 'fact')}")
         return 0
 
 

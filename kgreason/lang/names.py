@@ -37,12 +37,14 @@ TYPES = {
 }
 
 SOURCES = _words(
-    "csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net neo4j rdf bods gleif"
+    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods gleif"
 )
 
-DATABASES = _words("sqlite duckdb")
+DATABASES = _words("sqlite duckdb postgresql")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net neo4j rdf bods")
+SERVERS = _words("postgresql")
+
+TARGETS = _words("csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods")
 
 ARITIES: dict[str, tuple[int, int | None]] = {
     "edges": (1, None),
@@ -56,7 +58,7 @@ ARITIES: dict[str, tuple[int, int | None]] = {
 }
 """Least and greatest number of arguments of predicates that a format has a place for; others have one for any."""
 
-LATER_SOURCES = _words("postgresql excel mysql mariadb oracle sqlserver mongodb sparql")
+LATER_SOURCES = _words("excel mysql mariadb oracle sqlserver mongodb sparql")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:

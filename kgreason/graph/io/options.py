@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from string import printable
 
+from kgreason.analysis import server
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest
+from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
 FORMATS = (
     *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net", "neo4j"),
-    *("parquet", "json", "sqlite", "duckdb", "rdf", "bods", "gleif"),
+    *("parquet", "json", "sqlite", "duckdb", "postgresql", "rdf", "bods", "gleif"),
 )
 
 _BOOLEAN = ("true", "false")
@@ -40,6 +43,9 @@ _OPTIONS = {
     "type": None,
     "label": None,
     "spaces": _BOOLEAN,
+    "schema": None,
+    **dict.fromkeys(server.OPTIONS),
+    "sslmode": server.SSLMODES,
     "path": None,
     "predicate": None,
     "class": None,
@@ -67,7 +73,8 @@ _APPLIES = {
     "names": ("gml", "graphml", "net", "neo4j"),
     **dict.fromkeys(("label", "spaces"), ("neo4j",)),
     "type": ("neo4j", "gleif"),
-    "table": ("sqlite", "duckdb", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
+    "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
+    **dict.fromkeys(("schema", *server.OPTIONS), ("postgresql",)),
     "path": ("json",),
     **dict.fromkeys(("interest", "share", "level"), ("bods",)),
     **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
@@ -81,7 +88,7 @@ _SPELLING = {
     "recordseparator": "recordSeparator",
     "quotemode": "quoteMode",
 }
-_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring"}
+_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **server.SYNONYMS}
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
     "tab": "\t",
@@ -145,6 +152,10 @@ class Options:
         type of relationship, or ``any``; `None`: direct consolidation.
     spaces
         Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
+    schema
+        Of a table of a database server; `None`: as its search path has it.
+    connection
+        Options of the connection to a database server.
     path
         Where in a JSON file the rows stand, keys separated by points.
     predicate, category
@@ -183,6 +194,8 @@ class Options:
     type: str | None = None
     label: str | None = None
     spaces: bool | None = None
+    schema: str | None = None
+    connection: Mapping[str, str] = field(default_factory=dict)
     path: str | None = None
     predicate: str | None = None
     category: str | None = None
@@ -236,6 +249,8 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         type=options.get("type"),
         label=options.get("label"),
         spaces=options["spaces"] == "true" if "spaces" in options else None,
+        schema=options.get("schema"),
+        connection=server.connection(options),
         path=options.get("path"),
         predicate=options.get("predicate"),
         category=options.get("class"),
@@ -277,6 +292,8 @@ def normal(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _known(file: str, name: str, value: str) -> None:
+    if names_password(name):
+        raise DataError(file, f"option {name} would hold a password", hint=HINT)
     if name not in _OPTIONS:
         names = [_SPELLING.get(n, n) for n in _OPTIONS]
         near = suggest(name, map(str.lower, names))
@@ -293,6 +310,8 @@ def check_value(file: str, name: str, value: str) -> None:
     DataError
         With the values there are.
     """
+    if name in ("port", "connect_timeout") and not value.isdecimal():
+        raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
     allowed = _OPTIONS.get(name)
     if allowed is not None and value not in allowed:
         raise DataError(

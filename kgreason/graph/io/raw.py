@@ -63,6 +63,8 @@ class Raw:
         Names of further columns whose strings are strings.
     title_line
         Line of the file that was read as names.
+    ordered
+        Rows have numbers; those of a table of a server come in any order.
     repeated
         Names that stood there more than once; in `names` the later ones have a number.
     """
@@ -85,6 +87,7 @@ class Raw:
     key: str | None = None
     key_column: Column = None
     title_line: int | None = None
+    ordered: bool = True
     repeated: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -93,7 +96,7 @@ class Raw:
     def error(self, row: int, message: str, column: str | None = None, hint: str | None = None) -> DataError:
         """Build the error that points at a row."""
         line = self.line(row)
-        where = "" if line is not None else f"row {row + 1}: "
+        where = "" if line is not None or not self.ordered else f"row {row + 1}: "
         return DataError(self.file, where + message, line, column, hint)
 
 
