@@ -72,12 +72,14 @@ Format = Literal[  # those of kgreason.output.target, which a command that only 
     "gml",
     "graphml",
     "net",
+    "neo4j",
     "rdf",
 ]
 ReleaseFormat = Annotated[
     Format | None,
     typer.Option("--format", help="Of the tables to publish; default: that of the input."),
 ]
+Read = Format  # each format that is read is written
 K = Annotated[
     int,
     typer.Option("-k", "--k", min=2, help="Number of places, or of users, that look the same; 2 or more."),

@@ -36,11 +36,11 @@ TYPES = {
     "date": "date",
 }
 
-SOURCES = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net rdf")
+SOURCES = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net neo4j rdf")
 
 DATABASES = _words("sqlite duckdb")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net rdf")
+TARGETS = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net neo4j rdf")
 
 ARITIES: dict[str, tuple[int, int | None]] = {
     "edges": (1, None),
@@ -49,10 +49,11 @@ ARITIES: dict[str, tuple[int, int | None]] = {
     "net": (1, 3),
     "mtx": (1, 3),
     "konect": (2, 4),
+    "neo4j": (1, None),
 }
 """Least and greatest number of arguments of predicates that a format has a place for; others have one for any."""
 
-LATER_SOURCES = _words("postgresql excel neo4j mysql mariadb oracle sqlserver mongodb sparql")
+LATER_SOURCES = _words("postgresql excel mysql mariadb oracle sqlserver mongodb sparql")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:

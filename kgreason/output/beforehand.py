@@ -10,6 +10,7 @@ from typing import Any
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.targets import Place, place_of
 from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.neo4j_files import parts_of
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
 from kgreason.lang.names import ARITIES
@@ -36,7 +37,7 @@ def check_format(format: str) -> None:
     >>> check_format("xlsx")
     Traceback (most recent call last):
     kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
-      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, rdf
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf
     """
     if format not in FORMATS:
         raise no_format("--format", format)
@@ -103,15 +104,22 @@ def check_plan(
         check_arity(str(target.path), predicate, arities.get(predicate), target.format)
         if target.format in _PACKAGES:
             extra(_PACKAGES[target.format], target.format, target.path)
-        for file in target.files:
-            _check_writable(file)
-        place = Place(target.path.resolve(), _table(target, predicate))
-        for name, source in sources:
-            if place.meets(source):
-                raise ReleaseError(
-                    f"{target.path}: the output {predicate} is not written over the file that {name} is read from",
-                    hint="write it to another place",
-                )
+        places = [Place(target.path.resolve(), _table(target, predicate))]
+        beside = target.beside(arities.get(predicate, 0))
+        if beside is not None:
+            places.append(Place(beside.resolve()))
+        for place in places:
+            _check_writable(place.file)
+            _check_unread(place, predicate, sources)
+
+
+def _check_unread(place: Place, predicate: str, sources: Sequence[tuple[str, Place]]) -> None:
+    for name, source in sources:
+        if place.meets(source):
+            raise ReleaseError(
+                f"{place.file}: the output {predicate} is not written over the file that {name} is read from",
+                hint="write it to another place",
+            )
 
 
 def _check_writable(path: Path) -> None:
@@ -164,7 +172,10 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
     for predicate, given in read.items():
         for source in given if isinstance(given, (list, tuple)) else (given,):
             spec = parse_file(source) if isinstance(source, str) else source
-            if isinstance(spec, SourceSpec):
+            if isinstance(spec, SourceSpec) and spec.kind("csv") == "neo4j":
+                parts = sorted(spec.path.iterdir()) if spec.path.is_dir() else parts_of(spec.path)
+                yield from ((predicate, Place(part.resolve())) for part in parts)
+            elif isinstance(spec, SourceSpec):
                 path, table = spec.path, spec.options.get("table")
                 if path.parent.is_file():  # a table written like a file of a folder
                     path, table = path.parent, path.name

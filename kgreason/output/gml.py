@@ -13,13 +13,13 @@ from pathlib import Path
 
 from kgreason.arrays import as_arrow
 from kgreason.engine.table import Facts
-from kgreason.errors import DataError
 from kgreason.output.fields import WEIGHTS, TextColumn, pieces, texts, write_lines
+from kgreason.output.names import free
 from kgreason.output.target import Target
 from kgreason.output.vertices import vertices_of
 
-_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_TAKEN = ("source", "target", "weight", "label", "id")
+_ODD = re.compile(r"[^A-Za-z0-9]")
+_TAKEN = ("source", "target", "weight", "value", "label", "id")
 _SPECIAL = re.compile(r'[^ -~]|[&"]')
 _NAMED = {"&": "&amp;", '"': "&quot;"}
 
@@ -27,19 +27,17 @@ _NAMED = {"&": "&amp;", '"': "&quot;"}
 def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
     """Write nodes and edges in ASCII, as GML wants it: other letters stand by their number, as in ``&#233;``.
 
-    A third column is the weight, further ones are keys of the edges.
+    A third column is the weight, further ones are keys of the edges, called by the letters and digits of their names.
 
     Raises
     ------
     DataError
-        If a name is empty, or the name of a column is no key of GML.
+        If a vertex has an empty name.
     """
     import pyarrow as pa
 
-    table, file = facts.tables[predicate], str(target.path)
-    keys = ["weight", *names[3:]][: max(0, table.arity - 2)]
-    for key in keys[1:]:
-        _check_key(file, predicate, key)
+    table = facts.tables[predicate]
+    keys = _keys(names)
     found = vertices_of(facts, predicate, target)
     with path.open("wb") as stream:
         stream.write(b"graph [\n  directed 1\n")
@@ -67,11 +65,10 @@ def escaped(words: str) -> str:
     return _SPECIAL.sub(lambda found: _NAMED.get(found[0], f"&#{ord(found[0])};"), words)
 
 
-def _check_key(file: str, predicate: str, key: str) -> None:
-    if not _KEY.fullmatch(key) or key in _TAKEN:
-        raise DataError(
-            file,
-            f"a key of GML is made of letters and digits, and {', '.join(_TAKEN)} are taken",
-            column=key,
-            hint=f'name it otherwise: @mapping("{predicate}", ...), or write graphml',
-        )
+def _keys(names: Sequence[str]) -> list[str]:
+    """Keys of the columns after the ends: letters and digits, and no key that says something else."""
+    keys = list(_TAKEN)
+    for place, name in enumerate(names[3:], 4):
+        bare = _ODD.sub("", name)
+        keys.append(free(bare if bare[:1].isalpha() else f"c{place}", keys))
+    return ["weight", *(_ODD.sub("", key) for key in keys[len(_TAKEN) :])][: max(0, len(names) - 2)]

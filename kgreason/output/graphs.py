@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -44,8 +43,8 @@ def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str]
             )
         stream.write(f'<graph id={quoteattr(predicate)} edgedefault="directed">\n')
         rows = partial(_rows, facts, predicate, file)
-        alone = () if target.vertices is None else _rows(facts, target.vertices, file)
-        vertices = dict.fromkeys(chain((row[0] for row in alone), (end for row in rows() for end in row[:2])))
+        vertices = dict.fromkeys(end for row in rows() for end in row[:2])
+        vertices.update(dict.fromkeys(_legal(name, file) for name in target.vertices))
         stream.writelines(f"<node id={_attribute(v)}/>\n" for v in vertices)
         if table.arity > 1:
             stream.writelines(map(_edge, rows()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import whitespace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,28 +40,28 @@ class Vertices:
 def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     """Number the vertices of a predicate: in order if their names are 1 to n, else as they first appear.
 
-    Those that the target lists come before the others.
+    Those that `target` declares besides come last.
 
     Raises
     ------
     DataError
-        If a name is empty: readers take it for none.
+        If a name is empty, or nothing but blanks.
     """
     table = facts.tables[predicate]
     number: dict[str, int] = {}
-    if target.vertices is not None:
-        (kind,), (data,) = facts.tables[target.vertices].kinds, facts.tables[target.vertices].columns
-        number = {text(v): i for i, v in enumerate(decode(kind, data, facts.symbols))}
     ends = []
     for kind, data in zip(table.kinds[:2], table.columns[:2], strict=True):
         codes, values = _encoded(data)
         names = [text(v) for v in decode(kind, values, facts.symbols)]
         found = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
         ends.append(found[codes])
-    if "" in number:
+    for name in target.vertices:
+        number.setdefault(name, len(number))
+    odd = next((name for name in number if not name.strip(whitespace)), None)
+    if odd is not None:
         raise DataError(
             str(target.path),
-            f"{predicate} holds a vertex with an empty name",
+            f"{predicate} holds a vertex with {'a blank' if odd else 'an empty'} name, which readers take for none",
             hint="csv and parquet hold such names",
         )
     return _counted(Vertices(list(number), tuple(ends), counted=False))

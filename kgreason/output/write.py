@@ -19,6 +19,7 @@ from kgreason.output.gml import write_gml
 from kgreason.output.graphs import write_graphml
 from kgreason.output.matrix import write_mtx
 from kgreason.output.names import column_names
+from kgreason.output.neo4j import write_neo4j, write_nodes
 from kgreason.output.numbered import write_labels
 from kgreason.output.pajek import write_pajek
 from kgreason.output.place import replacing
@@ -37,8 +38,15 @@ _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "gml": write_gml,
     "graphml": write_graphml,
     "net": write_pajek,
+    "neo4j": write_neo4j,
     "rdf": write_rdf,
 }
+_SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
+    "konect": write_labels,
+    "mtx": write_labels,
+    "neo4j": write_nodes,
+}
+"""Writers of the file beside that of the facts."""
 _TABLES: dict[str, Callable[[Path], AbstractContextManager[Writer]]] = {
     "sqlite": sqlite_tables,
     "duckdb": duckdb_tables,
@@ -161,9 +169,11 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
             else:
                 temporary = stack.enter_context(replacing(target.path))
                 _FILES[target.format](temporary, whole, predicate, columns, target)
-                if target.labels is not None:
-                    _make_folder(target.labels.parent)
-                    write_labels(stack.enter_context(replacing(target.labels)), whole, predicate, target)
+                beside = target.beside(table.arity)
+                if beside is not None:
+                    _make_folder(beside.parent)
+                    second = stack.enter_context(replacing(beside))
+                    _SECOND[target.format](second, whole, predicate, target)
 
 
 def _truth(facts: Facts, predicate: str) -> Facts:

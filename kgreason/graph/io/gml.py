@@ -66,6 +66,8 @@ def read_gml(path: Path, options: Options) -> Raw:
                 directed = value == "1"
             if depth == 2:
                 block[key] = value
+                if kind == "string":
+                    parts.types[path_of_keys[-1], key] = "string"
             key = None
     if path_of_keys:
         raise DataError(

@@ -59,7 +59,11 @@ class _Reader:
         elif tag == "key":
             self._key = self._get(attributes, "id", tag)
             domain = attributes.get("for", "all")
-            self._keys[self._key] = (domain, attributes.get("attr.name", self._key))
+            title = attributes.get("attr.name", self._key)
+            self._keys[self._key] = (domain, title)
+            for of in ("node", "edge") if domain in ("all", "graph") else (domain,):
+                if "attr.type" in attributes:
+                    self.parts.types[of, title] = attributes["attr.type"]
         elif tag in ("node", "edge"):
             self._element, self._data, self._line = attributes, {}, self.parser.CurrentLineNumber
         elif tag in ("data", "default"):

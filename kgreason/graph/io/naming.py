@@ -56,21 +56,26 @@ def _by_habit(raw: Raw, vertices: Raw, *, usual: bool) -> Raw:
         if column is None or not _any(column):
             continue
         trouble = _trouble(vertices, column, attribute)
-        if trouble is None and usual:
-            return _renamed(raw, vertices, column, attribute)
-        if trouble is None:
-            told.append(f"names={attribute} calls them by their {attribute}")
+        if trouble is not None:
+            told += [trouble[1]] * usual
         elif usual:
-            told.append(trouble[1])
+            return _renamed(raw, vertices, column, attribute)
+        elif not column.equals(_attribute(vertices, vertices.names[0])):
+            told.append(f"names={attribute} calls them by their {attribute}")
     if not told:
         return raw
     return replace(raw, notes=(*raw.notes, f"{raw.file}: vertices are called by their ids; {told[0]}"))
 
 
 def _attribute(vertices: Raw, name: str) -> Column | None:
-    if name in vertices.names:
-        return vertices.columns[vertices.names.index(name)] if vertices.columns else None
-    return vertices.extra.get(name)
+    """One array of the texts of an attribute."""
+    import pyarrow as pa
+
+    columns = dict(zip(vertices.names, vertices.columns, strict=False))
+    found = columns.get(name, vertices.extra.get(name))
+    if isinstance(found, pa.ChunkedArray):
+        found = found.combine_chunks()
+    return found if found is None or found.type == pa.string() else found.cast(pa.string())
 
 
 def _any(column: Column) -> bool:
@@ -99,6 +104,8 @@ def _trouble(vertices: Raw, column: Column, name: str) -> tuple[int, str] | None
 
     absent = pc.fill_null(pc.equal(column, ""), True).to_numpy(zero_copy_only=False)
     ids = vertices.columns[0]
+    if not len(column):
+        return None
     if absent.any():
         row = int(np.argmax(absent))
         return row, f"vertex {ids[row].as_py()!r} has no {name}"
@@ -118,7 +125,15 @@ def _renamed(raw: Raw, vertices: Raw, names: Column, attribute: str) -> Raw:
     import pyarrow.compute as pc
 
     ids = vertices.columns[0]
-    ends = [names.take(pc.index_in(c.cast(ids.type), value_set=ids)) for c in raw.columns[:2]]
+    ends = []
+    for column in raw.columns[:2]:
+        place = pc.index_in(column.cast(ids.type), value_set=ids)
+        if place.null_count:
+            row = int(np.argmax(place.is_null().to_numpy(zero_copy_only=False)))
+            raise raw.error(
+                row, f"the edge ends at {column[row].as_py()!r}, which is no vertex of {vertices.file}"
+            )
+        ends.append(names.take(place))
     return replace(
         raw, columns=(*ends, *raw.columns[2:]), vertices=replace(vertices, key=attribute, key_column=names)
     )

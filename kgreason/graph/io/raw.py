@@ -58,6 +58,8 @@ class Raw:
         Of vertices: the column that their names stand in; `None`: the first.
     key_column
         That column, where `key` is not `None`.
+    texts
+        Names of further columns whose strings are strings.
     title_line
         Line of the file that was read as names.
     repeated
@@ -78,6 +80,7 @@ class Raw:
     attributes: tuple[str, ...] = ()
     extra: Mapping[str, Column] = field(default_factory=dict)
     typed: bool = False
+    texts: frozenset[str] = frozenset()
     key: str | None = None
     key_column: Column = None
     title_line: int | None = None

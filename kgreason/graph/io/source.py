@@ -13,7 +13,7 @@ from kgreason.records import dataclass
 
 __all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
 
-TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb"})
+TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "neo4j"})
 DATABASES = frozenset({"sqlite", "duckdb"})
 
 _EXTENSIONS = {
