@@ -20,7 +20,7 @@ from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, changes, differences, imprint
-from kgreason.layout import DATABASE, NODES, table_of
+from kgreason.layout import DATABASE, NODES, nodes_beside, table_of
 from kgreason.pairs import Pair
 from kgreason.records import dataclass
 
@@ -162,7 +162,9 @@ def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault,
     for table, path in files.tables.items():
         if path.is_dir():
             return (*differences(public, path), *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
-        found += _beside(public, _recorded(public, table), path, _recorded(public, NODES))
+        name = _recorded(public, table)
+        nodes = nodes_beside(name) if nodes_beside(name) in public else _recorded(public, NODES)
+        found += _beside(public, name, path, nodes)
     return (*found, *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
 
 

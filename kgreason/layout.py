@@ -13,25 +13,26 @@ from pathlib import Path
 
 from kgreason.errors import DataError
 from kgreason.graph.io.source import DATABASES, SourceSpec
-from kgreason.output.target import FORMATS
+from kgreason.output.target import DECLARING, FORMATS
 from kgreason.output.triples import BASE
 from kgreason.records import dataclass
 
 NODES, DATABASE = "nodes", "graph"
 NUMBERED = frozenset({"mtx", "konect"})
 """Formats that know a vertex by a number from 1 to n and nothing else."""
-LISTING = frozenset({"graphml", "gml", "net", "mtx"})
-"""Formats whose edges come with a list of all vertices."""
+LISTING = DECLARING - {"neo4j"}
+"""Formats whose file of edges lists all vertices."""
 EDGES_ALONE = frozenset({"edges", "konect"})
 """Formats that have no place for vertices without edges."""
 HEADED = frozenset({"csv", "tsv"})
 MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
 """Text formats of which a table without rows is a file without bytes."""
 BINARY = frozenset({"parquet", *DATABASES})
-_EXTENSIONS = {extension: format for format, extension in reversed(FORMATS.items())} | {"ttl": "rdf"}
+_EXTENSIONS = {**{e: format for format, e in FORMATS.items() if format != "neo4j"}, "ttl": "rdf"}
 EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)
 """What the name of a table of a release ends with, if it does not begin as that of a KONECT file."""
 KONECT = "out."
+_NODES = "-nodes.csv"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,13 @@ class Stored:
     format: str
     file: str
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def beside(self) -> str | None:
+        """File of the nodes that relationships of Neo4j's import come with."""
+        if self.format != "neo4j" or self.file.endswith(_NODES):
+            return None
+        return nodes_beside(self.file)
 
     def source(self, folder: Path) -> SourceSpec:
         """The table in a folder."""
@@ -111,12 +119,22 @@ class Layout:
         return any(stored.format in NUMBERED for stored in self.edges.values())
 
     @property
+    def listed(self) -> bool:
+        """Whether the vertices stand in a file of edges, or in one that is written with it."""
+        return any(
+            self.nodes.file in (s.file, s.beside) and "table" not in s.options for s in self.edges.values()
+        )
+
+    @property
     def files(self) -> tuple[str, ...]:
         """Names of the files, each once; that of the vertices comes first, as far as it has one of its own."""
-        return tuple(dict.fromkeys(s.file for s in (self.nodes, *self.edges.values())))
+        files = [self.nodes.file, *(file for s in self.edges.values() for file in (s.file, s.beside) if file)]
+        return tuple(dict.fromkeys(files))
 
 
 def _edges(predicate: str, name: str) -> Stored:
+    if name == "neo4j":
+        return Stored(name, f"{predicate}.csv")
     stored = _plain(predicate, name)
     return replace(stored, options={**stored.options, "predicate": predicate}) if _triples(stored) else stored
 
@@ -125,6 +143,8 @@ def _nodes(first: Stored, name: str) -> Stored:
     """The vertices, in the format of the first edges as far as it has a place for them."""
     if first.format in LISTING:
         return first
+    if first.beside is not None:
+        return Stored(first.format, first.beside)
     stored = _plain(NODES, "csv" if first.format in EDGES_ALONE else name)
     return replace(stored, options={**stored.options, "class": NODES}) if _triples(stored) else stored
 
@@ -165,6 +185,17 @@ def table_of(name: str) -> str:
     return name.removeprefix(KONECT).partition(".")[0]
 
 
+def nodes_beside(name: str) -> str:
+    """The file of nodes that a file of relationships of Neo4j's import comes with.
+
+    Examples
+    --------
+    >>> nodes_beside("own.csv")
+    'own-nodes.csv'
+    """
+    return name.removesuffix(".csv") + _NODES
+
+
 # --- what stands in a folder -------------------------------------------------------------------------------
 
 
@@ -177,7 +208,9 @@ def found_edges(folder: Path, predicate: str) -> Stored:
         If several could be meant.
     """
     found = [s for s in (_edges(predicate, e) for e in _EXTENSIONS) if (folder / s.file).is_file()]
-    return _one(folder, predicate, found) or _edges(predicate, "csv")
+    stored = _one(folder, predicate, found) or _edges(predicate, "csv")
+    neo4j = stored.format == "csv" and (folder / nodes_beside(stored.file)).is_file()
+    return _edges(predicate, "neo4j") if neo4j else stored
 
 
 def found_nodes(folder: Path, edges: Iterable[Stored]) -> Stored | None:
@@ -200,6 +233,8 @@ def found_nodes(folder: Path, edges: Iterable[Stored]) -> Stored | None:
         return found
     if first is not None and first.format in DATABASES:
         return replace(first, options={**first.options, "table": NODES})
+    if first is not None and first.beside is not None and (folder / first.beside).is_file():
+        return Stored(first.format, first.beside)
     return first if first is not None and first.format in LISTING else None
 
 

@@ -24,7 +24,7 @@ from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.interrupts import deferred
-from kgreason.layout import DATABASE, EXTENSIONS, NODES, is_table
+from kgreason.layout import DATABASE, EXTENSIONS, NODES, is_table, nodes_beside
 from kgreason.output.place import replacing
 from kgreason.release_tables import check_known, columns
 
@@ -124,6 +124,7 @@ def _written(folder: Path, kind: str) -> set[str]:
     rules = folder / "rules.vada"
     told = re.findall(r'"([^"/]*)"', rules.read_text(encoding="utf-8")) if rules.is_file() else []
     tables = {name for name in told if is_table(name)}
+    tables |= {nodes_beside(name) for name in tables if name.endswith(".csv")}
     return NAMES[kind] | (tables if kind == "release" else set())
 
 

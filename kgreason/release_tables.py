@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.hashing.distinct import first_rows
 from kgreason.layout import HEADED, NODES, Layout, Stored
 from kgreason.output.beforehand import check_format
-from kgreason.output.target import FORMATS, Target
+from kgreason.output.target import DECLARING, FORMATS, Target
 from kgreason.output.write import write_plan
 from kgreason.progress import Progress
 
@@ -134,14 +134,14 @@ def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str)
             _write_delimited(folder, layout.edges[name], relation.columns, columns(graph, relation))
         else:
             others.append(name)
-    listed = layout.nodes in layout.edges.values()
+    vertices = graph.labels[order]
     if layout.nodes.format in HEADED:
-        _write_delimited(folder, layout.nodes, (node,), [graph.labels[order]])
-    elif not listed:
+        _write_delimited(folder, layout.nodes, (node,), [vertices])
+    elif not layout.listed:
         others.append(NODES)
     if others:
         facts = _facts(graph, order)
-        plan = [(name, _target(folder, layout, name)) for name in others]
+        plan = [(name, _target(folder, layout, name, node, vertices.tolist())) for name in others]
         names = {n: safe_names(r.columns) for n, r in graph.relations.items()} | {NODES: (node,)}
         write_plan(facts, plan, names)
 
@@ -150,15 +150,13 @@ def _write_delimited(folder: Path, stored: Stored, names: tuple[str, ...], colum
     write_csv(folder / stored.file, names, columns, _DELIMITERS[stored.format])
 
 
-def _target(folder: Path, layout: Layout, name: str) -> Target:
+def _target(folder: Path, layout: Layout, name: str, node: str, vertices: Sequence[str]) -> Target:
     stored = layout.nodes if name == NODES else layout.edges[name]
-    return Target(
-        folder / stored.file,
-        stored.format,
-        {"base": stored.options["base"]} if "base" in stored.options else {},
-        stored.options.get("table"),
-        NODES,
-    )
+    options = {"label": node} if stored.format == "neo4j" else {}
+    if "base" in stored.options:
+        options["base"] = stored.options["base"]
+    declared = vertices if stored.format in DECLARING else ()
+    return Target(folder / stored.file, stored.format, options, stored.options.get("table"), declared)
 
 
 def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:

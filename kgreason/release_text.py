@@ -10,7 +10,7 @@ from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Release
 from kgreason.errors import ReleaseError
 from kgreason.lang.ast import Constant, Variable
-from kgreason.layout import NODES, Layout, Stored
+from kgreason.layout import LISTING, NODES, Layout, Stored
 
 
 def check_publishable(program: CheckedProgram, labels: Iterable[str]) -> None:
@@ -125,11 +125,13 @@ def _files(layout: Layout) -> str:
     """Say what each file holds, and how it is read."""
     labels = "their numbers are" if layout.numbered else "labels are"
     holds: dict[str, list[str]] = {}
-    if layout.nodes not in layout.edges.values():
+    if not layout.listed:
         holds[layout.nodes.file] = [f"the vertices{_inside(layout.nodes)}; {labels} random"]
     for predicate, stored in layout.edges.items():
         holds.setdefault(stored.file, []).append(f"edges of the relation {predicate}{_inside(stored)}")
-    if layout.nodes in layout.edges.values():
+        if stored.beside is not None:
+            holds[stored.beside] = [f"the vertices; {labels} random"]
+    if layout.listed and layout.nodes.format in LISTING:
         holds[layout.nodes.file].append(f"and all vertices; {labels} random")
     holds["rules.vada"] = ["the rules under which the guarantee was made; run them with", RUN]
     holds["report.html"] = ["a page about the release, for reading; report.json is the same for programs"]

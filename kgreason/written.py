@@ -22,7 +22,7 @@ from kgreason.graph.io.select import keyed
 from kgreason.graph.io.source import DATABASES, SourceSpec
 from kgreason.graph.io.tables import tables_of
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.layout import HEADED, NODES, found_edges, found_nodes, is_table, table_of
+from kgreason.layout import HEADED, NODES, Layout, found_edges, found_nodes, is_table, table_of
 from kgreason.records import dataclass
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
@@ -142,7 +142,7 @@ def check_folder(folder: Path, edges: Sequence[str]) -> None:
     if nodes is None:
         hint = "a release has one, with all vertices: take an unchanged copy of the folder"
         raise DataError(str(folder / f"{NODES}.csv"), "there is no such file", hint=hint)
-    known = {nodes.file, *(stored.file for stored in tables.values())}
+    known = set(Layout(tables, nodes).files)
     for path in sorted(folder.iterdir()):
         if path.name not in known and is_table(path.name):
             raise _unknown(str(path), table_of(path.name))

@@ -106,7 +106,7 @@ def given(file: Path) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(n, marks=[] if n in ("parquet", "mtx", "sqlite", "net") else [pytest.mark.slow])
+        pytest.param(n, marks=[] if n in ("parquet", "mtx") else [pytest.mark.slow])
         for n in (*FORMATS, "ttl")
     ],
 )
