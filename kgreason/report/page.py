@@ -128,11 +128,11 @@ def _flat(parameters: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def possible(text: str) -> str:
-    """Text whose characters that a document cannot hold are U+FFFD.
+    r"""Text whose characters that a document cannot hold are U+FFFD.
 
     Examples
     --------
-    >>> possible("a\\x00b\\u2028c")
+    >>> possible("a\x00b\u2028c")
     'a�b�c'
     """
     return _IMPOSSIBLE.sub("\ufffd", text)

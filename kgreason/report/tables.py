@@ -88,7 +88,9 @@ def _heads(columns: tuple[str, ...], numbers: list[bool]) -> Iterator[tuple[Head
     )
     if paired:
         yield tuple(
-            Head(columns[i].removeprefix(f"{stems[i]}, "), 1, 1, numbers[i]) for group in paired for i in group
+            Head(columns[i].removeprefix(f"{stems[i]}, "), 1, 1, numbers[i])
+            for group in paired
+            for i in group
         )
 
 
