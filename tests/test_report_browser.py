@@ -49,7 +49,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Reports as files: a secret one, a public one, one that fails and is large, one of hostile labels."""
-    secret = sample_report()
+    secret = sample_report(vertices=60)
     reports = {
         "secret": secret,
         "public": sample_report(secret=False),
@@ -114,7 +114,8 @@ def test_wcag(visit: Open, name: str, scheme: str) -> None:
 CONTRASTS = """() => {
   const rgb = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (colour) => {
-    const [r, g, b] = rgb(colour).map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = rgb(colour).map((v) => v / 255)
+      .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const ground = (element) => {
@@ -365,7 +366,8 @@ def test_narrow_screens_do_not_scroll_sideways(visit: Open, name: str, width: in
     page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     wide = page.evaluate(
-        """() => [...document.querySelectorAll("main *")].filter(e => !e.closest(".scroll, svg, .unseen, .figures thead"))
+        """() => [...document.querySelectorAll("main *")]
+          .filter(e => !e.closest(".scroll, svg, .unseen, .figures thead"))
           .filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(e => e.outerHTML.slice(0, 80))"""
     )
     assert wide == []

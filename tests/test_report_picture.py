@@ -182,6 +182,6 @@ def test_pictures_are_quick() -> None:
     graphs = companies(20_000, 4_000)
     drawn(400)  # imports
     start = time.perf_counter()
-    before, after = pictures(*graphs, np.random.default_rng(1))
+    _, after = pictures(*graphs, np.random.default_rng(1))
     assert time.perf_counter() - start < 2
     assert len(after.labels) == 400

@@ -56,7 +56,7 @@ class DrawnChart:
 
 
 def percent(share: float) -> str:
-    """Share as a percentage, with as many digits as it takes to see it.
+    r"""Share as a percentage, with as many digits as it takes to see it.
 
     Examples
     --------

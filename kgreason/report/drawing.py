@@ -65,8 +65,8 @@ def drawn_picture(picture: Picture) -> DrawnPicture:
     known = [abs(w) for w in weights if w is not None]
     largest = max(known, default=0.0)
     vertices = (
-        DrawnVertex(*place, label, short(label), synthetic)
-        for *place, label, synthetic in zip(x, y, picture.labels, picture.synthetic, strict=True)
+        DrawnVertex(at_x, at_y, label, short(label), synthetic)
+        for at_x, at_y, label, synthetic in zip(x, y, picture.labels, picture.synthetic, strict=True)
     )
     return DrawnPicture(
         tuple(vertices),

@@ -19,10 +19,12 @@ from kgreason.records import dataclass
 from kgreason.report.charts import drawn_chart, percent
 from kgreason.report.data import Chart, Figure, Finding, Item, Picture, Report, Section, Table
 from kgreason.report.drawing import drawn_picture
+from kgreason.report.tables import drawn_table, noted
 from kgreason.report.terms import DOCUMENTATION, TERMS, Term
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 KINDS: dict[type, str] = {
     Figure: "figures",
@@ -31,13 +33,12 @@ KINDS: dict[type, str] = {
     Picture: "pictures",
     Finding: "findings",
 }
-MOST_KEY_FIGURES = 6
+MOST_KEY_FIGURES, MOST_OF_A_SECTION = 6, 2
 
 # What no HTML document may hold: control characters, half a surrogate pair, characters that are none; and line
 # separators, which scripts and text tools take for ends of lines.
 _IMPOSSIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-_NUMBER = re.compile(r"[+−–-]?[\d,.' ]*\d\s?%?")
-_NOTHING = frozenset({"", "-", "–", "—"})
+_CODE = re.compile("`([^`]+)`")
 
 
 def page(report: Report) -> str:
@@ -92,9 +93,11 @@ def _blocks(section: Section) -> Iterator[Block]:
 
 
 def _key_figures(report: Report) -> list[Figure]:
-    """The first figure of each section."""
-    first = (next((i for i in s.items if isinstance(i, Figure)), None) for s in report.sections)
-    return [figure for figure in first if figure is not None][:MOST_KEY_FIGURES]
+    """The first numbers of each section that should be more or less; if there is none, the first figure."""
+    figures = [[item for item in s.items if isinstance(item, Figure)] for s in report.sections]
+    measured = [[f for f in group if f.better and f.value[:1].isdigit()] for group in figures]
+    key = [figure for group in measured for figure in group[:MOST_OF_A_SECTION]]
+    return key[:MOST_KEY_FIGURES] or [group[0] for group in figures if group][:1]
 
 
 def _used(report: Report) -> list[Term]:
@@ -125,28 +128,14 @@ def _flat(parameters: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def possible(text: str) -> str:
-    """Text whose characters that a document cannot hold are U+FFFD.
+    r"""Text whose characters that a document cannot hold are U+FFFD.
 
     Examples
     --------
-    >>> possible("a\\x00b\\u2028c")
+    >>> possible("a\x00b\u2028c")
     'a�b�c'
     """
     return _IMPOSSIBLE.sub("\ufffd", text)
-
-
-def numeric(table: Table, column: int) -> bool:
-    """Whether all cells of a column, if they hold anything, begin with a number.
-
-    Examples
-    --------
-    >>> table = Table("", ("query", "lost"), (("q1", "1,200"), ("q2", "—")))
-    >>> numeric(table, 0), numeric(table, 1)
-    (False, True)
-    """
-    cells = [row[column].strip() for row in table.rows]
-    held = [cell for cell in cells if cell not in _NOTHING]
-    return bool(held) and all(_NUMBER.fullmatch(cell) for cell in held)
 
 
 def parts(value: str) -> tuple[str, str]:
@@ -161,6 +150,19 @@ def parts(value: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else (value, "")
 
 
+def prose(text: str) -> Markup:
+    """Text whose commands, in backquotes, are set as such.
+
+    Examples
+    --------
+    >>> str(prose("try `kgreason <command>`"))
+    'try <code>kgreason &lt;command&gt;</code>'
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -173,8 +175,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        drawn_chart=drawn_chart, drawn_picture=drawn_picture, numeric=numeric, parts=parts, percent=percent
+        drawn_chart=drawn_chart,
+        drawn_picture=drawn_picture,
+        drawn_table=drawn_table,
+        noted=noted,
+        parts=parts,
+        percent=percent,
     )
+    environment.filters["prose"] = prose
     return environment
 
 
