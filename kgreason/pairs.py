@@ -11,7 +11,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.load import load_graph
-from kgreason.graph.io.raw import no_file
+from kgreason.graph.io.raw import similar
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
@@ -176,7 +176,7 @@ def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
     for source in (source for given in tables.values() for source in given):
         if not source.server and not source.path.exists():
-            hint = no_file(source.path).hint or hint
+            hint = similar(source.path) or hint
             raise DataError(source.file, f"there is no such {what}", hint=hint)
 
 

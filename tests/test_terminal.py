@@ -426,7 +426,7 @@ PASSES_ON = {
     "graph.interchange": 2,
     "graph.io.jsonrows": 1,
     "graph.io.weights": 1,
-    "lang.definitions": 2,  # what the user's own Python file raised
+    "lang.definitions": 3,  # what the user's own Python file raised
     "reasoner": 1,
 }
 HINT_AT = {

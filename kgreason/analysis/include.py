@@ -68,13 +68,13 @@ def read_program(text: str, file: str, folder: Path, path: Path | None, findings
     return reader.source(root)
 
 
-def _instead(path: str | Path) -> str:
+def _instead(path: str | Path) -> str | None:
     """What to read in place of a file that cannot be read."""
     folder = Path(path).parent
     if not folder.is_dir():
         return f"there is no folder {folder}"
     near = suggest(Path(path).name, [p.name for p in folder.iterdir() if p.suffix == ".vada"])
-    return f"did you mean {near}?" if near else "kgreason init TABLE writes a first rule file for a table"
+    return f"did you mean {near}?" if near else None
 
 
 def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:

@@ -22,6 +22,12 @@ from kgreason.cli.generating import generate_app
 from kgreason.cli.levels import levels_app
 from kgreason.cli.run import running
 
+
+def _unwrapped(text: str) -> str:
+    """A docstring with one line for each paragraph, which the terminal breaks where it ends."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 app = typer.Typer(
     name="kgreason",
     help="Reason over knowledge graphs, anonymize them against derived edges, and prove it.",
@@ -44,7 +50,7 @@ for command in (
     attacking.attack,
     reporting.report,
 ):
-    app.command()(command)
+    app.command(help=_unwrapped(command.__doc__ or ""))(command)
 app.add_typer(generate_app, name="generate")
 app.add_typer(levels_app, name="generate-k")
 

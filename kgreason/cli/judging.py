@@ -48,6 +48,7 @@ def verify(
             "-k",
             "--k",
             min=2,
+            metavar="N",
             show_default="3",
             help="Number of places or users that look the same, 2 or more.",
         ),
@@ -70,16 +71,18 @@ def verify(
             "interval: for graphs with too many of them. --max-subgraphs then bounds those of one vertex less.",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Draw the same sample again.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Draw the same sample again.")] = None,
     model: Annotated[
         AnyModel,
         typer.Option(
-            help="k-iso: decide instead whether the release is k isomorphic blocks without edges between them; δ of "
+            metavar="MODEL",
+            help="kx-isomorphism: under rules; "
+            "k-iso: decide instead whether the release is k isomorphic blocks without edges between them; δ of "
             "its connected parts is told, too. Of people, whose releases are folders, without rules: whether all users "
             "share with k - 1 others degrees (paired-k-degree), values and degrees (k-ad), those as the k of each asks "
             "(p-k-ad), or their series over several releases, the latest last (kw-tad); of an undirected graph, "
             "degrees (k-degree). Of links: whether the release is what its strategy says, and keeps the sensitive "
-            "relation to itself (links)."
+            "relation to itself (links).",
         ),
     ] = "kx-isomorphism",
     max_subgraphs: MaxSubgraphs = None,

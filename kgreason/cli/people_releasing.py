@@ -31,12 +31,13 @@ LossOption = Annotated[
     _option(help="Compare users by attributes and degrees (adm), or by truth of pairs of values (atdm)."),
 ]
 Alpha = Annotated[
-    float, _option(min=0, max=1, help="Share of attributes in the loss; the rest is of degrees.")
+    float, _option(min=0, max=1, metavar="P", help="Share of attributes in the loss; the rest is of degrees.")
 ]
 ClusteringOption = Annotated[
     str | None,
     _option(
         show_default="the method's own",
+        metavar="NAME",
         help="vac, degrees, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name.",
     ),
 ]
@@ -51,20 +52,30 @@ Tau = Annotated[
     _option(
         min=0,
         max=1,
+        metavar="P",
         help="How far users whom clustering left over may be from those they join; less removes outliers.",
     ),
 ]
 Omega = Annotated[
-    float, _option(min=0, max=1, help="Of merging: share of the invalid clusters looked at in each step.")
+    float,
+    _option(
+        min=0, max=1, metavar="P", help="Of merging: share of the invalid clusters looked at in each step."
+    ),
 ]
 Epsilon = Annotated[
-    int | None, _option(min=1, show_default="2k", help="Of merging: most users of a cluster.")
+    int | None, _option(min=1, show_default="2k", metavar="N", help="Of merging: most users of a cluster.")
 ]
 Dimensions = Annotated[
-    int, _option(min=1, help="Of the points that stand for users, and of the vectors of atdm's indicator.")
+    int,
+    _option(
+        min=1, metavar="N", help="Of the points that stand for users, and of the vectors of atdm's indicator."
+    ),
 ]
 Window = Annotated[
-    int, _option(min=1, help="Of ctkga: number of consecutive releases that an attacker may put together.")
+    int,
+    _option(
+        min=1, metavar="N", help="Of ctkga: number of consecutive releases that an attacker may put together."
+    ),
 ]
 LeftOutOption = Annotated[
     LeftOut,
@@ -95,7 +106,10 @@ ConstructionOption = Annotated[
 Tries = Annotated[
     int,
     _option(
-        "--tries", min=1, help="Of k-degree: how many sequences of degrees are tried until a graph has one."
+        "--tries",
+        min=1,
+        metavar="N",
+        help="Of k-degree: how many sequences of degrees are tried until a graph has one.",
     ),
 ]
 

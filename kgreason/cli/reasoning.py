@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @guarded
 def check(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", autocompletion=rule_files, help="Rule files.")
+        list[Path], typer.Argument(metavar="FILE", autocompletion=rule_files, help="Rule files.")
     ],
     explain: Annotated[
         bool,
@@ -110,7 +110,7 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
 def fmt(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", autocompletion=rule_files, help="Rule files; - is standard input."),
+        typer.Argument(metavar="FILE", autocompletion=rule_files, help="Rule files; - is standard input."),
     ],
     check: Annotated[
         bool,
@@ -175,7 +175,12 @@ def reason(
         ),
     ] = None,
     format: Annotated[
-        Format | None, typer.Option("--format", help="Of the files in DIR; default csv.")
+        Format | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help=f"Of the files in DIR: {', '.join(get_args(Format))}; default csv.",
+        ),
     ] = None,
     depth: Depth = DEPTH,
     rounds: Rounds = ROUNDS,
@@ -249,10 +254,10 @@ def explain(
     ],
     data: DataFiles = None,
     most: Annotated[
-        int, typer.Option("--most", min=1, help="How many facts to explain where several fit.")
+        int, typer.Option("--most", min=1, metavar="N", help="How many facts to explain where several fit.")
     ] = 1,
     levels: Annotated[
-        int | None, typer.Option("--levels", min=1, help="Show so many levels of the proof.")
+        int | None, typer.Option("--levels", min=1, metavar="N", help="Show so many levels of the proof.")
     ] = None,
     depth: Depth = DEPTH,
     rounds: Rounds = ROUNDS,

@@ -72,24 +72,26 @@ def anonymize(
     method: Annotated[
         AnyMethod,
         typer.Option(
+            metavar="METHOD",
             help="Under rules: klone protects every x by k copies, kguard one x, or some, by far fewer additions; "
             "k-iso is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees. Of people: "
             "cdga makes degrees alike, ckga values, too, pckga with each user's own k, ctkga in a series of releases; "
             "k-degree makes degrees of undirected graphs alike. Of links: links leaves a sensitive relation "
-            "out, and as much of what tells of it as --strategy says."
+            "out, and as much of what tells of it as --strategy says.",
         ),
     ] = "kguard",
     mode: Annotated[
         Mode,
         typer.Option(
+            metavar="MODE",
             help="Of kguard: exact protects every subgraph, published is the paper. Of people: exact betters the "
-            "clusters of the paper."
+            "clusters of the paper.",
         ),
     ] = "exact",
     k: K = 3,
     x: X = DEFAULT_X,
     trials: Annotated[
-        int, typer.Option(min=1, help="Draws of random weights; the most useful is kept.")
+        int, typer.Option(min=1, metavar="N", help="Draws of random weights; the most useful is kept.")
     ] = 10,
     seed: Seed = None,
     release: Annotated[Path, typer.Option(metavar="DIR", help="Folder to publish.")] = Path("release"),

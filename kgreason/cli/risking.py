@@ -30,9 +30,7 @@ def risk(
     rules: RulesFile,
     graphs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[GRAPH]...", help="Tables of the graph, [PRED=]FILE; default: those of @bind."
-        ),
+        typer.Argument(metavar="GRAPH", help="Tables of the graph, [PRED=]FILE; default: those of @bind."),
     ] = None,
     population: Annotated[
         list[str] | None,
@@ -45,7 +43,10 @@ def risk(
     k: K = 3,
     x: SomeX = None,
     max_subgraphs: Annotated[
-        int, typer.Option(min=1, help="Of more connected subgraphs of x vertices a random part is looked at.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Of more connected subgraphs of x vertices a random part is looked at."
+        ),
     ] = MAX_EXAMINED,
     exposed: Annotated[
         int,

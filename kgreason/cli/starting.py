@@ -17,7 +17,7 @@ def init(
     tables: Annotated[
         list[str],
         typer.Argument(
-            metavar="TABLE...",
+            metavar="TABLE",
             help="Tables of edges, and perhaps of vertices, in any format that is read; options follow a "
             "question mark.",
         ),

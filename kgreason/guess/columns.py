@@ -123,7 +123,7 @@ def column(name: str, number: int, cells: Any, *, named: bool = True) -> Column:
     whole = _distinct(cells)
     rows, missing = len(cells), _missing(cells)
     filled = [v for v in whole if v.strip()]
-    facts = _numbers(filled)
+    facts = _numbers(filled, [v for v in texts if v.strip()])
     values = tuple(v if v.strip() else "" for v in texts)
     return Column(name, number, values, rows, missing, frozenset(values) - {""}, named=named, **facts)
 
@@ -158,18 +158,18 @@ def _missing(cells: Any) -> int:
     return int(cells.null_count) + int(pc.sum(empty).as_py() or 0)
 
 
-def _numbers(texts: Sequence[str]) -> dict[str, Any]:
-    """What is to be known of numbers; nothing of a column that has none."""
+def _numbers(texts: Sequence[str], rows: Sequence[str]) -> dict[str, Any]:
+    """What is to be known of numbers; nothing of a column most of whose rows have none."""
     commas = [t for t in texts if _COMMA.fullmatch(t)]
     points = [t for t in texts if _POINT.fullmatch(t)]
     comma = len(commas) > len(points) or (
         len(commas) == len(points) > 0 and any(re.search(r",\d{1,2}(\D|$)|,\d{4}", t) for t in commas)
     )
     known = commas if comma else points
-    if not known or len(known) < NUMERIC * len(texts):
+    fit = set(known)
+    if not known or sum(t in fit for t in rows) < NUMERIC * len(rows):
         return {}
     numbers = [_number(t, comma) for t in known]
-    fit = set(known)
     return {
         "low": min(numbers),
         "high": max(numbers),

@@ -182,7 +182,9 @@ def _points(source: Column, target: Column, width: int) -> tuple[float, str]:
     if source.numeric != target.numeric:
         points -= 3.0
     for one in (source, target):
-        points -= 3.0 * one.counter + 1.5 * one.few + 1.0 * bool(one.words & WEIGHTS)
+        if not one.words & (SOURCES | TARGETS):
+            points -= 3.0 * one.counter + 1.5 * one.few
+        points -= 1.0 * bool(one.words & WEIGHTS)
         points -= 0.5 * (one.missing > 0.2 * one.rows)
     if width > _WIDE and not all(named):
         points -= 3.0

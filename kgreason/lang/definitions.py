@@ -38,9 +38,7 @@ def run_definitions(path: str | Path) -> None:
         if error.filename != str(path):  # of a module that it imports
             raise DataError(str(path), told(error), _line(error, str(path))) from None
         line = f": `{error.text.strip()}`" if error.text else ""
-        raise DataError(
-            str(path), f"{error.msg}{line}", error.lineno or None, hint="mend the Python file"
-        ) from None
+        raise DataError(str(path), f"{error.msg}{line}", error.lineno or None) from None
     except (Exception, SystemExit) as error:  # whatever a user's code raises is an error of that file
         ours = traceback.extract_tb(error.__traceback__)[-1].filename == functions.__file__
         raise DataError(str(path), str(error) if ours else told(error), _line(error, str(path))) from None

@@ -142,17 +142,25 @@ def no_file(path: Path) -> DataError:
     return DataError(str(path), "there is no such file", hint=_instead(path))
 
 
+def similar(path: Path) -> str | None:
+    """Ask for a file of a similar name in the same folder, if there is one."""
+    try:
+        near = suggest(path.name, [p.name for p in path.parent.iterdir() if p.is_file()])
+    except OSError:  # there is no such folder either, or none that may be read
+        return None
+    return f"did you mean {near}?" if near else None
+
+
 def _instead(path: Path) -> str:
-    folder = path.parent
+    folder, near = path.parent, similar(path)
+    if near:
+        return near
     try:
         there = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     except FileNotFoundError:
         return f"there is no folder {folder} either"
     except OSError:
         return f"the folder {folder} cannot be read"
-    near = suggest(path.name, there)
-    if near:
-        return f"did you mean {near}?"
     more = ", ..." if len(there) > _LISTED else ""
     return f"the folder holds {', '.join(there[:_LISTED])}{more}" if there else "the folder holds no files"
 
