@@ -22,6 +22,7 @@ from kgreason.cli.options import Format, _sizes
 from kgreason.output.target import FORMATS
 from tests.conftest import OWNERSHIP, ROOT
 
+REPORT = "report.html", "report.json"
 NAMES = {end for owner, company, _ in OWNERSHIP for end in (owner, company)}
 
 
@@ -166,8 +167,14 @@ def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
     result = anonymize(ownership)
     assert result.exit_code == 0, result.output
     release, private = anywhere / "release", anywhere / "private"
-    assert {p.name for p in release.iterdir()} == {"own.csv", "nodes.csv", "rules.vada", "README.txt"}
-    assert {p.name for p in private.iterdir()} == {"mapping.csv", "certificate.json", "report.json"}
+    assert {p.name for p in release.iterdir()} == {
+        "own.csv",
+        "nodes.csv",
+        "rules.vada",
+        "README.txt",
+        *REPORT,
+    }
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "certificate.json", *REPORT}
     modes = {
         p: stat.S_IMODE(p.stat().st_mode) for p in (private, *private.iterdir(), release, *release.iterdir())
     }

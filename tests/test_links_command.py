@@ -117,9 +117,10 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
     assert f"verified             holds: {strategy}" in made.stdout
     public, private = tmp_path / "release", tmp_path / "private"
     assert {p.name for p in public.iterdir()} == {
-        *("README.txt", "nodes.csv", "attributes.csv", "links.csv", "links.toml")
+        *("README.txt", "nodes.csv", "attributes.csv", "links.csv", "links.toml"),
+        *("report.html", "report.json"),
     }
-    assert {p.name for p in private.iterdir()} == {"mapping.csv", "report.json"}
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "report.html", "report.json"}
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
     for file in public.iterdir():  # neither the secret nor anybody's name
         text = file.read_text(encoding="utf-8")

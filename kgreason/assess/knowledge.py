@@ -22,16 +22,16 @@ MOST = 1 << 26  # edges of all neighbourhoods, above which they are not looked a
 
 
 def knowledge(
-    graph: KnowledgeGraph, most: int = MOST, *, refined: bool = True
+    graph: KnowledgeGraph, most: int | None = None, *, refined: bool = True
 ) -> Iterator[tuple[str, Ints | None]]:
     """Partitions of the vertices into those that look the same, from little knowledge to much.
 
     Parameters
     ----------
     most
-        Edges of all neighbourhoods, above which these are not looked at.
+        Edges of all neighbourhoods, above which these are not looked at; `None`: `MOST`.
     refined
-        Whether vertices are refined to the end, which takes a while in graphs of a million edges.
+        Whether anything beyond degrees is looked at, which takes seconds in graphs of a million edges.
 
     Yields
     ------
@@ -52,11 +52,13 @@ def knowledge(
     >>> found["in- and out-degree"], found["neighbours' degrees"], found["refinement"]
     (3, 5, 5)
     """
-    sides, both = Sides.of(graph), degrees(graph)
+    both = degrees(graph)
     yield "nothing", np.zeros(graph.n, dtype=np.int64)
     yield "in-degree", graph.in_degree()
     yield "out-degree", graph.out_degree()
     yield "in- and out-degree", both
-    yield "neighbours' degrees", refine(sides, both, 1)
-    yield "refinement", refine(sides, both, graph.n) if refined else None
-    yield "neighbourhood", neighbourhoods(graph) if effort(graph) <= most else None
+    sides = Sides.of(graph) if refined else None
+    yield "neighbours' degrees", None if sides is None else refine(sides, both, 1)
+    yield "refinement", None if sides is None else refine(sides, both, graph.n)
+    near = refined and effort(graph) <= (MOST if most is None else most)
+    yield "neighbourhood", neighbourhoods(graph) if near else None

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli import attacking, judging, reasoning, releasing, risking
+from kgreason.cli import attacking, judging, reasoning, releasing, reporting, risking
 from kgreason.cli.generating import generate_app
 from kgreason.cli.levels import levels_app
 
@@ -35,6 +35,7 @@ for command in (
     judging.verify,
     judging.score,
     attacking.attack,
+    reporting.report,
 ):
     app.command()(command)
 app.add_typer(generate_app, name="generate")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kgreason.records import dataclass
 from kgreason.report.data import Chart
 
-WIDTH, LEFT, RIGHT, TOP, PLOT = 460, 52, 6, 14, 190
+WIDTH, LEFT, RIGHT, TOP, PLOT = 460, 50, 6, 34, 190
 """Units of the drawing: its width, the margins left and right and above, and the height of the bars' field."""
 
 LETTER = 7.3

@@ -23,10 +23,10 @@ from kgreason.report.seen import Seen, Sight, by_classes
 
 TARGETS = 200  # parts of each size that are looked for
 PLACES = 50_000  # of either graph that are looked at
-MOST_EDGES = 100_000  # of both graphs, above which no parts are looked for
+MOST_EDGES = 50_000  # of both graphs, above which no parts are looked for
 LARGEST = 5  # vertices of a part
 NEIGHBOURHOODS = 1 << 20  # edges of all neighbourhoods, above which they are not looked at
-REFINED = 300_000  # edges of both graphs, above which vertices are not refined
+REFINED = 200_000  # edges of both graphs, above which only degrees are looked at
 TOO_LARGE = "not looked at, the graphs are too large for a report; `kgreason attack` looks"
 GROUND = next(part for part in PARTS if part.name == "part:edges")
 RULES = next(part for part in PARTS if part.name == "part:weights+rules")
@@ -60,8 +60,7 @@ def exposures(
 
 def _of_vertices(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Iterator[Seen]:
     both, n = united(original, released), original.n
-    large = both.m > REFINED
-    for name, classes in knowledge(both, 0 if large else NEIGHBOURHOODS, refined=not large):
+    for name, classes in knowledge(both, NEIGHBOURHOODS, refined=both.m <= REFINED):
         if classes is None:
             yield Seen(name, remark=TOO_LARGE)
         else:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.records import dataclass
 from kgreason.report.data import Picture
-from kgreason.report.layout import Places, places
+from kgreason.report.layout import Matrix, places
 from kgreason.report.sample import BRANCHES, sample
 
 MOST = 400
@@ -20,8 +20,12 @@ MOST = 400
 MOST_EDGES = 1500
 """Edges of a picture; of a denser one the others are left out, which the note tells."""
 
-SYNTHETIC_PULL = 0.3
-"""How strongly synthetic edges draw their ends together; those of the original, which give the shape, have 1."""
+LENGTHS = (6.0, 3.0, 1.0)
+"""How far a synthetic edge keeps its ends apart, by the number of them that are synthetic.
+
+Edges of the original have length 1: they give the shape. A synthetic vertex stands near its neighbours, and copies of a
+part look like it.
+"""
 
 
 def pictures(
@@ -71,7 +75,7 @@ def pictures(
     here, there = np.arange(len(own)), np.concatenate([np.arange(len(kept)), np.arange(len(own), n)])
     before, after = _induced(original, own, here), _induced(released, images, there)
     after = _marked(before, after)
-    at = _placed([*before, *after], n, rng)
+    at = _placed([*before, *after], n, len(own), rng)
     first = rng.random((n, n))  # which edges are drawn where they are too many: the same in both
     how = _how(original, released, len(own), len(made))
     return (
@@ -141,11 +145,13 @@ def _marked(before: list[Edge], after: list[Edge]) -> list[Edge]:
     return marked
 
 
-def _placed(edges: list[Edge], n: int, rng: np.random.Generator) -> tuple[Places, Places]:
+def _placed(edges: list[Edge], n: int, own: int, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
     source = np.array([e.source for e in edges], dtype=np.int64)
     target = np.array([e.target for e in edges], dtype=np.int64)
-    pull = np.array([SYNTHETIC_PULL if e.synthetic else 1.0 for e in edges], dtype=np.float64)
-    return places(n, source, target, pull, rng)
+    made = (source >= own).astype(np.int64) + (target >= own)
+    plain = np.array([not e.synthetic for e in edges], dtype=np.bool_)
+    length = np.where(plain, 1.0, np.array(LENGTHS)[made])
+    return places(n, source, target, length, rng)
 
 
 def _drawn(
@@ -155,8 +161,8 @@ def _drawn(
     numbers: Vertices,
     own: int,
     edges: list[Edge],
-    at: tuple[Places, Places],
-    first: npt.NDArray[np.float64],
+    at: tuple[Matrix, Matrix],
+    first: Matrix,
     how: str,
 ) -> Picture:
     shown = sorted(edges, key=lambda e: first[e.source, e.target])[:MOST_EDGES]

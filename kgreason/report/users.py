@@ -53,6 +53,8 @@ def value_charts(
     """What share of the entries of each attribute each value, or range of numbers, has."""
     for name in sorted(released if original is None else original)[:MANY]:
         new, old = released.get(name), None if original is None else original[name]
+        if not (new or old):  # nobody has a value
+            continue
         kind = (new or old or EMPTY).kind
         if kind == "numeric":
             numbers = [None if a is None else a.numbers[a.value] for a in (new, old)]
@@ -84,7 +86,11 @@ def _categories(name: str, new: Attribute, old: Attribute | None) -> Chart:
 
 def _shares(attribute: Attribute) -> dict[str, float]:
     counts = np.bincount(attribute.value, minlength=len(attribute.domain)) / max(len(attribute), 1)
-    return dict(zip(map(str, attribute.domain.tolist()), counts.tolist(), strict=True))
+    return {
+        str(text): share
+        for text, share in zip(attribute.domain.tolist(), counts.tolist(), strict=True)
+        if share
+    }
 
 
 def seen_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:

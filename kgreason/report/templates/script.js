@@ -84,13 +84,17 @@ function pictures(root) {
   function name(d, size, pixel) {
     const boxes = [];
     const near = chosen === null ? [] : [d.vertices[chosen]].filter(Boolean);
-    const order = new Set([...near, ...near.flatMap((v) => [...v.into, ...v.from]), ...d.byDegree]);
+    const told = new Set([...near, ...near.flatMap((v) => [...v.into, ...v.from])]);
+    const order = new Set([...told, ...d.byDegree]);
     const crowded = d.vertices.length > 60 && view.zoom < 2;
     for (const v of order) {
       const out = Math.abs(v.x - view.x) > size / 2 || Math.abs(v.y - view.y) > size / 2;
-      const wanted = !out && boxes.length < MOST_NAMES && !(crowded && chosen === null) && !(chosen !== null && crowded && !near.some((c) => c === v || c.into.includes(v) || c.from.includes(v)));
+      const wanted = !out && boxes.length < MOST_NAMES && (!crowded || told.has(v));
       const half = v.drawn.textContent.length * 3.4 * pixel + 3 * pixel, high = 16 * pixel;
-      const box = [v.x - half, v.y - high - 6 * pixel, v.x + half, v.y - 6 * pixel];
+      // not over the edge of the picture
+      const shift = Math.max(view.x - size / 2 + half, Math.min(view.x + size / 2 - half, v.x)) - v.x;
+      v.drawn.setAttribute("x", shift.toFixed(2));
+      const box = [v.x + shift - half, v.y - high - 6 * pixel, v.x + shift + half, v.y - 6 * pixel];
       const free = boxes.every((b) => box[2] < b[0] || b[2] < box[0] || box[3] < b[1] || b[3] < box[1]);
       const named = wanted && free;
       v.element.classList.toggle("named", named);
@@ -222,6 +226,7 @@ function pictures(root) {
   root.querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
     search(true);
+    if (matches.length) root.querySelector(".views").scrollIntoView({ block: "nearest" });
   });
   field.addEventListener("input", () => search(false));
 
