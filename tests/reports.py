@@ -55,7 +55,7 @@ def hostile_pictures() -> tuple[Picture, Picture]:
     at = tuple(i / count for i in range(count))
     edges = tuple((i, (i + 1) % count, HOSTILE[i], HOSTILE[-1 - i], i % 2 == 0) for i in range(count))
     drawn = Picture(HOSTILE[0], at, at, HOSTILE, (False,) * count, edges, note=HOSTILE[1])
-    return drawn, replace(drawn, synthetic=(True,) * count)
+    return drawn, replace(drawn, title=HOSTILE[1], synthetic=(True,) * count)
 
 
 def sample_report(secret: bool = True, state: State = "holds", vertices: int = 120) -> Report:

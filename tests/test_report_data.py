@@ -24,13 +24,13 @@ from kgreason.graph.links.school import school
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.pairs import read_released
 from kgreason.publication import Folders
-from kgreason.report import exposure, links, people, rules, rules_public
+from kgreason.report import exposure, links, people, rules_public
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
 from kgreason.report.distributions import counts_chart, values_chart
 from kgreason.report.json import as_dict, from_dict, read_report
 from kgreason.report.seen import as_shown, by_classes
 from kgreason.report.terms import TERMS, term_of
-from kgreason.report.words import Promise, safe_private, safe_public, state_words
+from kgreason.report.words import SEEDED, Promise, safe_private, safe_public, state_words
 from kgreason.report.write import texts
 from tests.conftest import ROOT
 from tests.examples import inputs
@@ -179,6 +179,7 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     made, _ = released
     report, score = made.report(), made.score
     found = figures(report)
+    assert made.verdict.delta is not None
     assert found["δ-anonymity"].number == made.verdict.delta.value
     assert (found["U"].number, found["U△"].number) == (score.utility.u, score.utility.u_symmetric)
     assert found["Distance of degrees"].number == score.fidelity.degree
@@ -190,7 +191,7 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     rows = {row[0]: row for row in table(report, "Answers to the queries").rows}
     query = score.utility.per_query["holder"]
     assert rows["holder"][1:5] == tuple(map(str, (query.original, query.released, query.lost, query.gained)))
-    assert report.warnings == (rules.SEEDED,) == (report.safe,)
+    assert report.warnings == (SEEDED,) == (report.safe,)
 
 
 def test_answers_are_named_by_the_original(tmp_path: Path) -> None:
@@ -238,16 +239,20 @@ def test_candidates_and_risks_by_classes_are_those_of_their_definitions(
     assert as_it_stands.candidates.tolist() == [there[shown[p]] if p >= 0 else 0 for p in mapping]
 
 
-def test_risks_before_are_those_of_the_command_risk(released: tuple[kgreason.Anonymization, Folders]) -> None:
+def test_risks_before_are_those_of_the_command_risk(
+    released: tuple[kgreason.Anonymization, Folders],
+) -> None:
     made, _ = released
-    seen = exposure.exposures(made.original, made.release.graph, made.release.mapping, made.run.program, (3,))
+    release, program = made.release, made.run.program
+    assert program is not None
+    seen = exposure.exposures(made.original, release.graph, release.mapping, program, (3,))
     known = dict(of_vertices(made.original, None, 2))
     for one in seen[: len(known)]:
-        assert one.before.candidates.tolist() == known[one.knowledge].candidates.tolist()
-        assert (one.before.average, one.before.below(2)) == (
-            known[one.knowledge].average,
-            known[one.knowledge].at_risk,
-        )
+        before, expected = one.before, known[one.knowledge]
+        assert before is not None
+        assert expected is not None
+        assert before.candidates.tolist() == expected.candidates.tolist()
+        assert (before.average, before.below(2)) == (expected.average, expected.at_risk)
     assert [one.remark for one in seen[len(known) :]] == [exposure.TOO_LARGE] * 2, "without a generator"
 
 

@@ -76,9 +76,18 @@ def test_it_shows_all_items(report: Report) -> None:
         for item in section.items:
             match item:
                 case Figure():
-                    wanted = [item.name, *filter(None, [item.before, item.note]), *re.split(r" \(|\)", item.value)]
+                    wanted = [
+                        item.name,
+                        *filter(None, [item.before, item.note]),
+                        *re.split(r" \(|\)", item.value),
+                    ]
                 case Table():
-                    wanted = [item.title, *item.columns, *(cell for row in item.rows for cell in row), item.better]
+                    wanted = [
+                        item.title,
+                        *item.columns,
+                        *(cell for row in item.rows for cell in row),
+                        item.better,
+                    ]
                 case Chart():
                     wanted = [item.title, item.axis, item.counted, *item.labels, *map(percent, item.after)]
                 case Finding():
@@ -104,7 +113,10 @@ def test_the_verdict_has_words_and_a_mark_besides_its_colour(state: State) -> No
     (badge,) = re.findall(r'<p class="verdict [a-z-]+">(.*?)</p>', text, re.DOTALL)
     assert f'<span class="state">{state}</span>' in badge
     assert "<svg" in badge
-    marks = {re.search(r'd="([^"]*)"', page(replace(EMPTY, state=s)).split('class="verdict')[1])[1] for s in _STATES}
+    marks = {
+        re.search(r'd="([^"]*)"', page(replace(EMPTY, state=s)).split('class="verdict')[1])[1]
+        for s in _STATES
+    }
     assert len(marks) == len(_STATES)
 
 
@@ -153,14 +165,20 @@ def _alone(text: str) -> Document:
         assert tag not in {"iframe", "object", "embed", "img", "image", "use", "audio", "video", "base"}
         assert not {"src", "srcset", "action", "formaction", "xlink:href", "style"} & set(attributes)
         assert not [name for name in attributes if name.startswith("on")]
-        assert "href" not in attributes or attributes["href"] == "data:," or attributes["href"].startswith("#")
-    policy = next(m["content"] for m in document.all("meta") if m.get("http-equiv") == "Content-Security-Policy")
+        assert (
+            "href" not in attributes or attributes["href"] == "data:," or attributes["href"].startswith("#")
+        )
+    policy = next(
+        m["content"] for m in document.all("meta") if m.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'; ")
     for tag in ("style", "script"):
         (content,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
-        assert not re.search(r"https?:|//[a-z]|@import|\bimport\b|fetch|Request|innerHTML|Storage|cookie", content)
+        assert not re.search(
+            r"https?:|//[a-z]|@import|\bimport\b|fetch|Request|innerHTML|Storage|cookie", content
+        )
         assert all(used.startswith("#") for used in re.findall(r"url\(([^)]*)\)", content))
         assert len(document.all(tag)) == 1
     return document
@@ -182,7 +200,9 @@ def _everywhere(label: str) -> Report:
         Finding(label, "fails", label, (label, label)),
         Table(label, (label, label), ((label, label),), label, note=label),
         Chart(label, label, (label, label), (0.5, 0.5), (0.2, 0.8), label, note=label),
-        Picture(label, (0.1, 0.9), (0.2, 0.8), (label, label), (False, True), ((0, 1, label, label, True),), label),
+        Picture(
+            label, (0.1, 0.9), (0.2, 0.8), (label, label), (False, True), ((0, 1, label, label, True),), label
+        ),
     )
     return Report(
         label, True, "fails", label, label, label, (Section(label, label, items),), {label: label}, (label,)
@@ -197,7 +217,9 @@ def test_no_label_becomes_markup(label: str) -> None:
 
 
 @settings(max_examples=inputs(60))
-@given(st.text(st.characters() | st.sampled_from("<>&\"'/{}%#`$\x00\u2028\u202e\ud800"), min_size=1, max_size=30))
+@given(
+    st.text(st.characters() | st.sampled_from("<>&\"'/{}%#`$\x00\u2028\u202e\ud800"), min_size=1, max_size=30)
+)
 def test_whatever_the_label(label: str) -> None:
     text = page(_everywhere(label))
     text.encode()
@@ -234,7 +256,9 @@ def test_bars_stand_within_the_chart(counts: list[int], data: st.DataObject) -> 
     total = sum(counts)
     before = tuple(c / total for c in counts)
     others = data.draw(st.permutations(before))
-    labels = tuple(data.draw(st.lists(st.text("0123456789 to", max_size=20), min_size=len(counts), max_size=len(counts))))
+    labels = tuple(
+        data.draw(st.lists(st.text("0123456789 to", max_size=20), min_size=len(counts), max_size=len(counts)))
+    )
     drawn = drawn_chart(Chart("", "", labels, before, tuple(others), ""))
     assert len(drawn.bars) == 2 * len(counts)
     for bar in drawn.bars:
@@ -258,12 +282,21 @@ def test_a_public_chart_has_the_release_only() -> None:
 
 
 def test_an_empty_chart_and_an_empty_picture() -> None:
-    items = (Chart("None", "", (), (), (), ""), Picture("None", (), (), (), (), ()), Table("None", ("a",), ()))
+    items = (
+        Chart("None", "", (), (), (), ""),
+        Picture("None", (), (), (), (), ()),
+        Table("None", ("a",), ()),
+    )
     Document(page(replace(EMPTY, sections=(Section("Nothing", "", items),))))
 
 
 def test_edges_that_share_both_ends_are_drawn_apart() -> None:
-    edges = ((0, 1, "own", "0.5", False), (1, 0, "own", "", False), (0, 1, "own", "0.1", True), (0, 0, "own", "", False))
+    edges = (
+        (0, 1, "own", "0.5", False),
+        (1, 0, "own", "", False),
+        (0, 1, "own", "0.1", True),
+        (0, 0, "own", "", False),
+    )
     drawn = drawn_picture(Picture("", (0.0, 1.0), (0.0, 1.0), ("a", "b"), (False, False), edges))
     assert len({edge.line for edge in drawn.edges}) == 4
     assert [edge.width for edge in drawn.edges] == [4, 1, 1, 1]

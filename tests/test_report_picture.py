@@ -68,9 +68,15 @@ def test_synthetic_edges_are_those_that_the_original_lacks() -> None:
 
 def test_of_parallel_edges_as_many_are_real_as_the_original_has() -> None:
     before = KnowledgeGraph.from_edges([("a", "b", 0.1), ("a", "b", 0.2)], relation="own")
-    after = KnowledgeGraph.from_edges([("p", "q", 0.3), ("p", "q", 0.4), ("p", "q", 0.5), ("q", "p", 0.6)], relation="own")
+    after = KnowledgeGraph.from_edges(
+        [("p", "q", 0.3), ("p", "q", 0.4), ("p", "q", 0.5), ("q", "p", 0.6)], relation="own"
+    )
     _, shown = pictures(before, after, np.array([0, 1]), np.random.default_rng(1))
-    assert Counter((s, t, made) for s, t, _, _, made in shown.edges) == {(0, 1, False): 2, (0, 1, True): 1, (1, 0, True): 1}
+    assert Counter((s, t, made) for s, t, _, _, made in shown.edges) == {
+        (0, 1, False): 2,
+        (0, 1, True): 1,
+        (1, 0, True): 1,
+    }
 
 
 def test_relations_are_told_apart() -> None:
@@ -114,7 +120,9 @@ def test_samples_are_repeated_by_their_generator() -> None:
 def test_a_snowball_leaves_a_component_when_it_is_exhausted(most: int, seed: int, density: float) -> None:
     found = nx.gnp_random_graph(40, density, seed=seed % 1000)
     source, target = np.array(found.edges, dtype=np.int64).reshape(-1, 2).T
-    graph = KnowledgeGraph(np.arange(40).astype(str).astype(object), {"e": Relation(source.copy(), target.copy())})
+    graph = KnowledgeGraph(
+        np.arange(40).astype(str).astype(object), {"e": Relation(source.copy(), target.copy())}
+    )
     taken = snowball(graph, most, np.random.default_rng(seed)).tolist()
     assert len(set(taken)) == len(taken) == most
     parts = list(nx.connected_components(found.subgraph(taken)))

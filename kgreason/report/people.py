@@ -77,11 +77,15 @@ class Promise:
     window: int = 1
 
     @property
-    def meaning(self) -> str:
-        """What it means, without a full stop."""
+    def words(self) -> str:
+        """What it means, in a few sentences."""
         kind: PeopleModel = "k-ad" if self.model == "p-k-ad" and self.k else self.model
-        first = plain(PROMISES[kind].format(k=self.k, w=self.window))
-        return first.removesuffix(".")
+        return plain(PROMISES[kind].format(k=self.k, w=self.window))
+
+    @property
+    def meaning(self) -> str:
+        """The first of them, without a full stop."""
+        return self.words.split(". ")[0].removesuffix(".")
 
     @property
     def unprotected(self) -> str:
@@ -109,7 +113,11 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
         graphs = as_graph(original), as_graph(released, original)
         picture = drawn(*graphs, release.mapping, run.generator)
     sections = (
-        Section("Guarantee", GUARANTEE, (*_guarantee(verdict), *findings(verdict), *_notes(verdict))),
+        Section(
+            "Guarantee",
+            f"{promise.words} {GUARANTEE}",
+            (*_guarantee(verdict), *findings(verdict), *_notes(verdict)),
+        ),
         Section("Risk before and after", RISK, (*risk, *tables(seen, verdict.k or 2, "users"))),
         Section("Utility", UTILITY, tuple(_utility(result))),
         Section(
@@ -274,7 +282,7 @@ def public_report(
     sections = (
         Section(
             "Guarantee",
-            f"{promise.meaning}.",
+            promise.words,
             (Figure("Guarantee", promise.text, "", term), Figure("Verdict", held, "better is holds", term)),
         ),
         Section(

@@ -291,7 +291,14 @@ def _remarks(found: Sequence[Seen]) -> str:
     for seen in found:
         if seen.remark:
             about.setdefault(seen.remark, []).append(seen.knowledge)
-    return "; ".join(f"{', '.join(names)}: {remark}" for remark, names in about.items())
+    return "; ".join(f"{_kinds(names)}: {remark}" for remark, names in about.items())
+
+
+def _kinds(names: Sequence[str]) -> str:
+    """Names of some kinds of knowledge; those of parts, of which there may be many, as one."""
+    parts = [name for name in names if name.startswith("part of")]
+    others = [name for name in names if name not in parts]
+    return ", ".join([*others, *(["parts"] if len(parts) > 1 else parts)])
 
 
 def _average(sight: Sight, seen: Seen) -> str:

@@ -226,6 +226,7 @@ function pictures(root) {
   root.querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
     search(true);
+    if (matches.length) root.querySelector(".views").scrollIntoView({ block: "nearest" });
   });
   field.addEventListener("input", () => search(false));
 
