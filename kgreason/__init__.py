@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgreason import estimators
+    from kgreason import estimators as estimators
     from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
@@ -108,7 +108,6 @@ __all__ = [
     "attack",
     "attack_links",
     "commutation",
-    "estimators",
     "explain",
     "from_igraph",
     "from_networkx",
