@@ -1,8 +1,8 @@
 """All code of the documentation runs, and says what its page says.
 
 Each page runs from top to bottom in a folder of its own that holds the `rules`, `grammars` and `examples` of the
-checkout, as if its reader stood in the checkout. `tests/pages.py` tells how a page says what is not run, and why. The pages of
-diagnostics are run by `test_diagnostics.py`, the notebooks by `test_site.py`.
+checkout, as if its reader stood in the checkout. `tests/pages.py` tells how a page says what is not run, and why. The
+pages of diagnostics are run by `test_diagnostics.py`, the notebooks by `test_site.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.pages import Block, PageError, blocks
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [p for p in PAGES if not re.fullmatch(r"[EW]\d{3}", p.stem)]
-FEW = 12
+FEW = 8
 RUNS = re.compile(r"^ *(?:```(?:console|sh|python)|<!-- (?:setup|check|output of))", re.M)
 SHELL = re.compile(r"[|<>;&]")
 
