@@ -91,6 +91,9 @@ def _rules() -> list[Rule]:
     ]
 
 
+__all__ = ["VadalogLexer"]  # Pygments loads what stands here
+
+
 class VadalogLexer(RegexLexer):
     r"""Lexer for Vadalog rules.
 

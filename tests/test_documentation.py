@@ -1,8 +1,8 @@
 """All code of the documentation runs, and says what its page says.
 
-Each page runs from top to bottom in a folder of its own that holds the `rules` and `examples` of the checkout, as if
-its reader stood in the checkout. `tests/pages.py` tells how a page says what is not run, and why. The pages of
-diagnostics are run by `test_diagnostics.py`, the notebooks by `test_site.py`.
+Each page runs from top to bottom in a folder of its own that holds the `rules`, `grammars` and `examples` of the
+checkout, as if its reader stood in the checkout. `tests/pages.py` tells how a page says what is not run, and why. The
+pages of diagnostics are run by `test_diagnostics.py`, the notebooks by `test_site.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.pages import Block, PageError, blocks
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [p for p in PAGES if not re.fullmatch(r"[EW]\d{3}", p.stem)]
-FEW = 12
+FEW = 8
 RUNS = re.compile(r"^ *(?:```(?:console|sh|python)|<!-- (?:setup|check|output of))", re.M)
 SHELL = re.compile(r"[|<>;&]")
 
@@ -142,10 +142,12 @@ class Reader:
         programs.mkdir(exist_ok=True)
         (programs / "kgreason").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kgreason "$@"\n')
         (programs / "kgreason").chmod(0o755)
+        home = self.folder / ".home"  # what a page puts there is not to stay
+        home.mkdir(exist_ok=True)
         path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
         ran = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", text],
-            env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(home)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -172,7 +174,7 @@ def ways(page: Path) -> Any:
 
 @pytest.mark.parametrize("page", [ways(page) for page in PAGES])
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("examples", "rules"):
+    for name in ("examples", "grammars", "rules"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
     Reader(page, tmp_path).read()

@@ -9,6 +9,7 @@ import base64
 import logging
 import os
 import time
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,6 +28,7 @@ TIMEOUT = 300
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each notebook, its figures, and the notebook itself."""
     root = Path(config.config_file_path).parent
+    import_module("matplotlib.font_manager")  # looks for fonts once, and would say so within a notebook
     for path in sorted((root / "examples").glob("*.ipynb")):
         notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
         if os.environ.get("KGREASON_NOTEBOOKS") != "show":

@@ -13,11 +13,18 @@ from pathlib import Path, PurePosixPath
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from pygments.lexers import LEXERS
 
 HOMES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "rules": "rules.md"}
 PUBLISHED = ("rules", "examples")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.S)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Colour rules by kgreason's own lexer, also where the package is not installed."""
+    LEXERS["VadalogLexer"] = ("kgreason.highlight", "Vadalog", ("vadalog", "vada"), ("*.vada",), ())
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
