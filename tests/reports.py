@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from kgreason.graph.generators import ownership
 from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.publication import Folders
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, State, Table
 from kgreason.report.picture import pictures
+from tests.conftest import CONTROL, OWNERSHIP
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -88,6 +91,8 @@ def _sections(secret: bool, state: State, vertices: int) -> list[Section]:
         ),
         Section("Distributions", "How the shape of the graph has changed.", _distributions(secret)),
     ]
+    files = Table("Files", ("file", "what it is"), (("own.csv", "edges of the relation own"),))
+    sections.append(Section("Files", "How to read the release.", (files,)))
     if secret:
         shown = two_pictures(vertices)
         sections.append(Section("Picture", "The same vertices stand at the same places.", shown))
@@ -180,6 +185,34 @@ def _distributions(secret: bool) -> tuple[Chart, ...]:
         ),
         Chart("Weights of own", "share held", shares, weights, (0.1,) * 10, "share of edges", "weight"),
     )
+
+
+def real_reports(folder: Path) -> dict[str, Path]:
+    """Pages of small releases of all three families, by family and folder."""
+    import kgreason
+    from kgreason.graph.links.school import school
+
+    places = {
+        name: Folders(folder / name / "release", folder / name / "private")
+        for name in ("rules", "people", "links")
+    }
+    rng = np.random.default_rng(1)
+    kgreason.anonymize(
+        CONTROL, {"own": OWNERSHIP}, method="klone", k=2, x=3, trials=2, folders=places["rules"]
+    )
+    names = [f"Canary {i}" for i in range(12)]
+    people = kgreason.PeopleGraph.from_triples(
+        names,
+        [(name, "job", "cook" if i % 3 else "nurse") for i, name in enumerate(names)]
+        + [(names[i], "follows", names[(i * i + 1) % 12]) for i in range(12) if (i * i + 1) % 12 != i],
+    )
+    kgreason.anonymize_people(people, method="pckga", k=3, folders=places["people"])
+    kgreason.anonymize_links(school(rng, students=24, classes=6, groups=6), k=4, folders=places["links"])
+    return {
+        f"{name} {part.name}": part / "report.html"
+        for name, both in places.items()
+        for part in (both.private, both.release)
+    }
 
 
 _PARAMETERS = {

@@ -282,6 +282,9 @@ def test_a_public_chart_has_the_release_only() -> None:
     text = page(replace(EMPTY, sections=(Section("Shape", "", (chart,)),)))
     assert 'class="before"' not in text
     assert "original" not in Document(text).said()
+    assert "better is" not in Document(text).said()
+    both = page(replace(EMPTY, sections=(Section("Shape", "", (replace(chart, before=(0.4, 0.6)),)),)))
+    assert "better is bars of the same height" in both
 
 
 def test_columns_before_and_after_share_a_head() -> None:
