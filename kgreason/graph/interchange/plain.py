@@ -155,7 +155,11 @@ def only(names: Mapping[str, object], relation: str | None) -> str:
             )
         return relation
     if len(names) != 1:
-        raise DataError("<graph>", f"choose a relation: {known}" if known else "the graph has no relation")
+        raise DataError(
+            "<graph>",
+            f"choose a relation: {known}" if known else "the graph has no relation",
+            hint="name it with relation=" if known else "give a graph with relations",
+        )
     return next(iter(names))
 
 

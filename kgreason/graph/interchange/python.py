@@ -42,13 +42,17 @@ def from_columns(columns: Mapping[Any, Any], name: str) -> Raw:
     for title, values in columns.items():
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             what = f"a column is a list of values, not of type {type(values).__name__}"
-            raise DataError(name, what, column=str(title))
+            raise DataError(
+                name, what, column=str(title), hint="give each column as a list, even of one value"
+            )
     listed = {str(title): list(values) for title, values in columns.items()}
     length = len(next(iter(listed.values()), ()))
     for title, values in listed.items():
         if len(values) != length:
             what = f"{len(values)} values where the first column has {length}"
-            raise DataError(name, what, column=title)
+            raise DataError(
+                name, what, column=title, hint="make all columns equally long; None for a missing value"
+            )
     return in_memory(name, list(listed), [array(name, values, title) for title, values in listed.items()])
 
 
@@ -64,7 +68,11 @@ def from_rows(rows: Sequence[object], name: str) -> Raw:
     width = len(tuples[0]) if tuples else 0
     for number, row in enumerate(tuples, 1):
         if len(row) != width:
-            raise DataError(name, f"row {number}: {len(row)} values where the first row has {width}")
+            raise DataError(
+                name,
+                f"row {number}: {len(row)} values where the first row has {width}",
+                hint="give every row as many values; None for one that is missing",
+            )
     columns = [array(name, column) for column in zip(*tuples, strict=True)]
     return in_memory(name, [f"column{i + 1}" for i in range(width)], columns, named=False)
 
@@ -80,7 +88,12 @@ def array(name: str, values: Sequence[object], column: str | None = None) -> Col
         if any(test(found.type) for test in tests):
             return found
     except UnicodeEncodeError as error:
-        raise DataError(name, f"{error.object!a} is no Unicode text", column=column) from None
+        raise DataError(
+            name,
+            f"{error.object!a} is no Unicode text",
+            column=column,
+            hint="decode it again, with errors='replace'",
+        ) from None
     except (pa.ArrowInvalid, TypeError, OverflowError):
         pass  # integers beside doubles, or values that `arrow_column` names
     try:

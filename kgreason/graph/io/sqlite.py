@@ -60,7 +60,11 @@ def sqlite_tables(path: Path) -> list[str]:
         with closing(_opened(path)) as connection:
             return _tables(connection)
     except sqlite3.DatabaseError as error:
-        raise DataError(str(path), f"no SQLite database that can be read: {error}") from error
+        raise DataError(
+            str(path),
+            f"no SQLite database that can be read: {error}",
+            hint="is it a database of another kind? say FILE?format=duckdb",
+        ) from error
 
 
 def _opened(file: Path) -> sqlite3.Connection:
