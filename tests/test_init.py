@@ -20,6 +20,7 @@ from kgreason.errors import KgreasonError
 from kgreason.guess.columns import column
 from kgreason.guess.start import start
 from tests.examples import inputs
+from tests.postgres import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_TABLES = [
@@ -157,6 +158,9 @@ def test_columns_are_known_by_their_names_in_several_languages(tmp_path: Path, h
         ("owner,company,share\n" + "A,B,0.5\n" * 12 + "B,C,n/a\n", "t.csv", "utf-8", "nullString=n/a missing=skip"),
         ("owner,company,share\nÄ,B,0.5\nB,C,0.25\n", "t.csv", "latin-1", "encoding=latin-1"),
         ("Owner name,\"Company, held\",share\nA,B,0.5\n", "t.csv", "utf-8", "columns='Owner name,2,share'"),
+        ("owner,company,share\nA,B,0.5\nB,C,n/a\nC,D,0.25\n", "t.csv", "utf-8", "nullString=n/a missing=skip"),
+        ("owner,company,share\nA,B,1.0004\nB,C,0.5\n", "t.csv", "utf-8", "scale=abs"),
+        ("lender,borrower,amount\nA,B,\"1,200,000\"\nB,C,\"40,000\"\n", "t.csv", "utf-8", "columns=lender,borrower\""),
         ("from,to,rating\nA,B,-3\nB,C,10\n", "t.csv", "utf-8", "scale=abs"),
         ("A\tB\nB\tC c\nC c\tD\n", "t.txt", "utf-8", '"tsv useHeaders=false columns=1,2"'),
         ("1 2\n2 3\n3 1\n", "t.txt", "utf-8", '"edges"'),
@@ -192,6 +196,46 @@ def test_tables_of_databases_and_parquet(tmp_path: Path) -> None:
     assert any(line.startswith('@bind("company"') for line in binds(tmp_path / "t.vada"))
 
 
+def test_commas_between_thousands_are_told(tmp_path: Path) -> None:
+    text = 'lender,borrower,amount\nA,B,"1,200,000"\nB,C,"40,000"\n'
+    guessed(tmp_path, text)
+    written = (tmp_path / "t.vada").read_text(encoding="utf-8").replace("\n%%", "")
+    assert "is no weight: commas between thousands, as in 1,200,000, are not read" in " ".join(
+        written.split()
+    )
+    done = run("init", f"{tmp_path / 't.csv'}?columns=1,2,3", "--out", tmp_path / "u.vada")
+    assert done.exit_code == 2
+    assert "write the numbers without them" in done.stderr
+
+
+def test_tables_of_a_server_run_at_once(
+    postgres: Server, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in postgres.environment().items():
+        monkeypatch.setenv(name, value)
+    with postgres.database() as name:
+        with postgres.connect(name) as connection:
+            connection.execute("create table shares (owner text, company text, share double precision)")
+            connection.cursor().executemany("insert into shares values (%s, %s, %s)", SHARES)
+            connection.execute("create schema finance")
+            connection.execute(
+                "create table finance.loans as select owner lender, company borrower from shares"
+            )
+        at = f"{postgres.address}/{name}"
+        for text, file in (
+            (f"{at}?table=shares", "shares.vada"),
+            (f"{at}?schema=finance&table=loans", "loans.vada"),
+            (f"{at}?table=finance.loans&columns=2,1", "loans.vada"),
+            (at, "loans.vada"),
+        ):
+            done = run("init", text, "--force")
+            assert done.exit_code == 0, done.output
+            assert postgres.password not in done.output + (here / file).read_text(encoding="utf-8")
+            runs(here / file)
+        assert run("init", f"{at}?table=shars").exit_code == 2
+        assert "postgresql" in binds(here / "shares.vada")[0]
+
+
 def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgreason.guess.tables.LARGE", 100)
     monkeypatch.setattr("kgreason.guess.tables.ROWS", 20)
@@ -206,6 +250,8 @@ def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: 
     [
         ("x\n1\n", "it has one column only", "?columns=1,2,3"),
         ("owner,company,share\n", "it has no rows", "name a table with rows"),
+        ("sex,age,town\n" + "m,40,Bonn\nf,50,Rome\n" * 9, "no two columns", "--method pckga --table"),
+        ("PK\0\0", "this is no text, whatever its name says", "own.csv?format=parquet"),
         (",A,B,C,D,E\n" + "".join(f"{c},,,0.5,,\n" for c in "ABCDE"), "it looks like a matrix", "as a list"),
         ("a,b,c,d,e,f,g\n" + "1,2,1,2,2,1,1\n2,1,2,2,1,1,1\n" * 9, "no two columns", "--method pckga --table"),
     ],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from kgreason.graph.io.cast import ABSENT
 from kgreason.guess.words import PERCENTS, TIMES, WEIGHTS, tokens
 from kgreason.records import dataclass
 
@@ -42,6 +43,8 @@ class Column:
         Its numbers have decimal commas.
     whole
         All its numbers are integers.
+    grouped
+        One of its numbers with commas between thousands, which no option reads.
     named
         The file has a name for it.
     """
@@ -58,6 +61,7 @@ class Column:
     marked: float = 0.0
     comma: bool = False
     whole: bool = False
+    grouped: str | None = None
     named: bool = True
 
     @property
@@ -167,6 +171,7 @@ def _numbers(texts: Sequence[str], rows: Sequence[str]) -> dict[str, Any]:
     )
     known = commas if comma else points
     fit = set(known)
+    rows = [t for t in rows if t in fit or not ABSENT.fullmatch(t.strip())]
     if not known or sum(t in fit for t in rows) < NUMERIC * len(rows):
         return {}
     numbers = [_number(t, comma) for t in known]
@@ -176,6 +181,7 @@ def _numbers(texts: Sequence[str], rows: Sequence[str]) -> dict[str, Any]:
         "others": tuple(sorted(t for t in texts if t not in fit)),
         "marked": sum("%" in t for t in known) / len(known),
         "comma": comma,
+        "grouped": None if comma else next((t for t in sorted(known) if "," in t), None),
         "whole": all(n == int(n) for n in numbers) and not any("." in t for t in known if not comma),
     }
 

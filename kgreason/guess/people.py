@@ -24,6 +24,11 @@ def schema(found: Names, out: Path) -> tuple[str, tuple[str, ...]]:
     numeric = [c for c in numeric if c not in ignored]
     said = [f"column {shown(found.name)} names the users: it has another value in each row"]
     said += [f"column {shown(c)} has another value in nearly each row, so it is left out" for c in ignored]
+    said += [
+        f"column {shown(c)} has decimal commas or other marks, so its numbers are taken for categories"
+        for c in categorical
+        if c.numeric
+    ]
     constant = [c for c in table.columns if c.constant]
     options = [f'id = "{_escaped(found.name.name)}"', f"header = {'true' if table.raw.named else 'false'}"]
     if "delimiter" in table.options:
@@ -34,6 +39,8 @@ def schema(found: Names, out: Path) -> tuple[str, tuple[str, ...]]:
         f"# {table.path}: a line per user, guessed by `kgreason init`. Look at [kinds], then change what is wrong.",
         "#",
         f"#   kgreason anonymize --method pckga --schema {out.name}",
+        "#",
+        *(f"# {text[:1].upper()}{text[1:]}." for text in said),
         "",
         "[[tables]]",
         f'files = ["{_escaped(relative(table.path, out.parent))}"]',

@@ -16,6 +16,8 @@ from kgreason.records import dataclass
 
 ENOUGH = 3.0
 """Points that a pair of columns needs to be taken for the ends of edges."""
+MORE = 2.0
+"""What shares are above if they are percentages; sums that are a little above 1 are none."""
 _SEVERAL = 3  # targets
 _WIDE = 6  # columns; of wider tables more must speak for two being ends of edges
 
@@ -98,7 +100,7 @@ def role(table: Found) -> Edges | Names | Nothing:
     if named is not None:
         return Names(table, named, tuple(c for c in table.columns if c is not named and not c.constant))
     hint = f"name source, target and weight: kgreason init '{table.path}?columns=1,2,3', by numbers or names"
-    if len(table.columns) > 3:
+    if len(table.columns) > 2:
         hint += f"; of people, a line each: kgreason anonymize --method pckga --table '{table.path}'"
     if len(table.columns) < 2:
         return Nothing(table, "it has one column only, and an edge has two ends", hint)
@@ -134,6 +136,14 @@ def _said(table: Found) -> tuple[Column, Column, str] | None:
     if len(said) not in (2, 3):
         raise DataError(
             table.name, "columns names source, target and perhaps weight", hint="write two names or three"
+        )
+    grouped = next((c for c in said[2:] if c.grouped), None)
+    if grouped is not None:
+        raise DataError(
+            table.name,
+            f"commas between thousands, as in {grouped.grouped}, are not read",
+            column=grouped.name,
+            hint="write the numbers without them",
         )
     return said[0], said[1], "as was said"
 
@@ -202,6 +212,11 @@ def _edges(table: Found, source: Column, target: Column, why: str) -> Edges:
     weight = None if len(named) == 2 else _called(table, named[2]) if named else _weight(table, rest)
     ends = f"column {shown(source)} is the source and {shown(target)} the target"
     reasons, options = [f"{ends}: {why}" if why else ends], {}
+    reasons += [
+        f"column {shown(c)} is no weight: commas between thousands, as in {c.grouped}, are not read"
+        for c in rest
+        if c.grouped and c is not weight
+    ]
     ownership = bool(source.words & OWNERS or target.words & OWNED)
     bounded = False
     if weight is not None:
@@ -250,7 +265,7 @@ def _weight(table: Found, rest: Sequence[Column]) -> Column | None:
     """The column that tells best how strong an edge is."""
     best: tuple[float, Column] | None = None
     for one in rest:
-        if not one.numeric or one.counter or len(one.others) > 1:
+        if not one.numeric or one.counter or len(one.others) > 1 or one.grouped:
             continue
         low, high = one.low or 0.0, one.high or 0.0
         points = 3.0 * bool(one.words & (WEIGHTS | {"%"})) + 3.0 * (one.marked > 0.5) - 3.0 * one.constant
@@ -284,7 +299,11 @@ def _scaled(target: Column, weight: Column, ownership: bool) -> tuple[dict[str, 
         return options, words
     if low >= 0 and high <= 1:
         return options, words
-    if low >= 0 and high <= 100 and (weight.percent or ownership or _sums_like_percent(target, weight)):
+    if (
+        low >= 0
+        and high <= 100
+        and (weight.percent or (ownership and high > MORE) or _sums_like_percent(target, weight))
+    ):
         options["percent"] = "true"
         words.append("numbers up to 100 that are shares are taken for percentages and divided by 100")
         return options, words

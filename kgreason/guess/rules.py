@@ -9,6 +9,7 @@ from textwrap import wrap
 
 from kgreason.guess.roles import Edges, Names
 from kgreason.guess.tables import Found, relative
+from kgreason.lang.names import SERVERS
 from kgreason.records import dataclass
 
 FEW = 300
@@ -197,7 +198,9 @@ def _rules(kind: str, edge: str, variables: dict[str, str]) -> str:
 
 
 def _file(table: Found) -> str:
-    """The name of a file without its folders, and the table in it."""
+    """The name of a file without its folders, and the table in it; of a server that of the table."""
+    if table.format in SERVERS:
+        return table.name
     return table.name.replace(str(table.path), table.path.name)
 
 
@@ -219,6 +222,16 @@ def _column(table: Found, number: int) -> str:
 
 def _bind(predicate: str, table: Found, options: dict[str, str], folder: Path) -> str:
     said = " ".join(f"{name}={_quoted(value)}" for name, value in options.items() if name != "table")
+    if table.format in SERVERS:
+        options = {name: value for name, value in options.items() if name != "schema"}
+        where, file = table.options.get("schema", ""), table.options["table"]
+        if not where:
+            where = options.pop("database", "")
+        said = " ".join(f"{name}={_quoted(value)}" for name, value in options.items() if name != "table")
+        return (
+            f'@bind("{predicate}", "{_escaped(f"{table.format} {said}".strip())}", '
+            f'"{_escaped(where)}", "{_escaped(file)}").'
+        )
     path = relative(table.path, folder)
     where, _, file = path.rpartition("/")
     if "table" in options and table.format in ("sqlite", "duckdb"):

@@ -17,6 +17,7 @@ from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import Raw, no_file, open_bytes
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.guess.columns import Column, column
+from kgreason.lang.names import SERVERS
 from kgreason.records import dataclass
 
 LARGE = 1 << 26
@@ -61,6 +62,8 @@ class Found:
     def name(self) -> str:
         """The file, and the table in it."""
         table = self.options.get("table")
+        if self.format in SERVERS:
+            return SourceSpec(self.path, self.format, self.options).file
         return f"{self.path} ({table})" if table else str(self.path)
 
 
@@ -73,6 +76,13 @@ def tables(text: str) -> list[Found]:
         If it cannot be read in any way that is known.
     """
     given = parse_file(text)
+    if given.server:
+        from kgreason.guess.server import served
+
+        return [
+            _seen(given.path, "postgresql", options, raw, whole, [])
+            for options, raw, whole in served(given, ROWS)
+        ]
     if not given.path.is_file():
         if given.path.is_dir():
             raise DataError(text, "is a folder", hint="name the tables in it one by one")
@@ -103,6 +113,10 @@ def _opened(path: Path, kind: str, options: dict[str, str], said: Sequence[str])
         raw, whole = _read(path, kind, options)
     if kind in ("csv", "tsv") and raw.columns:
         options.setdefault("useHeaders", "true" if raw.named else "false")
+    return _seen(path, kind, options, raw, whole, said)
+
+
+def _seen(path: Path, kind: str, options: Mapping[str, str], raw: Raw, whole: bool, said: list[str]) -> Found:
     if not whole:
         said.append(f"it is large: these are guesses from its first {len(raw):,} rows")
     pairs = enumerate(zip(raw.names, raw.columns, strict=True), 1)
@@ -168,6 +182,9 @@ def _written(path: Path, kind: str, given: Mapping[str, str]) -> tuple[str, dict
         start = stream.read(1 << 16)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(str(path), "the file looks like UTF-16", hint="save it as UTF-8")
+    if b"\0" in start and path.suffix:
+        hint = "save it again as text; if it is in another format, say FILE?format=, as in own.csv?format=parquet"
+        raise DataError(str(path), "this is no text, whatever its name says", hint=hint)
     if b"\0" in start:
         hint = "say FILE?format=, for instance own.dat?format=csv"
         raise DataError(str(path), "this is no text, and its name does not tell the format", hint=hint)
