@@ -189,6 +189,20 @@ def test_an_error_is_json_for_who_asks_for_json(
     assert run(*words.split()).stdout == ""
 
 
+def test_json_keeps_letters_that_the_terminal_lacks(here: Path) -> None:
+    (here / "register.csv").write_text("owner,company,share\nÄpfel,Öl,0.6\n", encoding="utf-8")
+    words = [sys.executable, "-m", "kgreason", "reason", "--rules", "control.vada", "--json"]
+    variables = {
+        **os.environ,
+        "PYTHONIOENCODING": "ascii",
+        "PYTHONPATH": str(Path(kgreason.__file__).parent.parent),
+    }
+    done = subprocess.run(
+        [*words, "--data", "own=register.csv"], capture_output=True, env=variables, check=True
+    )
+    assert ["Äpfel", "Öl"] in json.loads(done.stdout.decode("ascii"))["facts"]["control"]
+
+
 def test_a_defect_is_json_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("no such thing")

@@ -14,7 +14,7 @@ import typer
 
 from kgreason.cli.every import COMMON, begin, with_common
 from kgreason.cli.failing import Kind, fail
-from kgreason.cli.run import aloud, hushed, running, tell
+from kgreason.cli.run import all_letters, aloud, hushed, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
 
@@ -143,7 +143,7 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
 
 def print_json(data: Mapping[str, Any]) -> None:
     """Print JSON that others can read."""
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     with aloud():
+        text = json.dumps(data, indent=2, ensure_ascii=not all_letters(), allow_nan=False)
         running().answered = True
         print(text)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
-from kgreason.cli.run import aloud, complain, running
+from kgreason.cli.run import all_letters, aloud, complain, running
 from kgreason.errors import Diagnostic, KgreasonError, ProgramError, Span
 from kgreason.passwords import hidden
 
@@ -39,7 +39,7 @@ def give_json(text: str, kind: Kind, code: int, error: BaseException | None = No
     run.answered = True
     told = {"format": 1, "error": {"kind": kind, **_told(error, text), "text": hidden(text)}, "exit": code}
     with suppress(OSError), aloud():  # whoever read it may have gone
-        print(json.dumps(told, indent=2, ensure_ascii=False), flush=True)
+        print(json.dumps(told, indent=2, ensure_ascii=not all_letters()), flush=True)
 
 
 def _told(error: BaseException | None, text: str) -> Mapping[str, Any]:

@@ -139,6 +139,12 @@ def aloud() -> Iterator[None]:
         yield
 
 
+def all_letters() -> bool:
+    """Whether standard output can show any letter; where it cannot, JSON has escapes in place of question marks."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return encoding.lower().replace("-", "").startswith("utf")
+
+
 def tell(text: str, kind: str = "note") -> None:
     """Say something on standard error that is no error, and log it."""
     running().record(kind, text)
