@@ -123,6 +123,14 @@ def test_every_command_is_quiet_logs_and_prints_json(path: tuple[str, ...], comm
     assert "…" not in shown.stdout
 
 
+def test_help_on_a_narrow_terminal_cuts_no_option() -> None:
+    variables = {**os.environ, "COLUMNS": "40", "PYTHONPATH": str(Path(kgreason.__file__).parent.parent)}
+    words = [sys.executable, "-m", "kgreason", "anonymize", "--help"]
+    shown = subprocess.run(words, capture_output=True, env=variables, check=True).stdout.decode()
+    assert "…" not in shown
+    assert "--max-subgraphs" in shown
+
+
 def test_paths_are_known_as_such_by_their_metavar() -> None:
     """What a file of options calls a file or folder is relative to it; the metavar tells which these are."""
     for path, command in EVERY:

@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
@@ -22,6 +23,9 @@ from kgreason.cli.generating import generate_app
 from kgreason.cli.levels import levels_app
 from kgreason.cli.run import running
 
+NARROW = 60
+"""Columns of a terminal below which boxes would cut the names of options: help is plain there."""
+
 
 def _unwrapped(text: str) -> str:
     """A docstring with one line for each paragraph, which the terminal breaks where it ends."""
@@ -32,6 +36,7 @@ app = typer.Typer(
     name="kgreason",
     help="Reason over knowledge graphs, anonymize them against derived edges, and prove it.",
     cls=Commands,
+    rich_markup_mode="rich" if get_terminal_size().columns >= NARROW else None,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
