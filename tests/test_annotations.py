@@ -146,7 +146,7 @@ def test_date_columns() -> None:
         ('@qbind("p","sqlite","","select 1"). q(X) :- p(X).', "E302"),
         ('@qbind("p","sqlite","a.db"," "). q(X) :- p(X).', "E302"),
         ('@qbind("p","sqlite","a.db"). q(X) :- p(X).', "E302"),
-        ('@output("q"). @bind("q","gml","","a.gml"). @input("p"). q(X) :- p(X).', "E308"),
+        ('@output("q"). @bind("q","konect","","out.a"). @input("p"). q(X) :- p(X).', "E308"),
         ('@label(3). @input("p"). q(X) :- p(X).', "E302"),
         ('@input("p"). q(X) :- p(X). @label("x").', "E018"),
         ('@include(3). @input("p"). q(X) :- p(X).', "E302"),

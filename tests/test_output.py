@@ -440,7 +440,7 @@ def test_outputs_are_checked_before_the_run(tmp_path: Path) -> None:
     assert "p has no arguments" in failed(lambda: check_outputs(rules, folder=tmp_path, format="graphml"))
     assert failed(lambda: check_outputs(rules, folder=tmp_path, format="xlsx")) == (
         "--format: facts cannot be written as 'xlsx'\n"
-        "  help: one of csv, tsv, parquet, json, sqlite, duckdb, graphml, rdf"
+        "  help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf"
     )
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "in" / "it"):
@@ -531,8 +531,8 @@ def test_only_an_earlier_output_is_replaced_where_rules_read_it(tmp_path: Path, 
     ("attempt", "words"),
     [
         (
-            lambda: Target.parse("a.mtx"),
-            "a.mtx: facts cannot be written as 'mtx'\n  help: one of csv, tsv, parquet",
+            lambda: Target.parse("a.xml?format=xlsx"),
+            "a.xml: 'xlsx' is not a format kgreason reads\n  help: one of csv, tsv, ",
         ),
         (lambda: Target.within(Path("d"), "p", "xml"), "d: facts cannot be written as 'xml'"),
         (

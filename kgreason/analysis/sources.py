@@ -12,7 +12,7 @@ from kgreason.analysis.findings import Findings
 from kgreason.analysis.forms import FORMS, wrong
 from kgreason.analysis.server import address, connection
 from kgreason.lang.ast import Annotation
-from kgreason.lang.names import DATABASES, LATER_SOURCES, SERVERS, SOURCES, TARGETS, TYPES, suggest
+from kgreason.lang.names import ARITIES, DATABASES, LATER_SOURCES, SERVERS, SOURCES, TARGETS, TYPES, suggest
 from kgreason.passwords import HINT, hidden, in_address, names_password
 
 # A bare value runs to the next blank, or to the comma before the next option.
@@ -140,8 +140,19 @@ def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: 
         )
 
 
-def check_target(bind: Bind, findings: Findings) -> None:
+def check_target(bind: Bind, arity: int | None, findings: Findings) -> None:
     """Check that facts can be written to where a bind of an output points."""
+    least, most = ARITIES.get(bind.source, (0, None))
+    if arity is not None and not least <= arity <= (arity if most is None else most):
+        places = f"{least} to {most}" if most else f"{least} and more"
+        findings.add(
+            "E308",
+            f"@bind of the output `{bind.predicate}`: it has {arity or 'no'} argument{'s' * (arity != 1)}",
+            bind.span,
+            note=f"a file of the format {bind.source} has places for {places}: two ends of an edge, and what an edge "
+            "carries",
+            hint="write another format, for instance csv or parquet",
+        )
     if bind.source not in TARGETS:
         findings.add(
             "E308",

@@ -71,8 +71,10 @@ def place_on_server(options: Mapping[str, str], table: str | None) -> Place:
 def check_targets(program: Program, notes: Annotations, derived: Collection[str], findings: Findings) -> None:
     """Check the binds of outputs: their formats, and that nothing is lost by writing them."""
     targets = notes.writes(derived)
+    heads = [atom for rule in program.clauses if isinstance(rule, Rule) for atom in rule.head]
+    arities = {atom.predicate: atom.arity for atom in heads}
     for bind in targets:
-        check_target(bind, findings)
+        check_target(bind, arities.get(bind.predicate), findings)
     unfounded = _unfounded(program, notes, {b.predicate for b in targets})
     for bind in targets:
         if bind.predicate in unfounded:

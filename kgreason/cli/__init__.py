@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli import attacking, judging, reasoning, releasing, risking
+from kgreason.cli import attacking, converting, judging, reasoning, releasing, risking
 from kgreason.cli.generating import generate_app
 from kgreason.cli.levels import levels_app
 
@@ -30,6 +30,7 @@ for command in (
     reasoning.fmt,
     reasoning.reason,
     reasoning.explain,
+    converting.convert,
     risking.risk,
     releasing.anonymize,
     judging.verify,

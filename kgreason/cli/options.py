@@ -59,7 +59,23 @@ MemoryLimit = Annotated[
         help="Stop before more memory is held, as in 8GB; default: what is free at the start.",
     ),
 ]
-Format = Literal["csv", "tsv", "parquet", "json", "sqlite", "duckdb", "graphml", "rdf"]
+Format = Literal[  # those of kgreason.output.target, which a command that only shows its help need not import
+    "csv",
+    "tsv",
+    "parquet",
+    "json",
+    "sqlite",
+    "duckdb",
+    "edges",
+    "konect",
+    "mtx",
+    "gml",
+    "graphml",
+    "net",
+    "neo4j",
+    "rdf",
+]
+Read = Format  # each format that is read is written
 K = Annotated[
     int,
     typer.Option("-k", "--k", min=2, help="Number of places, or of users, that look the same; 2 or more."),

@@ -36,15 +36,30 @@ TYPES = {
     "date": "date",
 }
 
-SOURCES = _words("csv tsv parquet json sqlite duckdb postgresql edges mtx gml graphml pajek net konect rdf")
+SOURCES = _words(
+    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf"
+)
 
 DATABASES = _words("sqlite duckdb postgresql")
 
 SERVERS = _words("postgresql")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb postgresql graphml rdf")
+TARGETS = _words(
+    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf"
+)
 
-LATER_SOURCES = _words("excel neo4j mysql mariadb oracle sqlserver mongodb sparql")
+ARITIES: dict[str, tuple[int, int | None]] = {
+    "edges": (1, None),
+    "gml": (1, None),
+    "graphml": (1, None),
+    "net": (1, 3),
+    "mtx": (1, 3),
+    "konect": (2, 4),
+    "neo4j": (1, None),
+}
+"""Least and greatest number of arguments of predicates that a format has a place for; others have one for any."""
+
+LATER_SOURCES = _words("excel mysql mariadb oracle sqlserver mongodb sparql")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:

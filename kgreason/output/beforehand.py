@@ -10,9 +10,11 @@ from typing import Any
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.targets import Place, place_of, place_on_server
 from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.neo4j_files import parts_of
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
+from kgreason.lang.names import ARITIES
 from kgreason.output.existing import existing_columns
 from kgreason.output.names import column_names
 from kgreason.output.target import FORMATS, Target, no_format
@@ -36,7 +38,7 @@ def check_format(format: str) -> None:
     >>> check_format("xlsx")
     Traceback (most recent call last):
     kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
-      help: one of csv, tsv, parquet, json, sqlite, duckdb, graphml, rdf
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf
     """
     if format not in FORMATS:
         raise no_format("--format", format)
@@ -100,22 +102,31 @@ def check_plan(
     """
     sources = [*_bound(program), *_given(read or {})]
     for predicate, target in plan:
-        what = "table" if target.server else "file"
-        if target.format == "graphml" and not arities.get(predicate, 1):
-            raise no_graph(str(target.path), predicate)
+        check_arity(target.file, predicate, arities.get(predicate), target.format)
         if target.format in _PACKAGES:
             extra(_PACKAGES[target.format], target.format, target.file)
         if target.server:
-            place = place_on_server(target.options, target.table or predicate)
-        else:
-            _check_writable(target.path)
-            place = Place(target.path.resolve(), _table(target, predicate))
-        for name, source in sources:
-            if place.meets(source):
-                raise ReleaseError(
-                    f"{target.file}: the output {predicate} is not written over the {what} that {name} is read from",
-                    hint="write it to another place",
-                )
+            _check_unread(
+                place_on_server(target.options, target.table or predicate), target.file, predicate, sources
+            )
+            continue
+        places = [Place(target.path.resolve(), _table(target, predicate))]
+        beside = target.beside(arities.get(predicate, 0))
+        if beside is not None:
+            places.append(Place(beside.resolve()))
+        for place in places:
+            _check_writable(place.file)
+            _check_unread(place, str(place.file), predicate, sources)
+
+
+def _check_unread(place: Place, file: str, predicate: str, sources: Sequence[tuple[str, Place]]) -> None:
+    what = "table" if place.server else "file"
+    for name, source in sources:
+        if place.meets(source):
+            raise ReleaseError(
+                f"{file}: the output {predicate} is not written over the {what} that {name} is read from",
+                hint="write it to another place",
+            )
 
 
 def _check_writable(path: Path) -> None:
@@ -128,9 +139,30 @@ def _check_writable(path: Path) -> None:
         raise ReleaseError(f"{path} cannot be made: {folder} is not open for writing")
 
 
-def no_graph(file: str, predicate: str) -> DataError:
-    """Build the error for a predicate without arguments in a graph file."""
-    return DataError(file, f"{predicate} has no arguments, so it makes no graph", hint="write another format")
+def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
+    """Refuse a predicate with more or fewer arguments than a format has places for.
+
+    Raises
+    ------
+    DataError
+        With what the format holds.
+
+    Examples
+    --------
+    >>> check_arity("own.mtx", "own", 4, "mtx")
+    Traceback (most recent call last):
+    kgreason.errors.DataError: own.mtx: own has 4 arguments, mtx files have places for 1 to 3
+      help: write another format
+    """
+    least, most = ARITIES.get(format, (0, None))
+    if arity is None or (least <= arity and (most is None or arity <= most)):
+        return
+    hint = "write another format"
+    if not arity:
+        raise DataError(file, f"{predicate} has no arguments, so it makes no graph", hint=hint)
+    places = f"{least} to {most}" if most else f"{least} and more"
+    count = f"{arity} argument{'s' * (arity != 1)}"
+    raise DataError(file, f"{predicate} has {count}, {format} files have places for {places}", hint=hint)
 
 
 def _table(target: Target, predicate: str) -> str | None:
@@ -149,6 +181,9 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
             spec = parse_file(source) if isinstance(source, str) else source
             if isinstance(spec, SourceSpec) and spec.server:
                 yield predicate, place_on_server(spec.options, normal(spec.options).get("table"))
+            elif isinstance(spec, SourceSpec) and spec.kind("csv") == "neo4j":
+                parts = sorted(spec.path.iterdir()) if spec.path.is_dir() else parts_of(spec.path)
+                yield from ((predicate, Place(part.resolve())) for part in parts)
             elif isinstance(spec, SourceSpec):
                 path, table = spec.path, spec.options.get("table")
                 if path.parent.is_file():  # a table written like a file of a folder

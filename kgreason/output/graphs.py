@@ -17,7 +17,6 @@ from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Value
-from kgreason.output.beforehand import no_graph
 from kgreason.output.target import Target
 
 _TYPES = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean"}
@@ -31,11 +30,9 @@ def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str]
     Raises
     ------
     DataError
-        If the predicate has no arguments, or a value holds a character that XML has no place for.
+        If a value holds a character that XML has no place for.
     """
     table, file = facts.tables[predicate], str(target.path)
-    if not table.arity:
-        raise no_graph(file, predicate)
     titles = ["weight", *names[3:]][: max(0, table.arity - 2)]
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(_HEAD)
@@ -47,6 +44,7 @@ def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str]
         stream.write(f'<graph id={quoteattr(predicate)} edgedefault="directed">\n')
         rows = partial(_rows, facts, predicate, file)
         vertices = dict.fromkeys(end for row in rows() for end in row[:2])
+        vertices.update(dict.fromkeys(_legal(name, file) for name in target.vertices))
         stream.writelines(f"<node id={_attribute(v)}/>\n" for v in vertices)
         if table.arity > 1:
             stream.writelines(map(_edge, rows()))

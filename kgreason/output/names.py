@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.lang.ast import Variable
 
@@ -23,12 +25,18 @@ def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[s
         terms = [head.terms[position] for head in heads if len(head.terms) == arity]
         found = (t.name for t in terms if isinstance(t, Variable) and not t.anonymous and t.name not in names)
         name = mapped.get(position) or next(found, f"c{position + 1}")
-        names.append(_free(name, names))
+        names.append(free(name, names))
     return tuple(names)
 
 
-def _free(name: str, taken: list[str]) -> str:
-    """The name, numbered if another column has it; databases do not tell cases apart."""
+def free(name: str, taken: Sequence[str]) -> str:
+    """Number a name if another column has it; databases do not tell cases apart.
+
+    Examples
+    --------
+    >>> free("share", ["Share"])
+    'share_2'
+    """
     lower = {t.lower() for t in taken}
     number, free = 1, name
     while free.lower() in lower:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -22,10 +22,19 @@ FORMATS = {
     "json": "jsonl",
     "sqlite": "sqlite",
     "duckdb": "duckdb",
+    "edges": "edges",
+    "konect": "konect",
+    "mtx": "mtx",
+    "gml": "gml",
     "graphml": "graphml",
+    "net": "net",
+    "neo4j": "csv",
     "rdf": "nt",
 }
 """Formats that can be written, with the extension each gives a file without one of its own."""
+
+DECLARING = frozenset({"gml", "graphml", "net", "mtx", "neo4j"})
+"""Formats that hold vertices beside the edges."""
 
 _DELIMITED = ("useHeaders", "delimiter", "quoteMode", "nullString", "recordSeparator")
 _OPTIONS = {
@@ -34,6 +43,10 @@ _OPTIONS = {
     "sqlite": ("table",),
     "duckdb": ("table",),
     "postgresql": ("table", "schema", *OPTIONS),
+    "edges": ("delimiter",),
+    "konect": ("labels",),
+    "mtx": ("labels",),
+    "neo4j": ("type", "label"),
     "rdf": ("base", "literals"),
 }
 
@@ -52,12 +65,41 @@ class Target:
         Names in lower case; see docs/data.md.
     table
         Of a database; `None`: named as the predicate.
+    vertices
+        Names of vertices that need not be on an edge; formats that declare vertices write them, too.
     """
 
     path: Path
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     table: str | None = None
+    vertices: Sequence[str] = ()
+
+    @property
+    def labels(self) -> Path | None:
+        """Second file, for the names of vertices, beside one that holds their numbers alone."""
+        named = self.options.get("labels")
+        return None if named is None else self.path.parent / named
+
+    @property
+    def declares(self) -> bool:
+        """Whether vertices without edges have a place."""
+        return self.format in DECLARING or self.labels is not None
+
+    @property
+    def nodes(self) -> Path:
+        """Second file of Neo4j's import, with the nodes of the relationships."""
+        return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
+
+    def beside(self, arity: int) -> Path | None:
+        """File that is written along with that of the facts, if there is one.
+
+        Parameters
+        ----------
+        arity
+            Number of arguments of the predicate.
+        """
+        return self.nodes if self.format == "neo4j" and arity > 1 else self.labels
 
     @property
     def server(self) -> bool:
@@ -95,7 +137,18 @@ class Target:
         >>> Target.parse("control.jsonl").format, Target.parse("out.db?table=t").table
         ('json', 't')
         """
-        return _target(parse_file(text))
+        return cls.at(parse_file(text))
+
+    @classmethod
+    def at(cls, spec: SourceSpec) -> Target:
+        """Take a file and its options for a target.
+
+        Raises
+        ------
+        DataError
+            As `parse`.
+        """
+        return _target(spec)
 
     @classmethod
     def of(cls, bind: Bind) -> Target:
@@ -127,7 +180,8 @@ class Target:
         """
         if format not in FORMATS:
             raise no_format(str(folder), format)
-        return cls(folder / f"{predicate}.{FORMATS[format]}", format)
+        name = f"out.{predicate}" if format == "konect" else f"{predicate}.{FORMATS[format]}"
+        return cls(folder / name, format)
 
 
 def _target(spec: SourceSpec) -> Target:

@@ -12,10 +12,16 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
-from kgreason.output.beforehand import Plan, bound_targets, check_outputs, check_plan
+from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
 from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
+from kgreason.output.edgelist import write_edges, write_konect
+from kgreason.output.gml import write_gml
 from kgreason.output.graphs import write_graphml
+from kgreason.output.matrix import write_mtx
 from kgreason.output.names import column_names
+from kgreason.output.neo4j import write_neo4j, write_nodes
+from kgreason.output.numbered import write_labels
+from kgreason.output.pajek import write_pajek
 from kgreason.output.place import replacing
 from kgreason.output.servers import postgresql_tables
 from kgreason.output.tables import write_delimited, write_json, write_parquet
@@ -27,9 +33,21 @@ _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "tsv": write_delimited,
     "parquet": write_parquet,
     "json": write_json,
+    "edges": write_edges,
+    "konect": write_konect,
+    "mtx": write_mtx,
+    "gml": write_gml,
     "graphml": write_graphml,
+    "net": write_pajek,
+    "neo4j": write_neo4j,
     "rdf": write_rdf,
 }
+_SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
+    "konect": write_labels,
+    "mtx": write_labels,
+    "neo4j": write_nodes,
+}
+"""Writers of the file beside that of the facts."""
 _TABLES: dict[str, Callable[[Target], AbstractContextManager[Writer]]] = {
     "sqlite": sqlite_tables,
     "duckdb": duckdb_tables,
@@ -128,7 +146,8 @@ def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None
             table = facts.tables[predicate]
             whole = facts
             columns = tuple(names.get(predicate) or (f"c{i + 1}" for i in range(table.arity)))
-            if not table.arity and target.format not in ("graphml", "rdf"):
+            check_arity(str(target.path), predicate, table.arity, target.format)
+            if not table.arity and target.format != "rdf":
                 whole, columns = _truth(facts, predicate), ("holds",)
             if not target.server:
                 _make_folder(target.path.parent)
@@ -140,6 +159,11 @@ def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None
             else:
                 temporary = stack.enter_context(replacing(target.path))
                 _FILES[target.format](temporary, whole, predicate, columns, target)
+                beside = target.beside(table.arity)
+                if beside is not None:
+                    _make_folder(beside.parent)
+                    second = stack.enter_context(replacing(beside))
+                    _SECOND[target.format](second, whole, predicate, target)
 
 
 def _truth(facts: Facts, predicate: str) -> Facts:

@@ -41,6 +41,8 @@ def almost_numbers(table: Selected, shape: Shape) -> tuple[str, ...]:
 def _said(table: Selected, shape: Shape, position: int) -> str | None:
     column = table.present(position)
     raw, name = table.raw, table.names[position]
+    if name in raw.texts:
+        return None
     if (value := _other_point(column, table.decimal)) is not None:
         cure = DECIMAL_POINT if table.decimal == "," else DECIMAL_COMMA
         return f"{raw.file}: column {name!r} is text, as {value!r} is; {cure}"

@@ -7,11 +7,13 @@ import io
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import ABSENT
+from kgreason.graph.io.neo4j_header import is_header
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.quotes import doubtful, located, marked
 from kgreason.graph.io.raw import Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
@@ -38,13 +40,20 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
             raise DataError(
                 str(path), f"option {name} cannot be {character!r}", hint="only ASCII characters can"
             )
-    sample = list(itertools.islice(_records(path, options, delimiter), _SAMPLE))
+    sample = list(itertools.islice(records(path, options, delimiter), _SAMPLE))
     if not sample:
         return Raw(str(path), (), (), lambda _: None, named=False)
     first = sample[0][1]
+    if options.header is not False and is_header(first):
+        from kgreason.graph.io.neo4j import read_neo4j
+
+        raw = read_neo4j(path, options)
+        return replace(
+            raw, notes=(f"{path}: read as an import file of Neo4j, as its header says", *raw.notes)
+        )
     header, doubt = _header(sample, options)
     names = _unique(first) if header else tuple(f"column{i + 1}" for i in range(len(first)))
-    columns = _columns(path, options, delimiter, len(first), header=header)
+    columns = read_columns(path, options, delimiter, len(first), header=header)
     read_as = (
         "names: say useHeaders=false if it is data"
         if header
@@ -54,8 +63,8 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     note = f"{path}: the first line ({shown}) was read as {read_as}" if doubt else None
 
     def line(row: int) -> int | None:
-        records = _records(path, options, delimiter)
-        return next(itertools.islice(records, row + header, None), (None, ()))[0]
+        found = records(path, options, delimiter)
+        return next(itertools.islice(found, row + header, None), (None, ()))[0]
 
     bare = [name.strip() for name in first] if header else []
     return Raw(
@@ -70,10 +79,30 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     )
 
 
-def _columns(path: Path, options: Options, delimiter: str, width: int, *, header: bool) -> tuple[Any, ...]:
+def read_columns(
+    path: Path, options: Options, delimiter: str, width: int, *, header: bool, nulls: bool = False
+) -> tuple[Any, ...]:
+    """Read all fields as text.
+
+    Parameters
+    ----------
+    width
+        Fields of a line.
+    header
+        Pass over the first line.
+    nulls
+        Empty fields without quotes are missing.
+
+    Raises
+    ------
+    DataError
+        If the file is no CSV.
+    """
     import pyarrow as pa
     from pyarrow import csv as arrow
 
+    if header and next(itertools.islice(records(path, options, delimiter), 1, None), None) is None:
+        return (pa.chunked_array([], pa.string()),) * width  # Arrow takes a line without an end for broken
     names = [f"f{i}" for i in range(width)]
     quote = options.quote if options.quote and marked(path, options.quote, options.encoding) else None
     try:
@@ -92,13 +121,17 @@ def _columns(path: Path, options: Options, delimiter: str, width: int, *, header
                     newlines_in_values=quote is not None,
                 ),
                 arrow.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()), check_utf8=True, strings_can_be_null=False
+                    column_types=dict.fromkeys(names, pa.string()),
+                    check_utf8=True,
+                    null_values=[""],
+                    strings_can_be_null=nulls,
+                    quoted_strings_can_be_null=False,
                 ),
             )
     except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
         raise _explained(path, options, delimiter, width, error) from error
     if quote and doubtful(path, delimiter, quote):
-        for _ in _records(path, options, delimiter):
+        for _ in records(path, options, delimiter):
             pass  # it raises the error, if there is one
     return tuple(table.columns)
 
@@ -109,7 +142,7 @@ def _explained(path: Path, options: Options, delimiter: str, width: int, error: 
     for block in whole_lines(path):
         decoded(str(path), block, options.encoding, first)
         first += block.count(b"\n")
-    for line, record in _records(path, options, delimiter):
+    for line, record in records(path, options, delimiter):
         if len(record) != width:
             hint = other_delimiter(record[0], delimiter) if width == 1 else None
             hint = hint or _ragged(len(record) < width, options, delimiter)
@@ -132,7 +165,7 @@ def _ragged(short: bool, options: Options, delimiter: str) -> str:
     return f"look for a {mark} too many in this line; a field that holds one needs quotation marks ({options.quote})"
 
 
-def _records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Records one by one with the line each begins on; slow, for samples and messages."""
     _checked_start(path, options.encoding)
     with _text(path, options) as text:

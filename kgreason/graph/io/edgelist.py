@@ -13,6 +13,7 @@ import numpy as np
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import read_fields
+from kgreason.graph.io.naming import labelled
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes, read_block
 
@@ -34,7 +35,7 @@ def read_edges(path: Path, options: Options) -> Raw:
     if options.header and columns:
         names = tuple(str(c[0]) for c in columns)
         columns, lines = tuple(c.slice(1) for c in columns), lines[1:]
-    return Raw(
+    raw = Raw(
         file=str(path),
         names=names or _names(len(columns), konect=form is not None),
         columns=columns,
@@ -43,6 +44,7 @@ def read_edges(path: Path, options: Options) -> Raw:
         graph=names is None and (form is not None or len(columns) <= 3),
         undirected=np.ones(len(lines), dtype=bool) if form == "sym" else None,
     )
+    return labelled(raw, path, options)
 
 
 def _konect_form(path: Path) -> str | None:

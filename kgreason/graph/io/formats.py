@@ -20,6 +20,7 @@ READERS = {
     "gml": "gml.read_gml",
     "graphml": "graphml.read_graphml",
     "net": "pajek.read_pajek",
+    "neo4j": "neo4j.read_neo4j",
     "parquet": "parquet.read_parquet",
     "json": "jsonrows.read_json",
     "sqlite": "sqlite.read_sqlite",
@@ -28,7 +29,7 @@ READERS = {
     "rdf": "rdf.read_rdf",
 }
 """Module and function of each reader; only those in use are imported."""
-_TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx"})
+_TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx", "neo4j"})
 _QUERIED = DATABASES
 
 

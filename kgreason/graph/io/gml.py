@@ -7,13 +7,14 @@ M. Himsolt: GML: A portable Graph File Format, Universität Passau, 1997.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
+from html.entities import name2codepoint
 from pathlib import Path
 
 from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
+from kgreason.graph.io.naming import named
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
 
@@ -21,12 +22,17 @@ _TOKEN = re.compile(
     r'(?P<open>\[)|(?P<close>\])|"(?P<string>[^"]*)"|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
     r"|(?P<key>[A-Za-z][A-Za-z0-9_]*)|(?P<space>\s+)|(?P<comment>\#[^\n]*)"
 )
+_ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6})|([A-Za-z]+[0-9]*));")
+_EDGE = frozenset({"source", "target", "weight", "value"})
 _Token = tuple[str, str, int]
 _Block = dict[str, str]
 
 
 def read_gml(path: Path, options: Options) -> Raw:
-    """Read the nodes and edges of a GML graph; the weight is the key ``weight`` or else ``value``."""
+    """Read the nodes and edges of a GML graph; the weight is the key ``weight`` or else ``value``.
+
+    Other keys are columns that `columns` can choose by name.
+    """
     with open_bytes(path) as stream:
         text = decoded(str(path), read_block(path, stream, -1), options.encoding)
     parts, directed = Parts(str(path)), False
@@ -60,12 +66,14 @@ def read_gml(path: Path, options: Options) -> Raw:
                 directed = value == "1"
             if depth == 2:
                 block[key] = value
+                if kind == "string":
+                    parts.types[path_of_keys[-1], key] = "string"
             key = None
     if path_of_keys:
         raise DataError(
             str(path), f"the list {path_of_keys[-1]!r} is not closed", began, hint="is the file cut off?"
         )
-    return parts.raw(undirected_by_default=not directed)
+    return named(parts.raw(undirected_by_default=not directed), options)
 
 
 def _tokens(file: str, text: str) -> Iterator[_Token]:
@@ -76,20 +84,42 @@ def _tokens(file: str, text: str) -> Iterator[_Token]:
             raise DataError(file, f"no GML: {text[position : position + 20].splitlines()[0]!r}", line)
         kind = str(found.lastgroup)
         if kind == "string":
-            yield kind, html.unescape(found["string"]), line
+            yield kind, unescaped(found["string"]), line
         elif kind not in ("space", "comment"):
             yield kind, found[0], line
         line += found[0].count("\n")
         position = found.end()
 
 
+def unescaped(words: str) -> str:
+    """Text with the letters that numbers and names stand for; what names none stays.
+
+    Examples
+    --------
+    >>> unescaped("Caf&#233; &quot;A&amp;B&quot; AT&T")
+    'Café "A&B" AT&T'
+    """
+    return _ENTITY.sub(_letter, words) if "&" in words else words
+
+
+def _letter(found: re.Match[str]) -> str:
+    decimal, hexadecimal, name = found.groups()
+    number = int(decimal or hexadecimal, 10 if decimal else 16) if not name else name2codepoint.get(name, -1)
+    if name == "apos":
+        return "'"
+    return chr(number) if 0 <= number < 0xD800 or 0xDFFF < number < 0x110000 else found[0]
+
+
 def _add(parts: Parts, kind: str, block: _Block, line: int) -> None:
     if kind == "node":
         if "id" not in block:
             raise DataError(parts.file, "a node without id", line)
-        parts.vertex(block["id"], block.get("label", ""), line)
+        data = {key: value for key, value in block.items() if key not in ("id", "label")}
+        parts.vertex(block["id"], block.get("label", ""), line, data)
     elif kind == "edge":
         missing = {"source", "target"} - block.keys()
         if missing:
             raise DataError(parts.file, f"an edge without {' and '.join(sorted(missing))}", line)
-        parts.edge(block["source"], block["target"], block.get("weight", block.get("value")), line)
+        weight = block.get("weight", block.get("value"))
+        data = {key: value for key, value in block.items() if key not in _EDGE}
+        parts.edge(block["source"], block["target"], weight, line, data=data)

@@ -12,11 +12,12 @@ from xml.parsers import expat
 
 from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
+from kgreason.graph.io.naming import named
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes, read_block
 
 
-def read_graphml(path: Path, _: Options) -> Raw:
+def read_graphml(path: Path, options: Options) -> Raw:
     """Read a GraphML graph; the weight is the edge key named ``weight`` or else ``value``.
 
     All other data of vertices and edges are columns that `columns` can choose by name. The encoding is what the
@@ -30,7 +31,7 @@ def read_graphml(path: Path, _: Options) -> Raw:
             raise DataError(
                 str(path), f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno
             ) from error
-    return reader.parts.raw(undirected_by_default=reader.undirected)
+    return named(reader.parts.raw(undirected_by_default=reader.undirected), options, usual=False)
 
 
 class _Reader:
@@ -58,7 +59,11 @@ class _Reader:
         elif tag == "key":
             self._key = self._get(attributes, "id", tag)
             domain = attributes.get("for", "all")
-            self._keys[self._key] = (domain, attributes.get("attr.name", self._key))
+            title = attributes.get("attr.name", self._key)
+            self._keys[self._key] = (domain, title)
+            for of in ("node", "edge") if domain in ("all", "graph") else (domain,):
+                if "attr.type" in attributes:
+                    self.parts.types[of, title] = attributes["attr.type"]
         elif tag in ("node", "edge"):
             self._element, self._data, self._line = attributes, {}, self.parser.CurrentLineNumber
         elif tag in ("data", "default"):

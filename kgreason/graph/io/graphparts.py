@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kgreason.errors import DataError
-from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.raw import Column, Raw
+
+_TYPES = {
+    **dict.fromkeys(("int", "long"), "int64"),
+    **dict.fromkeys(("float", "double"), "double"),
+    "boolean": "bool",
+}
 
 
 class Parts:
@@ -22,6 +28,8 @@ class Parts:
         self._lines: list[int] = []
         self._vertex_data: list[Mapping[str, str]] = []
         self._edge_data: list[Mapping[str, str]] = []
+        self.types: dict[tuple[str, str], str] = {}
+        """Type of an attribute, ``node`` or ``edge`` and its name; those that are missing show in the values."""
 
     def vertex(self, name: str, label: str, line: int, data: Mapping[str, str] | None = None) -> None:
         """Declare a vertex.
@@ -64,9 +72,9 @@ class Parts:
         """
         self._check()
         weighted = bool(self._weights) and self._weights[0] is not None
-        columns: list[Sequence[str | None]] = [[s for s, _ in self._ends], [t for _, t in self._ends]]
+        columns = [_strings([s for s, _ in self._ends]), _strings([t for _, t in self._ends])]
         if weighted:
-            columns.append(self._weights)
+            columns.append(_typed(self._weights, self.types.get(("edge", "weight"))))
         undirected = np.array(
             [undirected_by_default if u is None else u for u in self._undirected], dtype=bool
         )
@@ -76,19 +84,32 @@ class Parts:
             ("id", "label"),
             (_strings([v for v, _ in vertices]), _strings([label for _, (label, _) in vertices])),
             lambda row: vertices[row][1][1],
-            extra=_attributes(self._vertex_data),
+            extra=self._attributes("node", self._vertex_data),
+            texts=self._texts("node"),
         )
         return Raw(
             self.file,
             ("source", "target", "weight")[: len(columns)],
-            tuple(_strings(c) for c in columns),
+            tuple(columns),
             lambda row: lines[row],
             named=False,
             graph=True,
             undirected=undirected if undirected.any() else None,
             vertices=declared,
-            extra=_attributes(self._edge_data),
+            extra=self._attributes("edge", self._edge_data),
+            texts=self._texts("edge"),
         )
+
+    def _attributes(self, domain: str, data: Sequence[Mapping[str, str]]) -> dict[str, Column]:
+        """Column of each attribute, with missing cells where a vertex or edge has it not."""
+        names = dict.fromkeys(name for given in data for name in given)
+        return {
+            name: _typed([given.get(name) for given in data], self.types.get((domain, name)))
+            for name in names
+        }
+
+    def _texts(self, domain: str) -> frozenset[str]:
+        return frozenset(name for (of, name), type in self.types.items() if (of, type) == (domain, "string"))
 
     def _check(self) -> None:
         for ends, weight, line in zip(self._ends, self._weights, self._lines, strict=True):
@@ -106,13 +127,20 @@ class Parts:
                     )
 
 
-def _attributes(data: Sequence[Mapping[str, str]]) -> dict[str, object]:
-    """Column of each attribute, with missing cells where a vertex or edge has it not."""
-    names = dict.fromkeys(name for given in data for name in given)
-    return {name: _strings([given.get(name) for given in data]) for name in names}
+def _typed(values: Sequence[str | None], type: str | None) -> Column:
+    """Column of an attribute; values that are not of its type are left as text, for messages to name them."""
+    import pyarrow as pa
+
+    column = _strings(values)
+    if type not in _TYPES:
+        return column
+    try:
+        return column.cast(pa.type_for_alias(_TYPES[type]))
+    except pa.ArrowInvalid:
+        return column
 
 
-def _strings(values: Sequence[str | None]) -> object:
+def _strings(values: Sequence[str | None]) -> Column:
     import pyarrow as pa
 
     return pa.array(values, pa.string())

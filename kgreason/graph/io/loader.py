@@ -56,11 +56,12 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """Typed rows of a predicate, source by source."""
+    """Typed rows of a predicate, source by source, with the names of the columns of the first."""
 
     kinds: tuple[Kind, ...]
     parts: tuple[Rows, ...]
     titles: tuple[Titles, ...]
+    names: tuple[str, ...] = ()
 
     def joined(self) -> tuple[Codes, ...]:
         """Columns over all sources."""
@@ -153,7 +154,8 @@ class Loader:
             self._tell_isolated(predicate, part)
         named = [t for t in selected if t.raw.named and t.names]
         titles = tuple(Titles(t.names, t.raw, self._doubtful(t.raw, shape)) for t in named)
-        return Loaded(tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known)), parts, titles)
+        names = selected[0].names if selected else ()
+        return Loaded(tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known)), parts, titles, names)
 
     def _fresh(self, count: int) -> Codes:
         """Codes of the next labelled nulls."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import check_indices, read_fields
+from kgreason.graph.io.naming import labelled
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
 from kgreason.records import dataclass
@@ -58,7 +59,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
         columns, lines, undirected = _negated(columns, lines)
     declared = pa.array(np.arange(1, max(head.rows, head.columns) + 1)).cast(pa.string())
     vertices = Raw(str(path), ("id",), (declared,), lambda _: head.lines)
-    return Raw(
+    raw = Raw(
         str(path),
         names,
         columns,
@@ -69,6 +70,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
         vertices=vertices,
         notes=notes,
     )
+    return labelled(raw, path, options, max(head.rows, head.columns))
 
 
 def _negated(

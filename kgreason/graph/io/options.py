@@ -14,7 +14,7 @@ from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
 FORMATS = (
-    *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net"),
+    *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net", "neo4j"),
     *("parquet", "json", "sqlite", "duckdb", "postgresql", "rdf"),
 )
 
@@ -41,6 +41,11 @@ _OPTIONS = {
     "schema": None,
     **dict.fromkeys(server.OPTIONS),
     "sslmode": server.SSLMODES,
+    "names": None,
+    "labels": None,
+    "type": None,
+    "label": None,
+    "spaces": _BOOLEAN,
     "path": None,
     "predicate": None,
     "class": None,
@@ -53,15 +58,18 @@ _OPTIONS = {
 _DELIMITED = ("csv", "tsv")
 _LINES = (*_DELIMITED, "edges", "konect")
 _APPLIES = {
-    "delimiter": _LINES,
+    "delimiter": (*_LINES, "neo4j"),
     "useheaders": _LINES,
     "skip": _LINES,
-    "quote": _DELIMITED,
+    "quote": (*_DELIMITED, "neo4j"),
     "recordseparator": _DELIMITED,
     "quotemode": _DELIMITED,
-    "encoding": (*_LINES, "mtx", "gml", "net", "json"),
+    "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json"),
     "diagonal": ("mtx",),
-    "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net"),
+    "labels": ("mtx", "konect"),
+    "names": ("gml", "graphml", "net", "neo4j"),
+    **dict.fromkeys(("type", "label", "spaces"), ("neo4j",)),
+    "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j"),
     **dict.fromkeys(("schema", *server.OPTIONS), ("postgresql",)),
     "path": ("json",),
     **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
@@ -134,6 +142,14 @@ class Options:
         Of a table of a database server; `None`: as its search path has it.
     connection
         Options of the connection to a database server.
+    names
+        Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
+    labels
+        Of files that number their vertices: a file with the name of each on a line.
+    type, label
+        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them.
+    spaces
+        Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
     path
         Where in a JSON file the rows stand, keys separated by points.
     predicate, category
@@ -163,6 +179,11 @@ class Options:
     table: str | None = None
     schema: str | None = None
     connection: Mapping[str, str] = field(default_factory=dict)
+    names: str | None = None
+    labels: str | None = None
+    type: str | None = None
+    label: str | None = None
+    spaces: bool | None = None
     path: str | None = None
     predicate: str | None = None
     category: str | None = None
@@ -210,6 +231,11 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         table=options.get("table"),
         schema=options.get("schema"),
         connection=server.connection(options),
+        names=options.get("names"),
+        labels=options.get("labels"),
+        type=options.get("type"),
+        label=options.get("label"),
+        spaces=options["spaces"] == "true" if "spaces" in options else None,
         path=options.get("path"),
         predicate=options.get("predicate"),
         category=options.get("class"),

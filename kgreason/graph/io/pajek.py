@@ -9,6 +9,7 @@ V. Batagelj, A. Mrvar: Pajek, reference manual, section 5.3.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,28 +19,32 @@ import numpy as np
 
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import Fields, check_indices, split_lines
+from kgreason.graph.io.naming import named, names_all
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
 
 _SECTION = re.compile(r"^[ \t]*\*([A-Za-z]+)[^\n]*$", re.MULTILINE)
+_ENTITY = re.compile(r"&#([0-9]{1,6});")
 _VERTEX = re.compile(r'\s*(\d+)(?:\s+(?:"([^"]*)"|(\S+)))?')
 
 
 def read_pajek(path: Path, options: Options) -> Raw:
     """Read the vertices and lines of a network.
 
-    Labels only matter if the vertices are asked for, so only then must they fit the encoding.
+    Labels that are not asked for and name no vertex need not fit the encoding.
     """
     file = str(path)
     with open_bytes(path) as stream:
         data = read_block(path, stream, -1)
-    text = decoded(file, data, options.encoding if options.vertices else "latin-1")
+    text = decoded(file, data.removeprefix(codecs.BOM_UTF8), "latin-1")
     parts: list[tuple[Fields, bool]] = []
     count, vertices = 0, Raw(file, ("id", "label"), (), lambda _: None)
     for name, first, title, body in _sections(file, text):
         if name == "vertices":
             count = _count(file, title, first - 1)
             vertices = _vertices(file, body, first, count)
+            if not _idle(vertices, options):
+                vertices = _encoded(vertices, options.encoding)
         elif name in ("arcs", "edges"):
             fields = split_lines(file, iter([(first, body)]), 0, " ", "%")
             _check(file, fields, count)
@@ -51,7 +56,26 @@ def read_pajek(path: Path, options: Options) -> Raw:
                 first - 1,
                 hint="kgreason reads *vertices, *arcs and *edges",
             )
-    return replace(_joined(file, parts), vertices=vertices)
+    return named(replace(_joined(file, parts), vertices=vertices), options)
+
+
+def _idle(vertices: Raw, options: Options) -> bool:
+    """Whether nobody asks for labels, and they do not name the vertices without that."""
+    asked = options.vertices or options.columns is not None or options.names not in (None, "id")
+    return not asked and (options.names == "id" or not names_all(vertices, "label"))
+
+
+def _encoded(vertices: Raw, encoding: str) -> Raw:
+    """Vertices with their labels, read as Latin-1 until here, in the encoding of the file."""
+    import pyarrow as pa
+
+    labels = []
+    for row, label in enumerate(vertices.columns[1].to_pylist()):
+        if not label.isascii():  # a line after the first: what begins a file may be a byte-order mark
+            line = max(2, vertices.line(row) or 0)
+            label = decoded(vertices.file, label.encode("latin-1") + b"\n", encoding, line)[:-1]
+        labels.append(_ENTITY.sub(lambda found: chr(int(found[1])), label))
+    return replace(vertices, columns=(vertices.columns[0], pa.array(labels, pa.string())))
 
 
 def _sections(file: str, text: str) -> Iterator[tuple[str, int, str, str]]:

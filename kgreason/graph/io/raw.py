@@ -54,6 +54,12 @@ class Raw:
         Columns that count only if they are asked for by name.
     typed
         Its strings are strings, even those that look like numbers or are empty.
+    key
+        Of vertices: the column that their names stand in; `None`: the first.
+    key_column
+        That column, where `key` is not `None`.
+    texts
+        Names of further columns whose strings are strings.
     title_line
         Line of the file that was read as names.
     ordered
@@ -76,6 +82,9 @@ class Raw:
     attributes: tuple[str, ...] = ()
     extra: Mapping[str, Column] = field(default_factory=dict)
     typed: bool = False
+    texts: frozenset[str] = frozenset()
+    key: str | None = None
+    key_column: Column = None
     title_line: int | None = None
     ordered: bool = True
     repeated: tuple[str, ...] = ()

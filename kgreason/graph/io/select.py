@@ -117,10 +117,10 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     if raw.vertices is not None and (options.vertices or (options.vertices is None and shape.arity == 1)):
         raw = raw.vertices
         if shape.arity == 1 and options.columns is None:
-            raw = replace(raw, names=raw.names[:1], columns=raw.columns[:1])
+            raw = keyed(raw)
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
-    for name in options.columns or ():
+    for name in (*(options.columns or ()), *filter(None, shape.columns)):
         if name not in raw.names and name in raw.extra:
             raw = replace(raw, names=(*raw.names, name), columns=(*raw.columns, raw.extra[name]))
     width = len(raw.columns)
@@ -143,13 +143,21 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     return _present(selected, shape, options)
 
 
+def keyed(vertices: Raw) -> Raw:
+    """The column that names the vertices, alone."""
+    if vertices.key is None:
+        return replace(vertices, names=vertices.names[:1], columns=vertices.columns[:1])
+    return replace(vertices, names=(vertices.key,), columns=(vertices.key_column,))
+
+
 def _numbers(raw: Raw, positions: Sequence[int], shape: Shape, options: Options) -> dict[int, Column]:
     """Columns of plain numbers, by position, where no option gives them another meaning."""
     percent = options.percent or shape.percent
     given = options.prefix is not None or options.null_string is not None
     if raw.typed or percent or given or options.decimal != ".":
         return {}
-    found = {i: numeric(raw.columns[p], shape.kinds[i]) for i, p in enumerate(positions)}
+    texts = [i for i, p in enumerate(positions) if raw.names[p] not in raw.texts]
+    found = {i: numeric(raw.columns[positions[i]], shape.kinds[i]) for i in texts}
     return {i: values for i, values in found.items() if values is not None}
 
 
@@ -182,6 +190,17 @@ def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], t
     return raw, _positions(raw, shape, wanted), ()
 
 
+def _naming(raw: Raw, shape: Shape) -> str:
+    """How to say which attribute is the weight."""
+    first = raw.attributes[0]
+    if not raw.memory:
+        return f"columns=source,target,{first} takes one; or give {shape.predicate} no third argument"
+    return (
+        f"name it so: nx.set_edge_attributes(G, nx.get_edge_attributes(G, {first!r}), "
+        f"'weight'); or give {shape.predicate} no third argument"
+    )
+
+
 def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[str, ...]]:
     """Append a column of equal weights."""
     if raw.attributes:
@@ -189,8 +208,7 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
         raise DataError(
             raw.file,
             f"edges carry {carried} but no 'weight', and {shape.predicate} has a weight",
-            hint=f"name it so: nx.set_edge_attributes(G, nx.get_edge_attributes(G, {raw.attributes[0]!r}), "
-            f"'weight'); or give {shape.predicate} no third argument",
+            hint=_naming(raw, shape),
         )
     weight = 1.0 if options.weight is None else options.weight
     column = as_arrow(np.full(len(raw), weight))

@@ -17,7 +17,7 @@ from kgreason.records import dataclass
 
 __all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
 
-TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql"})
+TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
 DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
 
 _EXTENSIONS = {

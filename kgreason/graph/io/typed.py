@@ -44,7 +44,8 @@ def _seen(table: Selected, position: int) -> Kind | None:
     column = table.present(position)
     if not len(column):
         return None
-    return Kind.STRING if table.raw.typed and is_text(column) else infer(column, table.decimal)
+    strings = table.raw.typed or table.names[position] in table.raw.texts
+    return Kind.STRING if strings and is_text(column) else infer(column, table.decimal)
 
 
 def nullable(tables: Sequence[Selected], shape: Shape) -> frozenset[int]:
