@@ -106,7 +106,7 @@ def anonymize_links(
         check_plain(folders.format)
         check_folders(folders)
     clock, rng = Clock(), np.random.default_rng(seed)
-    if rules is None and isinstance(data, Path | str):
+    if rules is None and sensitive is not None and isinstance(data, Path | str):
         data = schema_of(data)
     original = _original(data, rules, sensitive, progress)
     graph = original.graph

@@ -143,8 +143,13 @@ def _refuse_again(raw: Raw, *columns: Vertices) -> None:
         raise raw.error(int(again[0]), "a row that stands again", hint=UNCHANGED)
 
 
+def _nodes(raw: Raw) -> str:
+    """File of the nodes that stand in another table of the same release."""
+    return Path(raw.file).with_stem(NODES).name
+
+
 def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, Attribute]:
-    node = places(raw, 0, labels, "node", NODES)
+    node = places(raw, 0, labels, "node", _nodes(raw))
     names = (*described.numeric, *described.categorical)
     name = _known(raw, 1, names)
     value, said = coded(raw.columns[2])
@@ -161,7 +166,7 @@ def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, A
 
 
 def _observed(raw: Raw, labels: object, names: Texts, described: Description) -> dict[str, Observations]:
-    source, target = (places(raw, column, labels, "node", NODES) for column in (0, 2))
+    source, target = (places(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
     relations = described.relations
     kind, count = _known(raw, 1, relations), _whole(raw, 3)
     _check_direction(raw, source, target, names, np.isin(relations, described.mutual)[kind])
