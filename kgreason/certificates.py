@@ -144,7 +144,10 @@ def read_json(path: Path) -> Mapping[str, Any]:
     if not isinstance(data, dict) or "format" not in data:
         raise ReleaseError(f"{path}: is no certificate: the entry 'format' is missing", hint=HINT)
     if type(data["format"]) is not int or data["format"] != FORMAT:
-        raise ReleaseError(f"{path}: has format {data['format']!r}, but this version reads {FORMAT}")
+        raise ReleaseError(
+            f"{path}: has format {data['format']!r}, but this version reads {FORMAT}",
+            hint="make the release again with this version, or verify without --certificate",
+        )
     return data
 
 

@@ -10,6 +10,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Literal
 
+from kgreason.passwords import hidden
 from kgreason.records import dataclass
 
 Source = str | Mapping[str, str] | None
@@ -106,6 +107,8 @@ def _quote(span: Span, source: Source) -> list[str]:
     if not 1 <= span.line <= len(lines):
         return []
     line = "".join(c if c.isprintable() else " " for c in lines[span.line - 1])
+    if (shown := hidden(line)) != line:  # no caret: it would tell the length
+        return [f"  {span.line} | {shown[:160]}"]
     end = span.end_column if span.end_line == span.line else len(line) + 1
     start, width = span.column - 1, max(1, end - span.column)
     if len(line) > 160:  # keep the culprit in view on very long lines
@@ -191,7 +194,7 @@ class DataError(KgreasonError):
     def __str__(self) -> str:
         where = self.file + (f":{self.line}" if self.line is not None else "")
         column = f" column {self.column!r}:" if self.column is not None else ""
-        return f"{where}:{column} {self.message}" + (f"\n  help: {self.hint}" if self.hint else "")
+        return hidden(f"{where}:{column} {self.message}") + (f"\n  help: {self.hint}" if self.hint else "")
 
 
 @dataclass

@@ -35,11 +35,11 @@ Entry = Mapping[str, str | int]
 
 BLOCKS = 256
 _DIGITS = 8  # of the digest of a block
-OWN = frozenset(
-    {"certificate.json", "report.json", "report.html"}
-)  # what stands beside, or holds the imprint itself
+OWN = frozenset({"certificate.json", "report.json", "report.html"})
+"""Files of a secret folder that stand beside the imprint, or hold it."""
 BINARY = (".parquet", ".sqlite", ".duckdb")  # what files without lines end with
 ROWS = (".jsonl", ".nt")  # what files end with of which each line is a row
+SECRET = "mapping.csv"
 AS_WRITTEN = "take the file as it was written, or anonymize again"
 NOTHING_LOST = "nothing is lost by that"
 
@@ -205,7 +205,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in OWN)
+    """All files, but of a secret folder those that are written after the imprint."""
+    own = OWN if (folder / SECRET).is_file() else OWN - {"report.json", "report.html"}
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in own)
 
 
 # --- what has changed ---------------------------------------------------------------------------------------

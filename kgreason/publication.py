@@ -160,7 +160,10 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
         raise
     except OSError as error:
         place = error.filename or folders.release
-        raise ReleaseError(f"{place}: cannot be written: {error.strerror or error}") from error
+        raise ReleaseError(
+            f"{place}: cannot be written: {error.strerror or error}",
+            hint="choose other places with --release DIR and --private DIR, or make room there",
+        ) from error
 
 
 def interrupted(folders: Folders) -> str:

@@ -134,6 +134,7 @@ def _files(layout: Layout) -> str:
     if layout.listed and layout.nodes.format in LISTING:
         holds[layout.nodes.file].append(f"and all vertices; {labels} random")
     holds["rules.vada"] = ["the rules under which the guarantee was made; run them with", RUN]
+    holds["report.html"] = ["a page about the release, for reading; report.json is the same for programs"]
     width = max(map(len, holds)) + 2
     lines = [
         f"  {name if not number else '':<{width}} {words}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from kgreason import jit
+from tests.postgres import Server, running
 
 jit.checked = True  # every kernel checks the arrays it gets
 
@@ -46,6 +48,13 @@ def real_data() -> Path:
     if not REAL.is_dir():
         pytest.skip("the public graphs are not there: ../shared/data is missing")
     return REAL
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server; each worker has its own, for as long as its tests run."""
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

@@ -139,8 +139,8 @@ def test_date_columns() -> None:
     [
         ('@bind("p","sqlite","","t"). q(X) :- p(X).', "E302"),
         ('@bind("p","duckdb","a.db",""). q(X) :- p(X).', "E302"),
-        ('@bind("p","postgresql","a","t"). q(X) :- p(X).', "E207"),
-        ('@qbind("p","postgresql","a","select 1"). q(X) :- p(X).', "E207"),
+        ('@bind("p","mysql","a","t"). q(X) :- p(X).', "E207"),
+        ('@qbind("p","mysql","a","select 1"). q(X) :- p(X).', "E207"),
         ('@qbind("p","csv","a","select 1"). q(X) :- p(X).', "E307"),
         ('@qbind("p","sqlit","a","select 1"). q(X) :- p(X).', "E307"),
         ('@qbind("p","sqlite","","select 1"). q(X) :- p(X).', "E302"),

@@ -511,11 +511,11 @@ of its rules, and either always the greatest value or always the least
     |       ^^^^^^^^^^^^^^^^^""",
     ),
     "E207": (
-        '@bind("p","postgresql","db","t"). q(X) :- p(X).',
+        '@bind("p","mysql","db","t"). q(X) :- p(X).',
         """\
-<text>:1:11: error[E207]: the source 'postgresql' is not supported by this version
-  1 | @bind("p","postgresql","db","t"). q(X) :- p(X).
-    |           ^^^^^^^^^^^^""",
+<text>:1:11: error[E207]: the source 'mysql' is not supported by this version
+  1 | @bind("p","mysql","db","t"). q(X) :- p(X).
+    |           ^^^^^^^""",
     ),
     "E301": (
         '@ouput("p"). p(1).',
@@ -569,7 +569,7 @@ of its rules, and either always the greatest value or always the least
 <text>:1:11: error[E307]: there is no source 'cvs'
   1 | @bind("p","cvs","","p.csv"). q(X) :- p(X).
     |           ^^^^^
-  note: the sources are csv, duckdb, edges, gml, graphml, json, konect, mtx, neo4j, net, pajek, parquet, rdf, sqlite, tsv
+  note: the sources are bods, csv, duckdb, edges, gleif, gml, graphml, json, konect, mtx, neo4j, net, pajek, parquet, postgresql, rdf, sqlite, tsv
   help: did you mean 'csv'?""",
     ),
 }
@@ -742,7 +742,7 @@ def test_typos_are_told_beside_other_errors(clause: str, code: str) -> None:
         '@input("own"). p(X,Y) :- [-] own(X,Y).',
         '@input("own"). p(X) <- SELECT X FROM own.',
         '@input("own"). p(X,Y) :- q(X) S[0,1] own(Y).',
-        '@bind("own","postgresql","db","own"). @output("p"). p(X,Y) :- #TC(own)(X,Y).',
+        '@bind("own","mysql","db","own"). @output("p"). p(X,Y) :- #TC(own)(X,Y).',
     ],
 )
 def test_nothing_is_missing_where_something_is_refused(text: str) -> None:

@@ -168,7 +168,8 @@ class Bind:
     """Where the facts of an input predicate come from: ``@bind(predicate, source options, folder, file)``.
 
     `options` are the ``key='value'`` words behind the source name; `path` is resolved against the rule file.
-    Of the databases sqlite and duckdb `path` is the file and `table` the last argument; else `table` is empty.
+    Of the databases sqlite and duckdb `path` is the file and `table` the last argument; of postgresql `path` is the
+    address of the server, and `options` hold the database or schema of the third argument; else `table` is empty.
     """
 
     predicate: str
@@ -183,8 +184,9 @@ class Bind:
 class Query:
     """``@qbind(predicate, source options, outer, query)``: facts are the rows of an SQL query.
 
-    `source` is ``sqlite`` or ``duckdb``. `path` is the database file or, for duckdb, a folder, resolved against the
-    rule file; empty (duckdb only): tables are files named in the query, relative to the folder of ``span.file``.
+    `source` is ``sqlite``, ``duckdb`` or ``postgresql``. `path` is the database file or, for duckdb, a folder, resolved
+    against the rule file; empty (duckdb only): tables are files named in the query, relative to the folder of
+    ``span.file``. Of postgresql `path` is the address of the server.
     """
 
     predicate: str

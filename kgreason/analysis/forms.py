@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import Annotation, Constant
-from kgreason.lang.names import DATABASES
+from kgreason.lang.names import DATABASES, SERVERS
 
 FORMS = {
     "input": '@input("predicate")',
@@ -64,6 +64,10 @@ def _form(clause: Annotation) -> str:
     """How an annotation is written; of databases, which name a file and a table, not as of files."""
     if clause.name == "bind" and len(clause.arguments) > 1:
         source = str(clause.arguments[1].value).split(" ")[0]
+        if source in SERVERS:
+            return (
+                f'@bind("predicate", "{source} host=\'localhost\' database=\'register\'", "schema", "table")'
+            )
         if source in DATABASES:
             return f'@bind("predicate", "{source}", "file.db", "table")'
     return FORMS[clause.name]

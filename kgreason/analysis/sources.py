@@ -10,8 +10,10 @@ from pathlib import Path
 from kgreason.analysis.checked import Bind, Mapped, Query
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.forms import FORMS, wrong
+from kgreason.analysis.server import address, connection
 from kgreason.lang.ast import Annotation
-from kgreason.lang.names import ARITIES, DATABASES, LATER_SOURCES, SOURCES, TARGETS, TYPES, suggest
+from kgreason.lang.names import ARITIES, DATABASES, LATER_SOURCES, SERVERS, SOURCES, TARGETS, TYPES, suggest
+from kgreason.passwords import HINT, hidden, in_address, names_password
 
 # A bare value runs to the next blank, or to the comma before the next option.
 _BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"
@@ -28,6 +30,12 @@ def read_bind(clause: Annotation, folder: Path, findings: Findings) -> Bind | No
     predicate, _, where, what = (str(a.value) for a in clause.arguments)
     if source not in DATABASES:
         return Bind(predicate, source, options, _path(folder / where / what), clause.span)
+    if source in SERVERS:
+        if not what:
+            wrong(clause, clause.arguments[3], f"@bind: which table of {source} is meant?", findings)
+            return None
+        options = _within(options, where)
+        return Bind(predicate, source, options, address(options), clause.span, what)
     form = f'@bind("{predicate}", "{source}", "file.db", "table")'
     for name, argument in (("file", clause.arguments[2]), ("table", clause.arguments[3])):
         if not argument.value:
@@ -51,8 +59,18 @@ def read_query(clause: Annotation, folder: Path, findings: Findings) -> Query | 
     if not where and source == "sqlite":
         wrong(clause, clause.arguments[2], "@qbind: which file of sqlite is meant?", findings)
         return None
+    if source in SERVERS:
+        options = _within(options, where)
+        return Query(predicate, source, options, address(options), query, clause.span)
     path = _path(folder / where) if where else ""
     return Query(predicate, source, options, path, query, clause.span)
+
+
+def _within(options: Mapping[str, str], where: str) -> Mapping[str, str]:
+    """Options of a server with the third argument among them: the database or, where that is an option, the schema."""
+    if not where:
+        return options
+    return {**options, "schema" if "database" in connection(options) else "database": where}
 
 
 def _path(path: Path) -> str:
@@ -77,10 +95,19 @@ def _source(
         value = match[2]
         options[match[1]] = value[1:-1] if value[:1] in ("'", '"') and len(value) > 1 else value
         end = match.end()
+    if any(map(names_password, options)) or in_address(" ".join(words)):
+        findings.add(
+            "E208",
+            "a rule file is no place for a password",
+            clause.arguments[1].span,
+            note="who may read the rules could read the database; libpq finds the password where you keep it",
+            hint=HINT,
+        )
+        return None
     if rest[end:].strip(" ,"):
         findings.add(
             "E302",
-            f"cannot read the options from `{rest[end:].strip()}` on",
+            hidden(f"cannot read the options from `{rest[end:].strip()}` on"),
             clause.arguments[1].span,
             note="options are written name=value, with blanks or commas between them",
             hint="put quotes around a value with blanks in it, as in columns='owner, company, share'",
@@ -99,7 +126,7 @@ def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: 
             "E307",
             f"@qbind: the source {source!r} answers no queries",
             span,
-            note="queries go to " + " and ".join(sorted(allowed)),
+            note=f"queries go to {', '.join(sorted(allowed))}",
             hint=f'duckdb reads files, too: @qbind("{predicate}", "duckdb", "", "select * from \'file\'")',
         )
     else:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from kgreason.analysis.annotations import Annotations
 from kgreason.analysis.checked import Bind, Query
 from kgreason.analysis.findings import Findings
+from kgreason.analysis.server import place as place_of_server
+from kgreason.analysis.server import table_of
 from kgreason.analysis.sources import check_target
 from kgreason.errors import Span
 from kgreason.lang.ast import Atom, Fact, Program, Rule
-from kgreason.lang.names import DATABASES
+from kgreason.lang.names import DATABASES, SERVERS
 from kgreason.records import dataclass
 
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
@@ -20,22 +22,32 @@ _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 
 @dataclass(frozen=True)
 class Place:
-    """A file, or a table of a database file; `table` is `None` where only the file is known.
+    """A file, or a table of a database; `table` is `None` where only the file is known.
+
+    Of a server a table may be named with its schema or without; then it can be any of this name.
 
     Examples
     --------
     >>> Place(Path("a.db"), "t").meets(Place(Path("a.db"))), Place(Path("a.db"), "t").meets(Place(Path("a.db"), "s"))
     (True, False)
+    >>> Place(Path("db"), "public.t", server=True).meets(Place(Path("db"), "t", server=True))
+    True
     """
 
     file: Path
     table: str | None = None
+    server: bool = False
 
     def meets(self, other: Place) -> bool:
         """Whether both can be the same thing."""
         if self.file != other.file:
             return False
-        return self.table is None or other.table is None or self.table.lower() == other.table.lower()
+        if self.table is None or other.table is None:
+            return True
+        one, two = self.table.lower(), other.table.lower()
+        if self.server and ("." in one) != ("." in two):
+            one, two = one.rpartition(".")[2], two.rpartition(".")[2]
+        return one == two
 
 
 def place_of(bind: Bind, *, written: bool) -> Place:
@@ -44,9 +56,16 @@ def place_of(bind: Bind, *, written: bool) -> Place:
     if bind.source not in DATABASES:
         return Place(path.resolve())
     table = next((v for name, v in bind.options.items() if name.lower() == "table"), None)
+    if bind.source in SERVERS:
+        return place_on_server(bind.options, table or bind.table)
     if path.is_dir():  # folder and file, as for other sources
         return Place((path / bind.table).resolve(), table or (bind.predicate if written else None))
     return Place(path.resolve(), table or bind.table)
+
+
+def place_on_server(options: Mapping[str, str], table: str | None) -> Place:
+    """Tell where a table of a database server is."""
+    return Place(place_of_server(options), table_of(options, table) if table else None, server=True)
 
 
 def check_targets(program: Program, notes: Annotations, derived: Collection[str], findings: Findings) -> None:
@@ -70,7 +89,8 @@ def _check_place(
     bind: Bind, before: Sequence[Bind], read: Sequence[Bind], queries: Sequence[Query], findings: Findings
 ) -> None:
     place = place_of(bind, written=True)
-    what = f"the table {place.table!r} of {place.file.name}" if place.table else place.file.name
+    of = bind.path if place.server else place.file.name
+    what = f"the table {place.table!r} of {of}" if place.table else of
     for other in before:
         if place.meets(place_of(other, written=True)):
             also = "" if other.predicate == bind.predicate else f", as is `{other.predicate}`"
@@ -102,12 +122,20 @@ def _refuse(bind: Bind, message: str, related: tuple[Span, str], findings: Findi
 
 def _asks(query: Query, place: Place) -> bool:
     """Whether a query reads what stands at a place: its database, or a file that it names."""
+    if query.source in SERVERS or place.server:
+        return place.server and query.source in SERVERS and _asks_server(query, place)
     base = Path(query.path) if query.path else Path(query.span.file).parent
     if place.file == base.resolve():
         return place.table is None or bool(re.search(rf"\b{re.escape(place.table)}\b", query.query, re.I))
     folder = base if not query.path or base.is_dir() else Path()
     named = (single or double for single, double in _QUOTED.findall(query.query))
     return any(place.file == (folder / name).resolve() for name in named if "\0" not in name)
+
+
+def _asks_server(query: Query, written: Place) -> bool:
+    table = (written.table or "").rpartition(".")[2]
+    same = place_of_server(query.options) == written.file
+    return same and bool(re.search(rf"\b{re.escape(table)}\b", query.query, re.I))
 
 
 def _ask(bind: Bind, findings: Findings) -> None:

@@ -36,11 +36,17 @@ TYPES = {
     "date": "date",
 }
 
-SOURCES = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net neo4j rdf")
+SOURCES = _words(
+    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods gleif"
+)
 
-DATABASES = _words("sqlite duckdb")
+DATABASES = _words("sqlite duckdb postgresql")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb edges konect mtx gml graphml pajek net neo4j rdf")
+SERVERS = _words("postgresql")
+
+TARGETS = _words(
+    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods"
+)
 
 ARITIES: dict[str, tuple[int, int | None]] = {
     "edges": (1, None),
@@ -50,10 +56,11 @@ ARITIES: dict[str, tuple[int, int | None]] = {
     "mtx": (1, 3),
     "konect": (2, 4),
     "neo4j": (1, None),
+    "bods": (1, 3),
 }
 """Least and greatest number of arguments of predicates that a format has a place for; others have one for any."""
 
-LATER_SOURCES = _words("postgresql excel mysql mariadb oracle sqlserver mongodb sparql")
+LATER_SOURCES = _words("excel mysql mariadb oracle sqlserver mongodb sparql")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:

@@ -35,6 +35,7 @@ Files
   {values}their values{mixed}
   {links}links between nodes{weights}
   {schema}says what the tables hold; kgreason reads the release by it
+  {report}a page about the release, for reading; report.json is the same for programs
 """
 DEGREES = """ With how many others a node is linked, and with whom,
 stands here as it was, or nearly: whoever knows that of an entity may find its node."""
@@ -90,6 +91,7 @@ def readme(released: Released, k: int | None, *, holds: bool, seeded: bool, form
         values=cell("attributes", format),
         links=cell("links", format),
         schema=f"{'links.toml':<{width(format)}}",
+        report=f"{'report.html':<{width(format)}}",
         mixed=NONE if not valued else UNITED if merged else indented(MIXED, format),
         weights=NONE
         if strategy == "removed"

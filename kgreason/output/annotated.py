@@ -13,11 +13,12 @@ from kgreason.errors import DataError, Diagnostic, Span
 from kgreason.graph.io.duck import check_duckdb
 from kgreason.graph.io.formats import understood
 from kgreason.graph.io.loader import bound, queried
+from kgreason.graph.io.postgres import check_postgresql
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.sqlite import check_sqlite
 from kgreason.output.target import Target
 
-_QUERIES = {"sqlite": check_sqlite, "duckdb": check_duckdb}
+_QUERIES = {"sqlite": check_sqlite, "duckdb": check_duckdb, "postgresql": check_postgresql}
 
 
 def examine_whole(path: str | Path) -> Examined:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.targets import Place, place_of
+from kgreason.analysis.targets import Place, place_of, place_on_server
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.neo4j_files import parts_of
+from kgreason.graph.io.options import normal
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
 from kgreason.lang.names import ARITIES
@@ -21,7 +22,7 @@ from kgreason.output.target import FORMATS, Target, no_format
 Plan = Sequence[tuple[str, Target]]
 """Predicates and where each is written."""
 
-_PACKAGES = {"duckdb": "duckdb", "rdf": "pyoxigraph"}
+_PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
 
 
 def check_format(format: str) -> None:
@@ -37,7 +38,7 @@ def check_format(format: str) -> None:
     >>> check_format("xlsx")
     Traceback (most recent call last):
     kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
-      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf, bods
     """
     if format not in FORMATS:
         raise no_format("--format", format)
@@ -101,23 +102,33 @@ def check_plan(
     """
     sources = [*_bound(program), *_given(read or {})]
     for predicate, target in plan:
-        check_arity(str(target.path), predicate, arities.get(predicate), target.format)
+        check_arity(target.file, predicate, arities.get(predicate), target.format)
         if target.format in _PACKAGES:
-            extra(_PACKAGES[target.format], target.format, target.path)
-        places = [Place(target.path.resolve(), _table(target, predicate))]
-        beside = target.beside(arities.get(predicate, 0))
-        if beside is not None:
-            places.append(Place(beside.resolve()))
-        for place in places:
-            _check_writable(place.file)
-            _check_unread(place, predicate, sources)
+            extra(_PACKAGES[target.format], target.format, target.file)
+        for place in _places(target, predicate, arities.get(predicate, 0)):
+            _check_unread(place, predicate, target, sources)
 
 
-def _check_unread(place: Place, predicate: str, sources: Sequence[tuple[str, Place]]) -> None:
+def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
+    """Files and tables that an output is written to, each open for writing as far as files are."""
+    if target.server:
+        yield place_on_server(target.options, target.table or predicate)
+        return
+    _check_writable(target.path)
+    yield Place(target.path.resolve(), _table(target, predicate))
+    beside = target.beside(arity)
+    if beside is not None:
+        _check_writable(beside)
+        yield Place(beside.resolve())
+
+
+def _check_unread(place: Place, predicate: str, target: Target, sources: Sequence[tuple[str, Place]]) -> None:
+    what = "table" if target.server else "file"
     for name, source in sources:
         if place.meets(source):
             raise ReleaseError(
-                f"{place.file}: the output {predicate} is not written over the file that {name} is read from",
+                f"{target.file if target.server else place.file}: the output {predicate} is not written over the "
+                f"{what} that {name} is read from",
                 hint="write it to another place",
             )
 
@@ -129,7 +140,9 @@ def _check_writable(path: Path) -> None:
     if not folder.is_dir():
         raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
     if not os.access(folder, os.W_OK):
-        raise ReleaseError(f"{path} cannot be made: {folder} is not open for writing")
+        raise ReleaseError(
+            f"{path} cannot be made: {folder} is not open for writing", hint="choose another place"
+        )
 
 
 def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
@@ -172,7 +185,9 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
     for predicate, given in read.items():
         for source in given if isinstance(given, (list, tuple)) else (given,):
             spec = parse_file(source) if isinstance(source, str) else source
-            if isinstance(spec, SourceSpec) and spec.kind("csv") == "neo4j":
+            if isinstance(spec, SourceSpec) and spec.server:
+                yield predicate, place_on_server(spec.options, normal(spec.options).get("table"))
+            elif isinstance(spec, SourceSpec) and spec.kind("csv") == "neo4j":
                 parts = sorted(spec.path.iterdir()) if spec.path.is_dir() else parts_of(spec.path)
                 yield from ((predicate, Place(part.resolve())) for part in parts)
             elif isinstance(spec, SourceSpec):
@@ -193,9 +208,10 @@ def _check_known(program: CheckedProgram, predicate: str, target: Target) -> Non
         return
     names = column_names(program, predicate, program.arities[predicate]) or ("holds",)
     found = existing_columns(target, predicate)
+    what = "table" if target.server else "file"
     if found is not None and found != names:
         raise ReleaseError(
-            f"{target.path}: this file with columns {', '.join(found)} is no output {predicate}({', '.join(names)}) of "
-            "an earlier run, so it is not replaced",
+            f"{target.file}: this {what} with columns {', '.join(found)} is no output "
+            f"{predicate}({', '.join(names)}) of an earlier run, so it is not replaced",
             hint=f'if the rules are to read it, say @input("{predicate}"); if nobody needs it, remove it first',
         )

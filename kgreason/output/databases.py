@@ -34,7 +34,7 @@ _TYPES = {
 
 
 @contextmanager
-def sqlite_tables(path: Path) -> Iterator[Writer]:
+def sqlite_tables(database: Target) -> Iterator[Writer]:
     """Replace tables of a database; all of them if the block ends well, else none.
 
     Raises
@@ -42,6 +42,7 @@ def sqlite_tables(path: Path) -> Iterator[Writer]:
     ReleaseError
         If they cannot be written.
     """
+    path = database.path
     with (
         _target(path) as file,
         _refused(path, sqlite3.Error),
@@ -66,7 +67,7 @@ def sqlite_tables(path: Path) -> Iterator[Writer]:
 
 
 @contextmanager
-def duckdb_tables(path: Path) -> Iterator[Writer]:
+def duckdb_tables(database: Target) -> Iterator[Writer]:
     """Replace tables of a database; all of them if the block ends well, else none.
 
     Raises
@@ -76,6 +77,7 @@ def duckdb_tables(path: Path) -> Iterator[Writer]:
     DataError
         If the package duckdb is missing.
     """
+    path = database.path
     duckdb = extra("duckdb", "duckdb", path)
     with (
         _target(path) as file,
@@ -114,16 +116,20 @@ def _refused(path: Path, errors: type[Exception], table: str = "") -> Iterator[N
     except errors as error:
         reason = str(error).splitlines()[0]
         what = f"the table {table} cannot be written" if table else "cannot be written"
-        raise ReleaseError(f"{path}: {what}: {reason}") from error
+        raise ReleaseError(
+            f"{path}: {what}: {reason}",
+            hint="is another program using the database, or is it read-only? choose another place",
+        ) from error
 
 
 def _rows(facts: Facts, predicate: str) -> Iterator[list[object]]:
     kinds = facts.tables[predicate].kinds
     for row in facts.rows(predicate):
-        yield [_cell(v, k) for v, k in zip(row, kinds, strict=True)]
+        yield [cell(v, k) for v, k in zip(row, kinds, strict=True)]
 
 
-def _cell(value: Value, kind: Kind) -> object:
+def cell(value: Value, kind: Kind) -> object:
+    """A value as a database keeps it; lists and sets are JSON."""
     if kind in (Kind.LIST, Kind.SET):
         return json.dumps(plain(value), ensure_ascii=False)
     if isinstance(value, (bool, int, float, str)):

@@ -10,6 +10,7 @@ from contextlib import closing
 
 from kgreason.graph.io.options import delimiter_of
 from kgreason.graph.io.sql import extra, quoted
+from kgreason.output.servers import existing
 from kgreason.output.target import Target
 
 _START = 1 << 16  # characters; an object beyond it is not looked at
@@ -17,6 +18,8 @@ _START = 1 << 16  # characters; an object beyond it is not looked at
 
 def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
     """Tell the columns of what `target` would replace; `None` if there is nothing, or nothing tells them."""
+    if target.server:
+        return existing(target, predicate)
     look = _LOOKS.get(target.format)
     if look is None or not target.path.is_file() or not target.path.stat().st_size:
         return None

@@ -32,8 +32,8 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
     delimiter = delimiter_of(file, options.get("delimiter", "\t" if target.format == "tsv" else ","))
     quoting = _QUOTING.get(options.get("quotemode", "needed").lower(), "needed")
     header = options.get("useheaders", "true").lower() != "false"
-    pieces = (_as_cells(piece, predicate, options.get("nullstring")) for piece in _pieces(facts, predicate))
-    tables = (pa.Table.from_arrays(columns, names=list(names)) for columns in pieces)
+    cells = (_as_cells(piece, predicate, options.get("nullstring")) for piece in pieces(facts, predicate))
+    tables = (pa.Table.from_arrays(columns, names=list(names)) for columns in cells)
     first = next(tables)
     bare = header and quoting == "none"  # Arrow quotes names whatever the style is
     settings = csv.WriteOptions(
@@ -52,7 +52,7 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
         ) from error
 
 
-def _pieces(facts: Facts, predicate: str) -> Iterator[Facts]:
+def pieces(facts: Facts, predicate: str) -> Iterator[Facts]:
     """Facts piece by piece, so that no whole column stands in memory as text; one piece, if types depend on values."""
     table = facts.tables[predicate]
     if not {Kind.LIST, Kind.SET, Kind.ANY}.isdisjoint(table.kinds) or table.length <= PIECE:
@@ -89,7 +89,7 @@ def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str]
     """Write typed columns; see `kgreason.graph.interchange.facts_to_arrow`."""
     import pyarrow.parquet as pq
 
-    tables = (facts_to_arrow(piece, predicate, names) for piece in _pieces(facts, predicate))
+    tables = (facts_to_arrow(piece, predicate, names) for piece in pieces(facts, predicate))
     first = next(tables)
     with pq.ParquetWriter(path, first.schema) as writer:
         for table in chain([first], tables):

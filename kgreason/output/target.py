@@ -7,10 +7,12 @@ from dataclasses import field
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind
+from kgreason.analysis.server import OPTIONS, address, connection, table_of
 from kgreason.errors import DataError
 from kgreason.graph.io.options import check_value, delimiter_of, normal
 from kgreason.graph.io.source import SourceSpec, parse_file
-from kgreason.lang.names import suggest
+from kgreason.lang.names import SERVERS, suggest
+from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
 FORMATS = {
@@ -28,6 +30,7 @@ FORMATS = {
     "net": "net",
     "neo4j": "csv",
     "rdf": "nt",
+    "bods": "bods.json",
 }
 """Formats that can be written, with the extension each gives a file without one of its own."""
 
@@ -44,6 +47,7 @@ _OPTIONS = {
     "konect": ("labels",),
     "mtx": ("labels",),
     "neo4j": ("type", "label"),
+    "postgresql": ("table", "schema", *OPTIONS),
     "rdf": ("base", "literals"),
 }
 
@@ -98,6 +102,28 @@ class Target:
         """
         return self.nodes if self.format == "neo4j" and arity > 1 else self.labels
 
+    @property
+    def server(self) -> bool:
+        """Whether it is a table of a database server; `path` says nothing then."""
+        return self.format in SERVERS
+
+    @property
+    def connection(self) -> Mapping[str, str]:
+        """Options of the connection to a server."""
+        return connection(self.options)
+
+    @property
+    def address(self) -> str:
+        """Address of a server, without user and password."""
+        return address(self.options)
+
+    @property
+    def file(self) -> str:
+        """What messages call it."""
+        if not self.server:
+            return str(self.path)
+        return self.address + (f" table {table_of(self.options, self.table)}" if self.table else "")
+
     @classmethod
     def parse(cls, text: str) -> Target:
         """Read ``FILE`` or ``FILE?option=value&option=value``; the extension tells the format.
@@ -138,7 +164,7 @@ class Target:
         if source == "csv" and path.suffix.lower() in (".tsv", ".tab"):
             source = "tsv"
         if bind.table and "table" not in options:
-            if path.is_dir():  # folder and file, as for other sources
+            if path.is_dir() and source not in SERVERS:  # folder and file, as for other sources
                 path = path / bind.table
             else:
                 options["table"] = bind.table
@@ -161,12 +187,14 @@ class Target:
 
 def _target(spec: SourceSpec) -> Target:
     format = spec.kind()
-    if format not in FORMATS:
+    if format not in FORMATS and not spec.server:
         raise no_format(spec.place, format)
     options = {name: value for name, value in normal(spec.options).items() if name != "format"}
     known = {name.lower(): name for name in _OPTIONS.get(format, ())}
     for name in options:
         if name not in known:
+            if names_password(name):
+                raise DataError(spec.place, f"option {name} would hold a password", hint=HINT)
             near = suggest(name, known)
             means = f"did you mean {known[near]}? " if near else ""
             there = f"there are {', '.join(known.values())}" if known else "it has none"

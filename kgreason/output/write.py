@@ -13,6 +13,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
 from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
+from kgreason.output.bods import write_bods
 from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
 from kgreason.output.edgelist import write_edges, write_konect
 from kgreason.output.gml import write_gml
@@ -23,6 +24,7 @@ from kgreason.output.neo4j import write_neo4j, write_nodes
 from kgreason.output.numbered import write_labels
 from kgreason.output.pajek import write_pajek
 from kgreason.output.place import replacing
+from kgreason.output.servers import postgresql_tables
 from kgreason.output.tables import write_delimited, write_json, write_parquet
 from kgreason.output.target import Target
 from kgreason.output.triples import write_rdf
@@ -40,6 +42,7 @@ _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "net": write_pajek,
     "neo4j": write_neo4j,
     "rdf": write_rdf,
+    "bods": write_bods,
 }
 _SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
     "konect": write_labels,
@@ -47,9 +50,10 @@ _SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
     "neo4j": write_nodes,
 }
 """Writers of the file beside that of the facts."""
-_TABLES: dict[str, Callable[[Path], AbstractContextManager[Writer]]] = {
+_TABLES: dict[str, Callable[[Target], AbstractContextManager[Writer]]] = {
     "sqlite": sqlite_tables,
     "duckdb": duckdb_tables,
+    "postgresql": postgresql_tables,
 }
 
 
@@ -151,7 +155,7 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
     ReleaseError, DataError
         As `write_output`.
     """
-    databases: dict[Path, Writer] = {}
+    databases: dict[object, Writer] = {}
     with ExitStack() as stack:
         for predicate, target in sorted(plan, key=lambda p: p[1].format in _TABLES):
             table = facts.tables[predicate]
@@ -160,12 +164,13 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
             check_arity(str(target.path), predicate, table.arity, target.format)
             if not table.arity and target.format != "rdf":
                 whole, columns = _truth(facts, predicate), ("holds",)
-            _make_folder(target.path.parent)
+            if not target.server:
+                _make_folder(target.path.parent)
             if target.format in _TABLES:
-                path = target.path.resolve()
-                if path not in databases:
-                    databases[path] = stack.enter_context(_TABLES[target.format](target.path))
-                databases[path](whole, predicate, columns, target)
+                database = tuple(target.connection.items()) if target.server else target.path.resolve()
+                if database not in databases:
+                    databases[database] = stack.enter_context(_TABLES[target.format](target))
+                databases[database](whole, predicate, columns, target)
             else:
                 temporary = stack.enter_context(replacing(target.path))
                 _FILES[target.format](temporary, whole, predicate, columns, target)
@@ -186,4 +191,6 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ReleaseError(f"{folder}: cannot be made: {error.strerror or error}") from error
+        raise ReleaseError(
+            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place with --out DIR"
+        ) from error

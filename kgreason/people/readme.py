@@ -34,6 +34,7 @@ Files
   {values}their values{mixed}
   {relations}links between users; {links}
   {schema}says what the tables hold; kgreason reads the release by it
+  {report}a page about the release, for reading; report.json is the same for programs
 """
 UNPROTECTED = """who is linked with whom (an attacker who knows links among several people may follow them), what all
 users who look alike have in common, and that a person with a rare value is among these people."""
@@ -76,6 +77,7 @@ def readme(result: PeopleAnonymization, *, seeded: bool, format: str = "csv") ->
         values=cell("attributes", format),
         relations=cell("relations", format),
         schema=f"{'people.toml':<{width(format)}}",
+        report=f"{'report.html':<{width(format)}}",
         mixed=indented(MIXED, format) if result.release.graph.attributes else ", of which there are none",
         series="" if history is None else SERIES.format(number=history.releases),
     )

@@ -44,24 +44,44 @@ def read_gml(path: Path, options: Options) -> Raw:
         depth = len(path_of_keys)
         if kind == "open":
             if key is None:
-                raise DataError(str(path), "a list without a key before it", line)
+                raise DataError(
+                    str(path),
+                    "a list without a key before it",
+                    line,
+                    hint="write a key before the bracket, as in node [ id 7 ]",
+                )
             path_of_keys.append(key)
             if depth == 1 and key in ("node", "edge"):
                 block, began = {}, line
             key = None
         elif kind == "close":
             if not path_of_keys:
-                raise DataError(str(path), "a closing bracket without an opening one", line)
+                raise DataError(
+                    str(path),
+                    "a closing bracket without an opening one",
+                    line,
+                    hint="take it out, or look for an opening one that is missing before it",
+                )
             if depth == 2:
                 _add(parts, path_of_keys[-1], block, began)
             path_of_keys.pop()
         elif key is None:
             if kind != "key":
-                raise DataError(str(path), f"expected a key, found {value!r}", line)
+                raise DataError(
+                    str(path),
+                    f"expected a key, found {value!r}",
+                    line,
+                    hint="a key begins with a letter; texts with blanks need quotation marks",
+                )
             key, key_line = value, line
         else:
             if kind == "key":
-                raise DataError(str(path), f"key {key!r} has no value", key_line)
+                raise DataError(
+                    str(path),
+                    f"key {key!r} has no value",
+                    key_line,
+                    hint="write one behind it, or take the key out",
+                )
             if depth == 1 and key == "directed":
                 directed = value == "1"
             if depth == 2:
@@ -81,7 +101,12 @@ def _tokens(file: str, text: str) -> Iterator[_Token]:
     while position < len(text):
         found = _TOKEN.match(text, position)
         if found is None:
-            raise DataError(file, f"no GML: {text[position : position + 20].splitlines()[0]!r}", line)
+            raise DataError(
+                file,
+                f"no GML: {text[position : position + 20].splitlines()[0]!r}",
+                line,
+                hint="is the file of another format? say format=, for instance format=graphml",
+            )
         kind = str(found.lastgroup)
         if kind == "string":
             yield kind, unescaped(found["string"]), line
@@ -113,13 +138,18 @@ def _letter(found: re.Match[str]) -> str:
 def _add(parts: Parts, kind: str, block: _Block, line: int) -> None:
     if kind == "node":
         if "id" not in block:
-            raise DataError(parts.file, "a node without id", line)
+            raise DataError(parts.file, "a node without id", line, hint="give it one, as in id 7")
         data = {key: value for key, value in block.items() if key not in ("id", "label")}
         parts.vertex(block["id"], block.get("label", ""), line, data)
     elif kind == "edge":
         missing = {"source", "target"} - block.keys()
         if missing:
-            raise DataError(parts.file, f"an edge without {' and '.join(sorted(missing))}", line)
+            raise DataError(
+                parts.file,
+                f"an edge without {' and '.join(sorted(missing))}",
+                line,
+                hint="an edge needs both, as in source 1 target 2",
+            )
         weight = block.get("weight", block.get("value"))
         data = {key: value for key, value in block.items() if key not in _EDGE}
         parts.edge(block["source"], block["target"], weight, line, data=data)

@@ -41,7 +41,12 @@ class Parts:
         """
         if name in self._vertices:
             before = self._vertices[name][1]
-            raise DataError(self.file, f"vertex {name!r} is declared again, first in line {before}", line)
+            raise DataError(
+                self.file,
+                f"vertex {name!r} is declared again, first in line {before}",
+                line,
+                hint="take one of the two out, or give it another id",
+            )
         self._vertices[name] = (label, line)
         self._vertex_data.append(data or {})
 
@@ -119,11 +124,15 @@ class Parts:
                     f"the edge from {ends[0]!r} to {ends[1]!r} has {'no' if weight is None else 'a'} weight, "
                     f"the first edge has {'one' if weight is None else 'none'}",
                     line,
+                    hint="give every edge a weight, or none",
                 )
             for end in ends:
                 if self._vertices and end not in self._vertices:
                     raise DataError(
-                        self.file, f"the edge ends at {end!r}, which is no vertex of the file", line
+                        self.file,
+                        f"the edge ends at {end!r}, which is no vertex of the file",
+                        line,
+                        hint="declare the vertex, or take the edge out",
                     )
 
 

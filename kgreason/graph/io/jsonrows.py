@@ -32,7 +32,12 @@ def read_json(path: Path, options: Options) -> Raw:
     try:
         rows, lines = _rows(path, content, options.path)
     except json.JSONDecodeError as error:
-        raise DataError(str(path), f"no JSON: {error.msg.lower()}", error.lineno) from error
+        raise DataError(
+            str(path),
+            f"no JSON: {error.msg.lower()}",
+            error.lineno,
+            hint="is the file cut off, or changed by hand? write it anew with the program that made it",
+        ) from error
     except (RecursionError, _NoNumber) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else f"{error} is no value of JSON"
         raise DataError(str(path), what) from error
@@ -113,7 +118,11 @@ def _inside(file: str, value: Any, path: str) -> list[Any]:
             there = ", ".join(map(repr, value)) if isinstance(value, dict) else "none"
             raise DataError(file, f"there is no {key!r} of path={path}", hint=f"the keys there are {there}")
     if not isinstance(value, list):
-        raise DataError(file, f"path={path} leads to no array of rows")
+        raise DataError(
+            file,
+            f"path={path} leads to no array of rows",
+            hint="name the keys that lead to an array of rows, joined by points, as in path=data.rows",
+        )
     return value
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
+from kgreason.analysis.server import OPTIONS as CONNECTION
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError, Span
@@ -113,8 +114,11 @@ class Loader:
             return source, Options(), True
         format = source.kind()
         like = next((b for b in map(bound, binds) if b.kind() == format), None)
-        given = {name.lower() for name in source.options}
-        kept = {n: v for n, v in (like.options if like else {}).items() if n.lower() not in given}
+        given = {
+            *normal(source.options),
+            *(CONNECTION if source.server else ()),
+        }  # another server is another whole
+        kept = {n: v for n, v in normal(like.options if like else {}).items() if n not in given}
         options = understood(source, kept)
         return source, options, format in TABLES and (like is not None or not binds)
 
@@ -323,7 +327,7 @@ def _unknown(program: CheckedProgram, known: Iterable[str], predicate: str) -> D
 
 def bound(bind: Bind) -> SourceSpec:
     """Source of an annotation; ``csv`` is also what Vadalog calls a tab-separated file."""
-    path = Path(bind.path)
+    path = Path(bind.path)  # of a server, only a name for it
     format = bind.source
     if format == "csv" and path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         format = "tsv"
@@ -356,7 +360,9 @@ def _line(span: Span) -> str:
 def _title(predicate: str, source: SourceSpec) -> str:
     """Name a source for the progress; the place of a query over files is only a folder."""
     if source.query is None:
-        return source.path.name
+        return source.file if source.server else source.path.name
+    if source.server:
+        return f"{predicate} by a query of {source.file}"
     asked = "files" if source.path.is_dir() else source.path.name
     return f"{predicate} by a query of {asked}"
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from string import printable
 
+from kgreason.analysis import server
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest
+from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
 FORMATS = (
     *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net", "neo4j"),
-    *("parquet", "json", "sqlite", "duckdb", "rdf"),
+    *("parquet", "json", "sqlite", "duckdb", "postgresql", "rdf", "bods", "gleif"),
 )
 
 _BOOLEAN = ("true", "false")
@@ -40,11 +43,17 @@ _OPTIONS = {
     "type": None,
     "label": None,
     "spaces": _BOOLEAN,
+    "schema": None,
+    **dict.fromkeys(server.OPTIONS),
+    "sslmode": server.SSLMODES,
     "path": None,
     "predicate": None,
     "class": None,
     "base": None,
     "strip": _BOOLEAN,
+    "interest": None,
+    "share": ("exact", "minimum", "maximum", "middle"),
+    "level": ("direct", "indirect", "unknown", "any"),
     "selectedcolumns": None,
     "recordseparator": ("\n", "\r\n", "\\n", "\\r\\n"),
     "quotemode": ("all", "minimal", "non_numeric", "none"),
@@ -58,13 +67,16 @@ _APPLIES = {
     "quote": (*_DELIMITED, "neo4j"),
     "recordseparator": _DELIMITED,
     "quotemode": _DELIMITED,
-    "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json"),
+    "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods"),
     "diagonal": ("mtx",),
     "labels": ("mtx", "konect"),
     "names": ("gml", "graphml", "net", "neo4j"),
-    **dict.fromkeys(("type", "label", "spaces"), ("neo4j",)),
-    "table": ("sqlite", "duckdb", "gml", "graphml", "net", "neo4j"),
+    **dict.fromkeys(("label", "spaces"), ("neo4j",)),
+    "type": ("neo4j", "gleif"),
+    "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
+    **dict.fromkeys(("schema", *server.OPTIONS), ("postgresql",)),
     "path": ("json",),
+    **dict.fromkeys(("interest", "share", "level"), ("bods",)),
     **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
 }
 """Formats that have an option; any other option is one of all formats."""
@@ -76,7 +88,7 @@ _SPELLING = {
     "recordseparator": "recordSeparator",
     "quotemode": "quoteMode",
 }
-_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring"}
+_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **server.SYNONYMS}
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
     "tab": "\t",
@@ -136,9 +148,14 @@ class Options:
     labels
         Of files that number their vertices: a file with the name of each on a line.
     type, label
-        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them.
+        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them. Of GLEIF: the
+        type of relationship, or ``any``; `None`: direct consolidation.
     spaces
         Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
+    schema
+        Of a table of a database server; `None`: as its search path has it.
+    connection
+        Options of the connection to a database server.
     path
         Where in a JSON file the rows stand, keys separated by points.
     predicate, category
@@ -147,6 +164,12 @@ class Options:
         Of RDF: what relative IRIs are relative to; IRIs that begin with it are shortened by it.
     strip
         Of RDF: shorten every IRI to what follows its last ``#`` or ``/``.
+    interest
+        Of BODS: the type of interest that makes an edge, or ``any``.
+    share
+        Of BODS: which number a range of shares stands for; `None`: a range is an error.
+    level
+        Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
     """
 
     delimiter: str | None = None
@@ -171,11 +194,16 @@ class Options:
     type: str | None = None
     label: str | None = None
     spaces: bool | None = None
+    schema: str | None = None
+    connection: Mapping[str, str] = field(default_factory=dict)
     path: str | None = None
     predicate: str | None = None
     category: str | None = None
     base: str | None = None
     strip: bool = False
+    interest: str = "shareholding"
+    share: str | None = None
+    level: str | None = None
 
     @property
     def vertices(self) -> bool | None:
@@ -221,11 +249,16 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         type=options.get("type"),
         label=options.get("label"),
         spaces=options["spaces"] == "true" if "spaces" in options else None,
+        schema=options.get("schema"),
+        connection=server.connection(options),
         path=options.get("path"),
         predicate=options.get("predicate"),
         category=options.get("class"),
         base=options.get("base"),
         strip=options.get("strip") == "true",
+        interest=options.get("interest", "shareholding"),
+        share=options.get("share"),
+        level=options.get("level"),
     )
 
 
@@ -259,6 +292,8 @@ def normal(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _known(file: str, name: str, value: str) -> None:
+    if names_password(name):
+        raise DataError(file, f"option {name} would hold a password", hint=HINT)
     if name not in _OPTIONS:
         names = [_SPELLING.get(n, n) for n in _OPTIONS]
         near = suggest(name, map(str.lower, names))
@@ -275,6 +310,8 @@ def check_value(file: str, name: str, value: str) -> None:
     DataError
         With the values there are.
     """
+    if name in ("port", "connect_timeout") and not value.isdecimal():
+        raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
     allowed = _OPTIONS.get(name)
     if allowed is not None and value not in allowed:
         raise DataError(

@@ -131,6 +131,8 @@ class _Table:
         part = self.parts[number]
         row = int(part.rows[row])
         line = self._line(number, part.raw, row)
+        if not part.raw.ordered:
+            return part.raw.file
         return f"{part.raw.file}:{line}" if line is not None else f"{part.raw.file}:row {row + 1}"
 
     def _line(self, number: int, raw: Raw, row: int) -> int | None:

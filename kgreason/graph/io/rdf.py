@@ -50,9 +50,18 @@ def read_rdf(path: Path, options: Options) -> Raw:
                 if _wanted(triple, options, names):
                     triples.append((triple.subject, triple.predicate, triple.object))
         except SyntaxError as error:
-            raise DataError(str(path), f"no {format.name}: {_reason(error)}", error.lineno) from error
+            raise DataError(
+                str(path),
+                f"no {format.name}: {_reason(error)}",
+                error.lineno,
+                hint="is it of another format? N-Triples end in .nt, Turtle in .ttl, RDF/XML in .rdf",
+            ) from error
         except (OSError, ValueError) as error:
-            raise DataError(str(path), f"cannot be read as {format.name}: {error}") from error
+            raise DataError(
+                str(path),
+                f"cannot be read as {format.name}: {error}",
+                hint="is it of another format? N-Triples end in .nt, Turtle in .ttl, RDF/XML in .rdf",
+            ) from error
     if options.predicate is not None and not triples and seen:
         raise _no_predicate(str(path), options.predicate, [names.short(p) for p in seen])
     return _table(str(path), triples, options, names)

@@ -6,18 +6,22 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
+from urllib.parse import unquote
 
+from kgreason.analysis.server import address, table_of
 from kgreason.errors import DataError, Span
 from kgreason.graph.io.options import FORMATS, Options, normal, read_options
+from kgreason.lang.names import SERVERS
+from kgreason.passwords import HINT, hidden, in_address, names_password
 from kgreason.records import dataclass
 
 __all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
 
-TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "neo4j"})
-DATABASES = frozenset({"sqlite", "duckdb"})
+TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
+DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
 
 _EXTENSIONS = {
-    **{name: name for name in FORMATS},
+    **{name: name for name in FORMATS if name not in SERVERS},
     "txt": "edges",
     "edgelist": "edges",
     "el": "edges",
@@ -32,9 +36,15 @@ _EXTENSIONS = {
     "ddb": "duckdb",
     "nt": "rdf",
     "ttl": "rdf",
+    "xml": "gleif",
 }
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
+
+
+_ADDRESS = re.compile(
+    r"postgres(?:ql)?://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^]]*\]|[^:/]*)(?::(?P<port>[^/]*))?(?:/(?P<database>.*))?"
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class SourceSpec:
     Attributes
     ----------
     path
-        The file; a trailing ``.gz`` means gzip.
+        The file; a trailing ``.gz`` means gzip. Of a database server it says nothing: `options` do.
     format
         One of `FORMATS`; `None`: told by the extension.
     options
@@ -69,8 +79,17 @@ class SourceSpec:
 
     @property
     def file(self) -> str:
-        """The path as messages show it."""
-        return str(self.path)
+        """The path as messages show it; of a database server its address, without user and password."""
+        if not self.server:
+            return str(self.path)
+        table = normal(self.options).get("table")
+        named = f" table {table_of(self.options, table)}" if table else ""
+        return address(self.options) + named
+
+    @property
+    def server(self) -> bool:
+        """Whether it is a table of a database server."""
+        return (self.format or normal(self.options).get("format")) in SERVERS
 
     def kind(self, default: str | None = None) -> str:
         """Tell the format: as given, else from the name.
@@ -102,6 +121,8 @@ class SourceSpec:
                     hint=f"one of {', '.join(FORMATS)}",
                 )
             return given
+        if name.endswith((".bods.json", ".bods.jsonl")):
+            return "bods"
         known = _EXTENSIONS.get(name.rpartition(".")[2], default)
         if known is None and name.startswith("out."):
             return "konect"
@@ -130,25 +151,63 @@ def parse_source(text: str) -> tuple[str, SourceSpec]:
     """
     predicate, equals, rest = text.partition("=")
     if not equals or not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate) or not rest:
-        raise DataError(text, "expected PRED=FILE or PRED=FILE?option=value&option=value")
+        raise DataError(
+            hidden(text),
+            "expected PRED=FILE or PRED=FILE?option=value&option=value",
+            hint="write for instance own=register.csv, or 'own=register.csv?delimiter=;'",
+        )
     return predicate, parse_file(rest)
 
 
 def parse_file(text: str) -> SourceSpec:
-    """Read ``FILE`` or ``FILE?option=value&option=value``.
+    """Read ``FILE`` or ``FILE?option=value&option=value``, or so the address of a database server.
 
     Raises
     ------
     DataError
-        If an option has no value.
+        If an option has no value, or an address holds a password.
+
+    Examples
+    --------
+    >>> source = parse_file("postgresql://reader@db1:5433/register?table=own")
+    >>> source.kind(), source.file
+    ('postgresql', 'postgresql://db1:5433/register table own')
     """
+    if text.lower().startswith(("postgresql://", "postgres://")):
+        return _parse_address(text)
     path, mark, tail = text.partition("?")
     if mark and not re.match(r"\w+=", tail):
         path, tail = text, ""
+    return SourceSpec(Path(path), None, _parse_options(path, tail))
+
+
+def _parse_options(path: str, tail: str) -> dict[str, str]:
     options = {}
     for part in filter(None, tail.split("&")):
         name, equals, value = part.partition("=")
         if not equals:
             raise DataError(path, f"option {part!r} has no value", hint="write option=value")
         options[name] = value
-    return SourceSpec(Path(path), None, options)
+    return options
+
+
+def _parse_address(text: str) -> SourceSpec:
+    """Read ``postgresql://user@host:port/database?option=value``; what is left out is as libpq has it."""
+    if in_address(text):
+        raise DataError(hidden(text), "the address holds a password", hint=HINT)
+    start, _, tail = text.partition("?")
+    if start.count("@") > 1 or "@" in start.split("://", 1)[1].partition("/")[2]:
+        hint = "write %40 for @ and %2F for / within a name"
+        raise DataError("postgresql://...", "this is no address of a database server", hint=hint)
+    found = _ADDRESS.fullmatch(start)
+    if found is None or "," in start:
+        hint = "write postgresql://user@host:port/database?table=name; of several hosts name one"
+        raise DataError(hidden(text), "this is no address of a database server", hint=hint)
+    parts = {name: unquote(value) for name, value in found.groupdict().items() if value}
+    if "host" in parts:
+        parts["host"] = parts["host"].strip("[]")
+    given = _parse_options(start, tail)
+    if secret := next(filter(names_password, given), None):
+        raise DataError(start, f"option {secret} would hold a password", hint=HINT)
+    options = {**parts, **{name: unquote(value) for name, value in given.items()}}
+    return SourceSpec(Path(start), "postgresql", options)

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import no_file
-from kgreason.lang.names import suggest
+from kgreason.lang.names import SERVERS, suggest
 
 ONLY_READS = "it does not read rows and nothing else; write one SELECT"
 
@@ -32,12 +32,12 @@ def located(path: Path, table: str | None) -> tuple[Path, str | None]:
     if path.is_dir():
         if table and (path / table).is_file():
             return path / table, None
-        raise DataError(str(path), "is a folder, not a database")
+        raise DataError(str(path), "is a folder, not a database", hint="name a file in it")
     missing = path if table or path.suffix else path.parent
     raise no_file(missing)
 
 
-def only(file: Path, tables: Sequence[str]) -> str:
+def only(file: Path | str, tables: Sequence[str]) -> str:
     """Take the table of a database that has only one.
 
     Raises
@@ -54,7 +54,7 @@ def only(file: Path, tables: Sequence[str]) -> str:
     )
 
 
-def no_table(file: Path, table: str, tables: Sequence[str]) -> DataError:
+def no_table(file: Path | str, table: str, tables: Sequence[str]) -> DataError:
     """Build the error for a table that is not there."""
     near = suggest(table, tables)
     means = f"did you mean {near!r}? " if near else ""
@@ -88,7 +88,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def extra(package: str, name: str, file: Path) -> ModuleType:
+def extra(package: str, name: str, file: Path | str) -> ModuleType:
     """Import a package that is an optional extra.
 
     Raises
@@ -98,9 +98,10 @@ def extra(package: str, name: str, file: Path) -> ModuleType:
     """
     try:
         return importlib.import_module(package)
-    except ModuleNotFoundError:
+    except ImportError:  # the package is not there, or a library of the system that it needs
+        what = "servers" if name in SERVERS else "files"
         raise DataError(
             str(file),
-            f"{name} files need the package {package}, which is not installed",
+            f"{name} {what} need the package {package}, which is not installed",
             hint=f"pip install '.[{name}]' in a checkout of kgreason",
         ) from None

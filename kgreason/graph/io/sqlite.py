@@ -41,7 +41,11 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
                 return _table(connection, file, table or only(file, tables), tables)
             return _query(connection, place or str(file), query, tables)
     except sqlite3.DatabaseError as error:
-        raise DataError(str(file), f"no SQLite database that can be read: {error}") from error
+        raise DataError(
+            str(file),
+            f"no SQLite database that can be read: {error}",
+            hint="is it of another kind? say format=duckdb, or name the right file",
+        ) from error
 
 
 def sqlite_tables(path: Path) -> list[str]:
