@@ -23,6 +23,7 @@ from kgreason.people.pairs import read_published
 from kgreason.publication import Folders
 
 CANARY = "Kanarienvogel"
+BESIDE = ("README.txt", "report.html", "report.json")
 PEOPLE = [f"{CANARY}{name}" for name in ("Ken", "Mary", "Tom", "Jane", "Ann", "Joe")]
 
 
@@ -66,7 +67,7 @@ def test_people_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert made.exit_code == 0, made.output
     kept = format if format in FORMATS else "csv"
     tables = {f"{table}.{kept}" for table in ("users", "attributes", "relations")}
-    assert {p.name for p in Path("release").iterdir()} == {*tables, "people.toml", "README.txt"}
+    assert {p.name for p in Path("release").iterdir()} == {*tables, "people.toml", *BESIDE}
     readme = Path("release/README.txt").read_text()
     assert all(table in readme for table in tables)
     for path in Path("release").iterdir():
@@ -90,7 +91,7 @@ def test_links_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert made.exit_code == 0, made.output
     kept = format if format in FORMATS else "csv"
     tables = {f"{table}.{kept}" for table in ("nodes", "attributes", "links")}
-    assert {p.name for p in Path("release").iterdir()} == {*tables, "links.toml", "README.txt"}
+    assert {p.name for p in Path("release").iterdir()} == {*tables, "links.toml", *BESIDE}
     for path in Path("release").iterdir():
         assert CANARY.encode() not in path.read_bytes()
     judged = run(
