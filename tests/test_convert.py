@@ -195,8 +195,9 @@ def test_formats_of_the_commands_are_those_of_the_writers() -> None:
     from kgreason.cli.options import Format
     from kgreason.graph.io.formats import READERS
     from kgreason.graph.io.options import FORMATS
+    from kgreason.lang.names import SERVERS
     from kgreason.output.target import FORMATS as WRITTEN
     from kgreason.output.write import _FILES, _TABLES
 
-    assert {*get_args(Format)} == {*WRITTEN} == {*_FILES, *_TABLES}
+    assert {*get_args(Format)} == {*WRITTEN} == {*_FILES, *_TABLES} - SERVERS
     assert {*READERS} == {*FORMATS} >= {*WRITTEN}

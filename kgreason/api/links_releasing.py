@@ -128,7 +128,7 @@ def anonymize_links(
         "percent": asked.percent,
         "clustering": how,
     }
-    run = Run(parameters, seed, sampling=np.random.default_rng(0))
+    run = Run(parameters, seed, sampling=np.random.default_rng(seed))
     chosen = None if folders is None else folders.format
     stage = Stage(original, asked, seed is not None, chosen or plain_format(_kept(data, rules)))
     alone = np.arange(graph.n) if found is None else found
