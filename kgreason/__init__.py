@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgreason import estimators as estimators
     from kgreason.advice.report import Risk
     from kgreason.api import (
         anonymize,
@@ -51,7 +52,16 @@ if TYPE_CHECKING:
         ProgramError,
         ReleaseError,
     )
-    from kgreason.graph.interchange import from_networkx, to_arrow, to_networkx, to_pandas
+    from kgreason.graph.interchange import (
+        from_igraph,
+        from_networkx,
+        to_arrow,
+        to_igraph,
+        to_networkx,
+        to_pandas,
+        to_polars,
+    )
+    from kgreason.graph.interchange.people import people_schema
     from kgreason.graph.links.model import LinkGraph
     from kgreason.graph.links.read import read_links
     from kgreason.graph.model import KnowledgeGraph, Relation
@@ -99,10 +109,12 @@ __all__ = [
     "attack_links",
     "commutation",
     "explain",
+    "from_igraph",
     "from_networkx",
     "function",
     "links_of_rules",
     "load",
+    "people_schema",
     "read_graph",
     "read_links",
     "read_pair",
@@ -112,8 +124,10 @@ __all__ = [
     "score",
     "score_people",
     "to_arrow",
+    "to_igraph",
     "to_networkx",
     "to_pandas",
+    "to_polars",
     "verify",
     "verify_alone",
     "verify_links",
@@ -153,7 +167,16 @@ _HOMES = {
         "ProgramError",
         "ReleaseError",
     ),
-    "kgreason.graph.interchange": ("from_networkx", "to_arrow", "to_networkx", "to_pandas"),
+    "kgreason.graph.interchange": (
+        "from_igraph",
+        "from_networkx",
+        "to_arrow",
+        "to_igraph",
+        "to_networkx",
+        "to_pandas",
+        "to_polars",
+    ),
+    "kgreason.graph.interchange.people": ("people_schema",),
     "kgreason.graph.links.model": ("LinkGraph",),
     "kgreason.graph.links.read": ("read_links",),
     "kgreason.graph.model": ("KnowledgeGraph", "Relation"),
@@ -181,6 +204,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             with paused():
                 return getattr(import_module(module), name)
+    if name == "estimators":
+        return import_module("kgreason.estimators")
     raise AttributeError(f"module 'kgreason' has no attribute {name!r}")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.choices import Model
 from kgreason.engine.limits import Limits
-from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
+from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError, ReleaseError
 from kgreason.memory import LEAST, shown
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def check_rules(rules: object) -> None:
     """
     if not isinstance(rules, str | Path | CheckedProgram):
         raise CallError(
-            f"rules are a path, a text or what kgreason.load returns, not of type {type(rules).__name__}"
+            f"rules are a path, a text or what kgreason.load returns, not of type {type(rules).__name__}",
+            hint='say for instance kgreason.load("control.vada")',
         )
 
 
@@ -82,7 +83,7 @@ def check_goal(goal: object, most: object) -> None:
             f"a goal is a text, not of type {type(goal).__name__}", hint="for instance 'control(\"a\", X)'"
         )
     if not isinstance(most, int) or most < 1:
-        raise CallError(f"most is a whole number of at least 1, not {most!r}")
+        raise CallError(f"most is a whole number of at least 1, not {most!r}", hint="say for instance most=1")
 
 
 def check_limits(limits: object) -> None:
@@ -121,7 +122,10 @@ def output_names(outputs: object) -> tuple[str, ...] | None:
     names = tuple(outputs) if isinstance(outputs, Iterable) else (outputs,)
     for name in names:
         if not isinstance(name, str):
-            raise CallError(f"outputs are names of predicates, not of type {type(name).__name__}")
+            raise CallError(
+                f"outputs are names of predicates, not of type {type(name).__name__}",
+                hint='say for instance outputs=["control"]',
+            )
     return names
 
 
@@ -163,10 +167,8 @@ def check_probabilities(**given: object) -> None:
             )
 
 
-def mapped(
-    mapping: Mapping[str, str] | Vertices, original: KnowledgeGraph, released: KnowledgeGraph
-) -> Vertices:
-    """Numbers of the released vertices of original ones, also where labels are given.
+def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) -> Vertices:
+    """Numbers of the released vertices of original ones, also where labels are given, as pairs or as a table.
 
     Raises
     ------
@@ -177,6 +179,16 @@ def mapped(
 
     if isinstance(mapping, Mapping):
         return resolve_mapping(dict(mapping), original, released, "mapping")
+    from kgreason.graph.interchange import as_table, is_table
+
+    if is_table(mapping):
+        columns = as_table(mapping)[1]
+        if len(columns) != 2:
+            raise ReleaseError(
+                f"the mapping has {len(columns)} columns, not the original's and the released label"
+            )
+        ours, theirs = ([str(label) for label in column.to_pylist()] for column in columns)
+        return resolve_mapping(dict(zip(ours, theirs, strict=True)), original, released, "mapping")
     return np.asarray(mapping)
 
 
@@ -275,7 +287,11 @@ def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
         )
     for name, relation in graph.relations.items():
         if program.arities.get(name) == 3 and relation.weight is None:
-            raise DataError("<graph>", f"the relation {name} has no weights, but the rules read some")
+            raise DataError(
+                "<graph>",
+                f"the relation {name} has no weights, but the rules read some",
+                hint="give the edges weights, or take a weight out of the atoms of this predicate in the rules",
+            )
 
 
 def _listed(names: Iterable[str]) -> str:

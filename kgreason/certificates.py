@@ -20,6 +20,7 @@ from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, changes, differences, imprint
+from kgreason.layout import DATABASE, NODES, nodes_beside, table_of
 from kgreason.pairs import Pair
 from kgreason.records import dataclass
 
@@ -143,7 +144,10 @@ def read_json(path: Path) -> Mapping[str, Any]:
     if not isinstance(data, dict) or "format" not in data:
         raise ReleaseError(f"{path}: is no certificate: the entry 'format' is missing", hint=HINT)
     if type(data["format"]) is not int or data["format"] != FORMAT:
-        raise ReleaseError(f"{path}: has format {data['format']!r}, but this version reads {FORMAT}")
+        raise ReleaseError(
+            f"{path}: has format {data['format']!r}, but this version reads {FORMAT}",
+            hint="make the release again with this version, or verify without --certificate",
+        )
     return data
 
 
@@ -158,15 +162,24 @@ def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault,
     for table, path in files.tables.items():
         if path.is_dir():
             return (*differences(public, path), *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
-        found += _beside(public, f"{table}.csv", path, "nodes.csv")
+        name = _recorded(public, table)
+        nodes = nodes_beside(name) if nodes_beside(name) in public else _recorded(public, NODES)
+        found += _beside(public, name, path, nodes)
     return (*found, *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
+
+
+def _recorded(public: Mapping[str, Any], table: str) -> str:
+    """Name of the file that a table of a release was written to: its own or, where it has none, the database."""
+    own = (name for name in public if table_of(name) == table)
+    return next(own, next((name for name in public if table_of(name) == DATABASE), f"{table}.csv"))
 
 
 def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> list[Fault]:
     """How a file, or what stands in a folder, differs from what was written under a name, with a file beside it."""
     if path.is_dir():
         return differences(recorded, path)
-    known = {n: p for n, p in ((name, path), (other, path.parent / other)) if n in recorded or p.is_file()}
+    both = {name: path} if other == name else {name: path, other: path.parent / other}
+    known = {n: p for n, p in both.items() if n in recorded or p.is_file()}
     found: list[Fault] = []
     for what, file in known.items():
         if what not in recorded:

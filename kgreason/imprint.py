@@ -29,12 +29,17 @@ Kind = Literal[
     "edited weights",
     "edited rows",
     "swapped mapping",
+    "other content",
 ]
 Entry = Mapping[str, str | int]
 
 BLOCKS = 256
 _DIGITS = 8  # of the digest of a block
-OWN = frozenset({"certificate.json", "report.json"})  # what stands beside, or holds the imprint itself
+OWN = frozenset({"certificate.json", "report.json", "report.html"})
+"""Files of a secret folder that stand beside the imprint, or hold it."""
+BINARY = (".parquet", ".sqlite", ".duckdb")  # what files without lines end with
+ROWS = (".jsonl", ".nt")  # what files end with of which each line is a row
+SECRET = "mapping.csv"
 AS_WRITTEN = "take the file as it was written, or anonymize again"
 NOTHING_LOST = "nothing is lost by that"
 
@@ -83,7 +88,10 @@ def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
     >>> fault.kind, fault.line
     ('edited weights', 3)
     """
-    return {path.name: imprint_of(path.read_bytes()) for path in _files(folder)}
+    return {
+        path.name: imprint_of(path.read_bytes(), lines=not path.name.endswith(BINARY))
+        for path in _files(folder)
+    }
 
 
 def differences(recorded: Mapping[str, Entry], folder: Path) -> list[Fault]:
@@ -109,6 +117,10 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
     data, file = path.read_bytes(), str(path)
     if _digest(data) == entry["sha256"]:
         return []
+    if "lines" not in entry:
+        before = int(entry["bytes"])
+        words = f"the file has {len(data):,} bytes" if len(data) != before else "the file has as many bytes"
+        return [Fault("other content", file, f"{words}, where it had {before:,}, and they are not the same")]
     text, encoding = _decoded(data)
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     faults = []
@@ -129,8 +141,12 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
 # --- digests ------------------------------------------------------------------------------------------------
 
 
-def imprint_of(data: bytes) -> dict[str, str | int]:
-    """The entry of one file in an imprint."""
+def imprint_of(data: bytes, *, lines: bool = True) -> dict[str, str | int]:
+    """The entry of one file in an imprint; `lines` tells whether it is a text."""
+    return _of_lines(data) if lines else {"sha256": _digest(data), "bytes": len(data)}
+
+
+def _of_lines(data: bytes) -> dict[str, str | int]:
     text, _ = _decoded(data)
     lines = _lines(text)
     return {
@@ -145,11 +161,12 @@ def imprint_of(data: bytes) -> dict[str, str | int]:
 
 
 def _orderless(lines: Sequence[str]) -> dict[str, list[str]]:
+    mark = _separator(lines)
     return {
         "all": sorted(lines),
         "distinct": sorted(set(lines)),
-        "without_last_field": sorted(line.rpartition(",")[0] for line in lines),
-        "last_field": sorted(line.rpartition(",")[2] for line in lines),
+        "without_last_field": sorted(line.rpartition(mark)[0] for line in lines),
+        "last_field": sorted(line.rpartition(mark)[2] for line in lines),
     }
 
 
@@ -157,7 +174,12 @@ def _holds(lines: Sequence[str]) -> str:
     """What the last fields are, by the names of the columns."""
     if lines[:1] == ["original,released"]:
         return "mapping"
-    return "weights" if lines and lines[0].count(",") == 2 else "text"
+    return "weights" if lines and lines[0].count(_separator(lines)) == 2 else "text"
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """What stands between the fields of a line."""
+    return "\t" if lines and "\t" in lines[0] else ","
 
 
 def _digest(data: bytes) -> str:
@@ -183,7 +205,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in OWN)
+    """All files, but of a secret folder those that are written after the imprint."""
+    own = OWN if (folder / SECRET).is_file() else OWN - {"report.json", "report.html"}
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in own)
 
 
 # --- what has changed ---------------------------------------------------------------------------------------
@@ -198,7 +222,8 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
     same = {name: _joined(part) == entry[name] for name, part in _orderless(lines).items()}
     more = len(lines) - before
     # the names of columns stand once, and in the first line
-    headed = _joined(lines[:1]) == entry["first"] and lines.count(lines[0]) == 1
+    named = _joined(lines[:1]) == entry["first"] and lines.count(lines[0]) == 1
+    headed = named or file.endswith(ROWS)
     hint = NOTHING_LOST if headed else AS_WRITTEN
     if same["all"]:
         words = f"the same rows stand in another order {_between(first, last)}"

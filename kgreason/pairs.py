@@ -11,9 +11,10 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.load import load_graph
-from kgreason.graph.io.raw import no_file
+from kgreason.graph.io.raw import similar
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.written import (
@@ -27,7 +28,7 @@ from kgreason.written import (
     read_pairs,
 )
 
-PLAIN = ("csv", "tsv")
+LISTED = "vertices of the release"  # a predicate that no rules can name
 _LARGEST_PART = 2**63 - 1
 OTHER_RELEASE = "is this of another release?"
 
@@ -50,8 +51,8 @@ class Pair:
 
 def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
     """Read a release folder back."""
-    tables = {p: [SourceSpec(folder / f"{p}.csv")] for p in program.edges}
-    return _pair(original, _released(program, tables, folder / "nodes.csv"), _cells(mapping), mapping)
+    tables = _in_folders({p: [SourceSpec(folder)] for p in program.edges})
+    return _pair(original, _released(program, tables, _nodes(tables)), _cells(mapping), mapping)
 
 
 def read_pair(
@@ -66,8 +67,8 @@ def read_pair(
     Parameters
     ----------
     original, released
-        Sources of each edge predicate; a folder stands for its table of this name. A ``nodes.csv`` beside the
-        released table is read too.
+        Sources of each edge predicate; a folder stands for its table of this name, in whatever format. The vertices
+        beside the released table are read, too.
     mapping
         The private folder, or a CSV file with the header ``original,released`` and a row for each original vertex.
         A ``parts.csv`` beside it is read too.
@@ -106,33 +107,42 @@ def read_released(
         check_kind(folder, "rules")
         check_folder(folder, program.edges)
     tables = _in_folders(released)
-    beside = [source.path.parent / "nodes.csv" for sources in tables.values() for source in sources]
-    nodes = next((path for path in beside if path.is_file()), None)
-    return _released(program, tables, nodes, progress)
+    return _released(program, tables, _nodes(tables), progress)
+
+
+def _nodes(tables: Mapping[str, Sequence[SourceSpec]]) -> SourceSpec | None:
+    """Table of the vertices beside the first table of edges that has one."""
+    for source in (source for given in tables.values() for source in given):
+        edges = Stored(source.kind("csv"), source.path.name, source.options)
+        if found := found_nodes(source.path.parent, [edges]):
+            return found.source(source.path.parent)
+    return None
 
 
 def _released(
     program: CheckedProgram,
     tables: Mapping[str, Sequence[SourceSpec]],
-    nodes: Path | None,
+    nodes: SourceSpec | None,
     progress: Progress = SILENT,
 ) -> KnowledgeGraph:
     # Binds and mappings describe the input (its units, its columns), not the release.
-    bare = replace(program, binds=(), mappings=(), facts=())
+    bare = replace(program, binds=(), queries_bound=(), mappings=(), facts=())
     sources = {predicate: [_with_header(source) for source in given] for predicate, given in tables.items()}
     with as_written():
         for source in (source for given in tables.values() for source in given):
-            if source.kind() in PLAIN and "encoding" not in source.options:
-                check_whole(source.path)
-        if nodes is not None:
-            check_whole(nodes)
+            if source.kind() not in BINARY and "encoding" not in source.options:
+                check_whole(source.path, empty=source.kind() in MAYBE_EMPTY)
+        if nodes is not None and nodes.kind() not in BINARY:
+            check_whole(nodes.path)
     labels = [] if nodes is None else read_nodes(nodes)
-    if nodes is not None and program.nodes:
-        sources[program.nodes[0]] = [_with_header(SourceSpec(nodes))]
+    if nodes is not None and not bare.nodes and nodes.kind() in LISTING:
+        bare = replace(bare, nodes=(LISTED,))  # lest it be said that vertices without edges are left out
+    if nodes is not None and bare.nodes:
+        sources[bare.nodes[0]] = [_with_header(nodes)]
     with as_written():
         graph = load_graph(bare, sources, progress)
     if nodes is not None:
-        check_ends(graph, {name: given[0].path for name, given in tables.items()}, labels, nodes)
+        check_ends(graph, {name: given[0].path for name, given in tables.items()}, labels, nodes.path)
     return with_vertices(graph, labels)
 
 
@@ -166,22 +176,21 @@ def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
     for source in (source for given in tables.values() for source in given):
         if not source.server and not source.path.exists():
-            hint = no_file(source.path).hint or hint
+            hint = similar(source.path) or hint
             raise DataError(source.file, f"there is no such {what}", hint=hint)
 
 
 def _in_folders(tables: Mapping[str, Sequence[SourceSpec]]) -> dict[str, list[SourceSpec]]:
     """The tables meant where folders are named."""
     return {
-        predicate: [replace(s, path=s.path / f"{predicate}.csv") if s.path.is_dir() else s for s in given]
+        predicate: [found_edges(s.path, predicate).source(s.path) if s.path.is_dir() else s for s in given]
         for predicate, given in tables.items()
     }
 
 
 def _with_header(source: SourceSpec) -> SourceSpec:
-    if source.server:  # its columns have names
-        return source
-    return replace(source, options={"useHeaders": "true", **source.options})
+    headed = source.kind() in HEADED
+    return replace(source, options={"useHeaders": "true", **source.options}) if headed else source
 
 
 def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str, Cell], file: Path) -> Pair:

@@ -11,31 +11,32 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Release
 from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import write_csv
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.interrupts import deferred
-from kgreason.lang.ast import Constant, Variable
+from kgreason.layout import DATABASE, EXTENSIONS, NODES, is_table, nodes_beside
 from kgreason.output.place import replacing
+from kgreason.release_tables import check_known, columns
 
+TABLES = (NODES, DATABASE, "users", "attributes", "relations", "links")
 NAMES = {
-    "release": {"README.txt", "rules.vada", "nodes.csv", "UNVERIFIED"}
-    | {"people.toml", "users.csv", "attributes.csv", "relations.csv"}
-    | {"links.csv", "links.toml"},
-    "private": {"mapping.csv", "parts.csv", "certificate.json", "report.json", "history.json"},
+    "release": {"README.txt", "UNVERIFIED", "report.html", "report.json"}
+    | {"rules.vada", "people.toml", "links.toml"}
+    | {f"{table}{extension}" for table in TABLES for extension in EXTENSIONS},
+    "private": {"mapping.csv", "parts.csv", "certificate.json", "history.json"}
+    | {"report.html", "report.json"},
 }
+"""What kgreason writes into the folders, besides the tables of edges."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,14 @@ class Folders:
         The folder that must stay secret; made with mode 0700.
     force
         Whether earlier releases in these places may be replaced.
+    format
+        Of the tables to publish: ``"csv"``, ``"parquet"`` or another that the family writes; `None`: that of the input.
     """
 
     release: Path
     private: Path
     force: bool = False
+    format: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("release", "private"):
@@ -68,7 +72,10 @@ class Folders:
         ReleaseError
             If a folder exists (and `force` is not set), holds something other than a release, or if
             one folder lies inside the other.
+        DataError
+            If the format is none that kgreason writes, or the package that it needs is not installed.
         """
+        check_known(self.format)
         release, private = self.release.resolve(), self.private.resolve()
         if release == private or release in private.parents or private in release.parents:
             raise ReleaseError(
@@ -115,8 +122,10 @@ def _check_writable(folder: Path, kind: str) -> None:
 def _written(folder: Path, kind: str) -> set[str]:
     """Names of the files that kgreason writes into a folder, by its own account."""
     rules = folder / "rules.vada"
-    tables = re.findall(r'"([^"]+\.csv)"', rules.read_text(encoding="utf-8")) if rules.is_file() else []
-    return NAMES[kind] | (set(tables) if kind == "release" else set())
+    told = re.findall(r'"([^"/]*)"', rules.read_text(encoding="utf-8")) if rules.is_file() else []
+    tables = {name for name in told if is_table(name)}
+    tables |= {nodes_beside(name) for name in tables if name.endswith(".csv")}
+    return NAMES[kind] | (tables if kind == "release" else set())
 
 
 @contextmanager
@@ -151,7 +160,10 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
         raise
     except OSError as error:
         place = error.filename or folders.release
-        raise ReleaseError(f"{place}: cannot be written: {error.strerror or error}") from error
+        raise ReleaseError(
+            f"{place}: cannot be written: {error.strerror or error}",
+            hint="choose other places with --release DIR and --private DIR, or make room there",
+        ) from error
 
 
 def interrupted(folders: Folders) -> str:
@@ -201,75 +213,6 @@ def _aside(place: Path) -> Iterator[None]:
                     kept.rename(place)
 
 
-def write_release(folder: Path, release: Release, program: CheckedProgram) -> None:
-    """Write ``<edge predicate>.csv``, ``nodes.csv`` and ``rules.vada`` into an existing folder."""
-    graph = release.graph
-    node = program.nodes[0] if program.nodes else "node"
-    write_csv(folder / "nodes.csv", (node,), (np.sort(graph.labels.astype(str)),))
-    for name, relation in graph.relations.items():
-        write_csv(folder / f"{name}.csv", relation.columns, _columns(graph, relation))
-    (folder / "rules.vada").write_text(public_rules(program), encoding="utf-8")
-
-
-def check_publishable(program: CheckedProgram, labels: Iterable[str]) -> None:
-    """Refuse rules whose text would publish the name of a vertex, and tables that cannot stand in a release.
-
-    Raises
-    ------
-    ReleaseError
-        If an edge predicate is called ``nodes``, if a string constant or a fact of the rules holds a label of
-        the graph, or if a variable has the name of a vertex.
-    """
-    if "nodes" in program.edges:
-        raise ReleaseError(
-            "the edge predicate `nodes` would be written to nodes.csv, where the vertices go",
-            hint="give it another name",
-        )
-    told = list(dict.fromkeys(_told(program)))
-    for label in labels:
-        for what, words in told:
-            if label == words or (len(label) >= 4 and _plain(label) in _plain(words)):
-                raise ReleaseError(
-                    f"the rules hold {what} {words!r}, which names the vertex {label!r}, and would be published",
-                    hint="take the name out of the rules",
-                )
-
-
-def _plain(words: str) -> str:
-    return "".join(c if c.isalnum() else " " for c in words.lower())
-
-
-def _told(program: CheckedProgram) -> Iterator[tuple[str, str]]:
-    """What the text of the rules says besides predicates and numbers in conditions."""
-    for fact in program.facts:
-        yield from (("the constant", str(t.value)) for t in fact.terms if isinstance(t, Constant))
-    for rule in program.rules:
-        terms = [t for atom in (rule.head, *rule.positives, *rule.negatives) for t in atom.terms]
-        parts = [part for step in (*rule.before, *rule.after) for part in walk(step.expression)]
-        for node in (*terms, *parts):
-            if isinstance(node, Variable) and len(node.name) >= 4:
-                yield "the variable", node.name
-            elif isinstance(node, Constant) and isinstance(node.value, str):
-                yield "the string", node.value
-
-
-def public_rules(program: CheckedProgram) -> str:
-    """Write the rules so that they tell nothing of the input: no comments, no paths, no facts of the graph.
-
-    Binds point to the tables of the release, so that the file runs in its folder.
-    """
-    lines = [f'@node("{p}").' for p in program.nodes] + [f'@edge("{p}").' for p in program.edges]
-    lines += [f'@incoming_sum("{p}", {bound}).' for p, bound in program.incoming_sums.items()]
-    lines += [f'@bind("{p}", "csv useHeaders=true", "", "nodes.csv").' for p in program.nodes]
-    lines += [f'@bind("{p}", "csv useHeaders=true", "", "{p}.csv").' for p in program.edges]
-    lines += [f'@output("{p}").' for p in program.outputs]
-    lines += [f'@derived("{p}").' for p in program.derived]
-    lines += [f'@query("{p}").' for p in program.queries]
-    lines += [f"{atom}." for atom in program.facts]
-    lines += dict.fromkeys(rule.text for rule in program.rules)
-    return "\n".join(lines) + "\n"
-
-
 def write_mapping(path: Path, original: KnowledgeGraph, release: Release) -> None:
     """Write ``original,released``, a row for every original vertex, sorted by original label."""
     order = np.argsort(original.labels.astype(str), kind="stable")
@@ -287,79 +230,9 @@ def write_graph(path: Path, graph: KnowledgeGraph) -> None:
     """Write the one relation of a graph as a table."""
     (relation,) = graph.relations.values()
     with replacing(path) as temporary:
-        write_csv(temporary, relation.columns, _columns(graph, relation))
-
-
-def _columns(graph: KnowledgeGraph, relation: Relation) -> list[npt.NDArray[Any]]:
-    ends: list[npt.NDArray[Any]] = [graph.labels[relation.source], graph.labels[relation.target]]
-    return ends if relation.weight is None else [*ends, relation.weight]
+        write_csv(temporary, relation.columns, columns(graph, relation))
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write a private report."""
     path.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def write_readme(
-    folder: Path,
-    program: CheckedProgram,
-    release: Release,
-    sizes: str,
-    *,
-    holds: bool,
-    seeded: bool,
-) -> None:
-    """Write README.txt: what was promised, and for which x, in words, the check confirmed it."""
-    warnings = []
-    baseline = release.guarantee.model == "k-iso"
-    asked = "" if baseline else f" for {sizes}"
-    if not holds:
-        (folder / "UNVERIFIED").touch()
-        warnings.append(
-            f"UNVERIFIED\n\nThe guarantee below was checked{asked} and does NOT hold. Do not publish this.\n\n"
-        )
-    if seeded:
-        warnings.append(
-            "EXPERIMENT\n\nMade with a fixed seed: it can be computed again. Do not publish this.\n\n"
-        )
-    tables = "".join(f"  {f'{p}.csv':<12} edges of the relation {p}\n" for p in program.edges)
-    weighted = any(r.weight is not None for r in release.graph.relations.values())
-    promise = K_ISO if baseline else KX_ISOMORPHISM
-    text = README.format(
-        guarantee=release.guarantee,
-        edges=", ".join(program.edges if baseline else [*program.edges, *program.derived]),
-        checked=f"Confirmed by an exact check{asked}.\n" if holds else "",
-        promise=promise.format(k=release.guarantee.k),
-        tables=tables,
-        weights=WEIGHTS if weighted else "",
-        cut=CUT if release.guarantee.cut else "",
-    )
-    (folder / "README.txt").write_text("".join([*warnings, text]), encoding="utf-8")
-
-
-README = """Anonymized knowledge graph
-
-Guarantee: {guarantee}, for the edges {edges}.
-{checked}
-{promise}
-Files
-  nodes.csv    the vertices; labels are random
-{tables}  rules.vada   the rules under which the guarantee was made; run them with
-               kgreason reason --rules rules.vada
-
-{weights}Vertices and edges may be synthetic. Rows are in random order.
-{cut}"""
-KX_ISOMORPHISM = """Whoever knows a connected part of the original graph with x vertices, and everything that the rules
-derive from that part alone, finds in this graph at least {k} places that look the same and share no vertex;
-between any two of them all vertices differ in label, in-degree and out-degree.
-"""
-K_ISO = """This graph consists of {k} isomorphic blocks without edges between them, so every part of it stands in it
-at least {k} times. Edges of the original were deleted and others inserted for that.
-
-NOT PROTECTED: derived edges, that is, what the rules derive from a part, may differ between the blocks and tell them
-apart. Vertices in the same place of different blocks have the same degrees. This is a baseline to compare with.
-"""
-CUT = """The graph was divided into parts. Original edges between parts are left out, and the guarantee is one for
-the graph without them.
-"""
-WEIGHTS = "Weights lie between 0 and 1; all were replaced by others of a similar distribution.\n"

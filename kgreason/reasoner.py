@@ -153,6 +153,9 @@ class Reasoner:
         kept = ", ".join(f"{goal}: {self.count(goal):,}" for goal in self._goals)
         return f"<Reasoner: {kept}>"
 
+    def _repr_html_(self) -> str:
+        return self.result()._repr_html_()
+
     # --- edits ----------------------------------------------------------------------
 
     def add_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:

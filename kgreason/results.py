@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
+from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
 if TYPE_CHECKING:
+    import igraph
+    import networkx
     import pandas
+    import polars
     import pyarrow
 
     from kgreason.analysis.checked import CheckedProgram
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from kgreason.errors import Diagnostic
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.lang.values import Value
+    from kgreason.report.data import Report
+    from kgreason.report.run import Run
 
 
 def no_output(predicate: str, outputs: Sequence[str]) -> str:
@@ -52,6 +58,16 @@ class Reasoned:
     stats: Stats
     warnings: tuple[Diagnostic, ...]
     program: CheckedProgram
+
+    def __repr__(self) -> str:
+        return (
+            f"<Reasoned: {', '.join(f'{p} {self.facts.count(p):,}' for p in self.predicates) or 'no output'}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.facts import reasoned
+
+        return reasoned(self)
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -103,6 +119,48 @@ class Reasoned:
 
         return as_frame(self.to_arrow(predicate))
 
+    def to_polars(self, predicate: str) -> polars.DataFrame:
+        """Facts of a predicate as a Polars frame.
+
+        Raises
+        ------
+        DataError
+            If Polars is not installed.
+        """
+        from kgreason.graph.interchange.polars import as_polars
+
+        return as_polars(self.to_arrow(predicate))
+
+    def to_networkx(self, predicate: str) -> networkx.MultiDiGraph[str]:
+        """Facts of a predicate as a NetworkX graph: edges from the first argument to the second.
+
+        Edges carry ``relation``; a third argument that is a number is their ``weight``, and what follows stands under
+        the name of its column.
+
+        Raises
+        ------
+        DataError
+            If the facts have fewer than two arguments.
+        """
+        from kgreason.graph.interchange.networkx import as_networkx
+        from kgreason.graph.interchange.plain import edges_of
+
+        made = as_networkx(edges_of(self.to_arrow(predicate), predicate))
+        return cast("networkx.MultiDiGraph[str]", made)
+
+    def to_igraph(self, predicate: str) -> igraph.Graph:
+        """Facts of a predicate as a graph of igraph, as `to_networkx`; vertices carry ``name``.
+
+        Raises
+        ------
+        DataError
+            If the facts have fewer than two arguments, or igraph is not installed.
+        """
+        from kgreason.graph.interchange.igraph import as_igraph
+        from kgreason.graph.interchange.plain import edges_of
+
+        return as_igraph(edges_of(self.to_arrow(predicate), predicate))
+
 
 @dataclass(frozen=True)
 class Score:
@@ -111,6 +169,14 @@ class Score:
     utility: Utility
     fidelity: Fidelity
     telling: Telling
+
+    def __repr__(self) -> str:
+        return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.scores import score
+
+        return score(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -139,6 +205,8 @@ class Anonymization:
         The derived predicates that the guarantee covers besides the ground edges.
     seconds
         Time of each stage by name.
+    run
+        How it was called.
     """
 
     original: KnowledgeGraph
@@ -147,10 +215,16 @@ class Anonymization:
     score: Score
     derived: tuple[str, ...]
     seconds: Mapping[str, float]
+    run: Run
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.results import anonymization
+
+        return anonymization(self)
 
     @property
     def holds(self) -> bool:
@@ -162,6 +236,12 @@ class Anonymization:
         """Released label of each original label: the secret."""
         labels = self.release.graph.labels[self.release.mapping]
         return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
+
+    def report(self, progress: Progress = SILENT) -> Report:
+        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
+        from kgreason.report.rules import private_report
+
+        return private_report(self, self.run, progress)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the graphs, ready for JSON; `format` is the version of this layout."""

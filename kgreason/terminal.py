@@ -112,12 +112,19 @@ def _compiling(progress: Progress) -> Callable[[bool], None]:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Show progress on standard error while the block runs."""
+    """Show progress on standard error, and log it, while the block runs."""
     from kgreason import jit
+    from kgreason.cli.run import logged
 
+    with _shown() as shown, logged(shown) as both:
+        jit.compiling = _compiling(both)
+        yield both
+
+
+@contextmanager
+def _shown() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         plain = Plain()
-        jit.compiling = _compiling(plain)
         yield plain
         plain.close()
         return
@@ -143,9 +150,7 @@ def progress() -> Iterator[Progress]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate())
     with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
-        rich = Rich(bars)
-        jit.compiling = _compiling(rich)
-        yield rich
+        yield Rich(bars)
 
 
 def print_facts(facts: Facts, predicates: Iterable[str]) -> None:

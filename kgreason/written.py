@@ -16,14 +16,16 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.delimited import read_csv
-from kgreason.graph.io.options import Options
+from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import BLOCK, decoded, open_bytes, read_block
+from kgreason.graph.io.select import keyed
+from kgreason.graph.io.source import DATABASES, SourceSpec
+from kgreason.graph.io.tables import tables_of
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.layout import HEADED, NODES, Layout, found_edges, found_nodes, is_table, table_of
 from kgreason.records import dataclass
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
-TABLES = (".csv", ".tsv", ".parquet")
 KINDS = {
     "people": (
         "people.toml",
@@ -66,8 +68,13 @@ def as_written() -> Iterator[None]:
         raise replace(error, hint=hint) from error
 
 
-def check_whole(path: Path) -> None:
+def check_whole(path: Path, *, empty: bool = False) -> None:
     """Refuse a table that is cut off or damaged, as far as its bytes show.
+
+    Parameters
+    ----------
+    empty
+        Whether it may be a file without bytes.
 
     Raises
     ------
@@ -82,6 +89,8 @@ def check_whole(path: Path) -> None:
             _check_zeros(path, block, lines)
             lines += block.count(b"\n")
             last = block[-1:]
+    if not last and empty:
+        return
     if not last:
         raise DataError(str(path), "the file is empty, without even the names of columns", hint=UNCHANGED)
     if last not in b"\r\n":
@@ -128,21 +137,31 @@ def check_folder(folder: Path, edges: Sequence[str]) -> None:
     DataError
         Naming the table.
     """
-    nodes = folder / "nodes.csv"
-    if not nodes.is_file():
+    tables = {predicate: found_edges(folder, predicate) for predicate in edges}
+    nodes = found_nodes(folder, tables.values())
+    if nodes is None:
         hint = "a release has one, with all vertices: take an unchanged copy of the folder"
-        raise DataError(str(nodes), "there is no such file", hint=hint)
-    known = {"nodes.csv", *(f"{predicate}.csv" for predicate in edges)}
+        raise DataError(str(folder / f"{NODES}.csv"), "there is no such file", hint=hint)
+    known = set(Layout(tables, nodes).files)
     for path in sorted(folder.iterdir()):
-        if path.name not in known and path.name.endswith((*TABLES, *(f"{end}.gz" for end in TABLES))):
-            raise DataError(
-                str(path),
-                f"the rules have no edges {path.name.split('.')[0]}, so nothing is known of what this table tells",
-                hint="take it out of the release, or name the rules that it was made with",
-            )
+        if path.name not in known and is_table(path.name):
+            raise _unknown(str(path), table_of(path.name))
+    for stored in {stored.file: stored for stored in tables.values() if stored.format in DATABASES}.values():
+        file = folder / stored.file
+        for table in tables_of(file, stored.format):
+            if table.lower() not in {NODES, *(predicate.lower() for predicate in edges)}:
+                raise _unknown(str(file), table)
 
 
-def read_nodes(path: Path) -> list[str]:
+def _unknown(file: str, table: str) -> DataError:
+    return DataError(
+        file,
+        f"the rules have no edges {table}, so nothing is known of what this table tells",
+        hint="take it out of the release, or name the rules that it was made with",
+    )
+
+
+def read_nodes(nodes: SourceSpec) -> list[str]:
     """Labels of the vertices of a release.
 
     Raises
@@ -150,12 +169,17 @@ def read_nodes(path: Path) -> list[str]:
     DataError
         If the file is no table of one column, or the name of the column is a vertex.
     """
+    headed = nodes.kind() in HEADED
     with as_written():
-        raw = read_csv(path, Options(header=True))
+        raw = read_table(replace(nodes, options={"useHeaders": "true", **nodes.options}) if headed else nodes)
+        if raw.vertices is not None:
+            raw = keyed(raw.vertices)
         if len(raw.columns) != 1:
-            raise DataError(str(path), f"{len(raw.columns)} columns where vertices have one, their label", 1)
-    labels: list[str] = raw.columns[0].to_pylist()
-    if raw.names[0] in labels:
+            line = 1 if headed else None
+            message = f"{len(raw.columns)} columns where vertices have one, their label"
+            raise DataError(str(nodes.path), message, line)
+    labels: list[str] = list(map(str, raw.columns[0].to_pylist()))
+    if headed and raw.names[0] in labels:
         row = labels.index(raw.names[0])
         raise raw.error(
             row, f"the name of the column, {raw.names[0]!r}, stands among vertices", hint=UNCHANGED

@@ -17,7 +17,7 @@ from kgreason import api
 from kgreason.graph.model import Relation
 from kgreason.pairs import read_mapping, resolve_mapping, with_vertices
 from kgreason.publication import Folders
-from tests.conftest import CONTROL, OWNERSHIP, ROOT
+from tests.conftest import CONTROL, OWNERSHIP
 
 RULES = "\n".join(line for line in CONTROL.splitlines() if not line.startswith("@bind"))
 CONTROLLED = {
@@ -229,17 +229,6 @@ def test_mapping_must_fit_the_graphs() -> None:
     assert with_vertices(original, ["a", "c"]).labels.tolist() == ["a", "b", "c"]
 
 
-def test_readme_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    _, *rest = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")
-    assert rest
-    for block in rest:
-        names: dict[str, Any] = {}
-        exec(compile(block.split("```")[0], "README.md", "exec"), names)
-        assert names["result"].holds
-        assert ("A", "B") in names["derived"].rows("control")
-
-
 def test_public_names() -> None:
     for name in kgreason.__all__:
         assert getattr(kgreason, name).__doc__
@@ -251,11 +240,14 @@ def test_public_names() -> None:
 HINT = '\n  help: say data={"own": ...} with a file or a table for each predicate'
 
 
+LOAD = '\n  help: say for instance kgreason.load("control.vada")'
+
+
 @pytest.mark.parametrize(
     ("rules", "data", "message"),
     [
-        (5, None, "rules are a path, a text or what kgreason.load returns, not of type int"),
-        (None, None, "rules are a path, a text or what kgreason.load returns, not of type NoneType"),
+        (5, None, f"rules are a path, a text or what kgreason.load returns, not of type int{LOAD}"),
+        (None, None, f"rules are a path, a text or what kgreason.load returns, not of type NoneType{LOAD}"),
         ("p(X) :- q(X).", [("a",)], f"data are a mapping from predicates, not of type list{HINT}"),
         ("p(X) :- q(X).", {5: [("a",)]}, f"data are a mapping from names of predicates, and 5 is none{HINT}"),
     ],
@@ -270,7 +262,8 @@ def test_arguments_of_a_wrong_type(rules: Any, data: Any, message: str) -> None:
 def test_outputs_are_names() -> None:
     for wrong in (5, ["p", 5]):
         with pytest.raises(
-            kgreason.KgreasonError, match=r"^outputs are names of predicates, not of type int$"
+            kgreason.KgreasonError,
+            match=r"^outputs are names of predicates, not of type int\n  help: say for instance",
         ):
             kgreason.reason("p(X) :- q(X). q(1).", outputs=wrong)  # type: ignore[arg-type]
 
@@ -301,7 +294,7 @@ OF_ONE_TYPE = "\n  help: a column has values of one type; str(...) makes strings
         ),
         ({"x": 5}, "<q>: column 'x': a column is a list of values, not of type int"),
         ({"x": [1, 2], "y": [1]}, "<q>: column 'y': 1 values where the first column has 2"),
-        ([("a\ud800",)], "<q>: 'a\\ud800' is no Unicode text"),
+        ([("a\ud800",)], "<q>: 'a\\ud800' is no Unicode text\n  help: replace the lone surrogates in it"),
     ],
 )
 def test_tables_in_memory_that_do_not_fit(table: Any, message: str) -> None:

@@ -22,6 +22,7 @@ from kgreason.cli.options import Format, _sizes
 from kgreason.output.target import FORMATS
 from tests.conftest import OWNERSHIP, ROOT
 
+REPORT = "report.html", "report.json"
 NAMES = {end for owner, company, _ in OWNERSHIP for end in (owner, company)}
 
 
@@ -166,8 +167,14 @@ def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
     result = anonymize(ownership)
     assert result.exit_code == 0, result.output
     release, private = anywhere / "release", anywhere / "private"
-    assert {p.name for p in release.iterdir()} == {"own.csv", "nodes.csv", "rules.vada", "README.txt"}
-    assert {p.name for p in private.iterdir()} == {"mapping.csv", "certificate.json", "report.json"}
+    assert {p.name for p in release.iterdir()} == {
+        "own.csv",
+        "nodes.csv",
+        "rules.vada",
+        "README.txt",
+        *REPORT,
+    }
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "certificate.json", *REPORT}
     modes = {
         p: stat.S_IMODE(p.stat().st_mode) for p in (private, *private.iterdir(), release, *release.iterdir())
     }
@@ -701,7 +708,10 @@ def test_fmt_takes_standard_input() -> None:
     checked = CliRunner().invoke(app, ["fmt", "--check", "-"], input=UNFORMATTED)
     assert (checked.exit_code, checked.stdout) == (1, "<stdin>: would change\n")
     bad = CliRunner().invoke(app, ["fmt", "-"], input=b"\xff")
-    assert (bad.exit_code, bad.stderr) == (2, "error: <stdin>: no UTF-8 text: invalid start byte\n")
+    assert (bad.exit_code, bad.stderr) == (
+        2,
+        "error: <stdin>: no UTF-8 text: invalid start byte\n  help: save it as UTF-8\n",
+    )
 
 
 @pytest.fixture
@@ -733,7 +743,7 @@ def test_rounds_are_bounded(small: Path) -> None:
     ("arguments", "message"),
     [
         (["reason", "--format", "json"], "--format: needs --out DIR, the folder of the files"),
-        (["reason", "--format", "jsn", "--out", "out"], "'jsn' is not one of 'csv', 'tsv'"),
+        (["reason", "--format", "jsn", "--out", "out"], "--format cannot be 'jsn' help: did you mean json?"),
         (["explain", "p(1)", "--json", "--dot"], "--dot: choose it or --json, not both"),
     ],
 )

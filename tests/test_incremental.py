@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import doctest
 import pickle
 import signal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -465,11 +463,6 @@ def test_sums_that_are_not_safe_are_derived_in_the_general_way():
         (reasoner.add_facts if add else reasoner.remove_facts)({"e": [row]})
         data["e"] = [r for r in data["e"] if r != row] + [row] * add
         assert held(reasoner) == fresh(rules, data, reasoner)
-
-
-def test_the_page_shows_what_happens():
-    page = Path(__file__).parent.parent / "docs" / "incremental.md"
-    assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
 def test_a_type_that_widens_is_an_edit_even_if_values_meet() -> None:

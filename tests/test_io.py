@@ -476,7 +476,9 @@ def test_encoding_only_when_asked(write: Callable[..., Path]) -> None:
 
 
 def test_missing_and_damaged_files(tmp_path: Path) -> None:
-    assert fails(OWN, "own", tmp_path / "no.csv") == "no.csv: there is no such file"
+    assert fails(OWN, "own", tmp_path / "no.csv") == (
+        "no.csv: there is no such file\n  help: the folder holds no files"
+    )
     whole = gzip.compress(b"a b\n" * 1000)
     (tmp_path / "cut.edges.gz").write_bytes(whole[: len(whole) // 2])
     assert "the gzip file is damaged" in fails(EDGE, "e", tmp_path / "cut.edges.gz")
@@ -735,7 +737,8 @@ def test_bind_mapping_and_replacement(write: Callable[..., Path], tmp_path: Path
         ),
         (
             '"sqlite", "shares.db", "own"',
-            "shares.db: there is no such file (bound in rules.vada:2)",
+            "shares.db: there is no such file (bound in rules.vada:2)\n"
+            "  help: the folder holds own.csv, rules.vada, two.csv",
         ),
         (
             '"csv columns=a,b,c", "", "own.csv"',

@@ -28,7 +28,15 @@ from kgreason.people import stage
 from kgreason.terminal_people import utility_rows, verdict_rows
 from tests.examples import inputs
 
-RELEASE_FILES = {"README.txt", "attributes.csv", "people.toml", "relations.csv", "users.csv"}
+RELEASE_FILES = {
+    "README.txt",
+    "attributes.csv",
+    "people.toml",
+    "relations.csv",
+    "users.csv",
+    "report.html",
+    "report.json",
+}
 several = settings(max_examples=inputs(60), deadline=None)
 
 

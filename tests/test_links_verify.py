@@ -25,7 +25,7 @@ from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import DataError
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, Sensitive
 from kgreason.graph.people.model import attribute
-from kgreason.links.form import form
+from kgreason.links.form import form, reports
 from kgreason.links.pairs import read_mapping, read_released
 from kgreason.links.readme import readme
 from tests.examples import inputs
@@ -541,6 +541,8 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
     "no text": lambda folder: (folder / "README.txt").unlink(),
     "a claim": edit("README.txt", "at least 2", "at least 7"),
     "a claim in other digits": edit("README.txt", "at least 2", "at least 02"),
+    "a page that says more": more("report.html", "<!-- A-B -->\n"),
+    "a report that says more": edit("report.json", '"secret": false', '"secret":  false'),
     "a mark that says more": lambda folder: (folder / "UNVERIFIED").write_text("A B\n"),
     "a mark": lambda folder: (folder / "UNVERIFIED").touch(),
     "a file": lambda folder: (folder / ".hidden").touch(),
@@ -574,7 +576,19 @@ def test_what_is_written_has_the_form(tmp_path: Path, strategy: Strategy, seeded
     (folders.release / "README.txt").write_text(text)
     assert not form(folders.release, found).holds
     (folders.release / "UNVERIFIED").touch()
+    assert [w.split(":")[0] for w in form(folders.release, found).witnesses] == ["report.html", "report.json"]
+    report(folders.release, found, holds=False, seeded=seeded)
     assert form(folders.release, found).holds
+    for name in ("report.html", "report.json"):  # as in releases of earlier versions
+        (folders.release / name).unlink()
+    assert form(folders.release, found).holds
+
+
+def report(folder: Path, released: Released, *, holds: bool, seeded: bool) -> None:
+    """Write the reports of a release."""
+    shown = 2 if "at least 2" in (folder / "README.txt").read_text() else None
+    for name, text in reports(released, shown, holds=holds, seeded=seeded).items():
+        (folder / name).write_bytes(text)
 
 
 @pytest.mark.parametrize(
@@ -594,6 +608,7 @@ def test_kinds_are_those_of_the_original(
     found = read_released(folders.release)
     edit("links.toml", old, new)(folders.release)
     other = read_released(folders.release)
+    report(folders.release, other, holds=True, seeded=False)
     assert form(folders.release, other).holds
     graph = everything()
     mapping = read_mapping(folders.private, graph, found.graph)

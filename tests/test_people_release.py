@@ -30,7 +30,15 @@ from tests.people_definition import People, k_ad, k_w_tad, p_k_ad, paired_k_degr
 
 EXAMPLE = Path(kgreason.__file__).resolve().parents[1] / "examples" / "people"
 SCHEMA, LEVELS = EXAMPLE / "people.toml", EXAMPLE / "k.csv"
-RELEASE_FILES = {"README.txt", "attributes.csv", "people.toml", "relations.csv", "users.csv"}
+RELEASE_FILES = {
+    "README.txt",
+    "attributes.csv",
+    "people.toml",
+    "relations.csv",
+    "users.csv",
+    "report.html",
+    "report.json",
+}
 
 
 def run(*arguments: str | Path) -> Result:
@@ -178,7 +186,7 @@ def test_the_command_writes_what_it_verified(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert re.search(r"verdict +holds: p-k-ad", done.output)
     assert {p.name for p in release.iterdir()} == RELEASE_FILES
-    assert {p.name for p in private.iterdir()} == {"mapping.csv", "report.json"}
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "report.html", "report.json"}
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
     with (private / "mapping.csv").open(encoding="utf-8") as rows:
         mapping = {row["original"]: row["released"] for row in csv.DictReader(rows)}

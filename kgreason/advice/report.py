@@ -56,6 +56,11 @@ class Risk:
     def __repr__(self) -> str:
         return f"<Risk of {self.graph.n:,} vertices; kgreason anonymize {self.advice.options}>"
 
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.risks import risk
+
+        return risk(self)
+
     def __getitem__(self, knowledge: str) -> Exposure:
         """Look an exposure up by what the attacker knows."""
         return next(e for e in self.exposures if e.knowledge == knowledge)

@@ -11,6 +11,7 @@ from kgreason.analysis.findings import Findings
 from kgreason.analysis.locate import find_file, near_names
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
+from kgreason.lang.names import suggest
 from kgreason.lang.parser import read
 from kgreason.records import dataclass
 
@@ -67,13 +68,22 @@ def read_program(text: str, file: str, folder: Path, path: Path | None, findings
     return reader.source(root)
 
 
+def _instead(path: str | Path) -> str | None:
+    """What to read in place of a file that cannot be read."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    near = suggest(Path(path).name, [p.name for p in folder.iterdir() if p.suffix == ".vada"])
+    return f"did you mean {near}?" if near else None
+
+
 def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:
     """Read a rule file, or tell why it cannot be read."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return "", Diagnostic("E007", f"cannot read {path}: {reason}")
+        return "", Diagnostic("E007", f"cannot read {path}: {reason}", hint=_instead(path))
     try:
         return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:

@@ -8,17 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from kgreason.anonymizers.base import Augmented, Release
-from kgreason.graph.labels import fresh_labels, permutation
+from kgreason.graph.labels import fresh_labels, numbers, permutation
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 
 
-def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.Generator | None) -> Release:
+def publish(
+    augmented: Augmented, avoid_labels: Collection[str] | None, rng: np.random.Generator | None
+) -> Release:
     """Permute vertices and rows at random, give opaque labels, drop attributes.
 
     Parameters
     ----------
     avoid_labels
-        Labels that must not occur: those of the original graph.
+        Labels that must not occur: those of the original graph. `None`: the labels are the numbers 1 to n, given at
+        random whatever the original labels are.
     rng
         For experiments. `None`: the operating system's source, since labels are seen and could betray the state of
         a generator that is not made for secrets, and with it the permutation.
@@ -39,7 +42,7 @@ def publish(augmented: Augmented, avoid_labels: Collection[str], rng: np.random.
     graph = augmented.graph
     number = permutation(graph.n, rng)
     relations = {name: _shuffled(r, number, rng) for name, r in graph.relations.items()}
-    labels = fresh_labels(graph.n, rng, avoid_labels)
+    labels = numbers(graph.n) if avoid_labels is None else fresh_labels(graph.n, rng, avoid_labels)
     originals = graph.n if augmented.originals is None else augmented.originals
     published = KnowledgeGraph(labels, relations)
     copies = None if augmented.copies is None else number[augmented.copies]

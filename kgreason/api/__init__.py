@@ -1,8 +1,8 @@
 """The whole product from Python: each function fits a screen and shows its pipeline.
 
 ``rules`` is a path of a ``.vada`` file, its text, or a `CheckedProgram`. ``data`` names for each input predicate a file
-(``"own.csv"``, with options ``"own.csv?percent=true"``), several files, or a table in memory: pandas, Arrow,
-NetworkX or a list of tuples. Predicates not named there are read from the ``@bind`` of the rule file.
+(``"own.csv"``, with options ``"own.csv?percent=true"``), several files, or a table in memory: pandas, Polars,
+Arrow, NetworkX, igraph or a list of tuples. Predicates not named there are read from the ``@bind`` of the rule file.
 """
 
 from kgreason.api.assessing import score, verify, verify_alone

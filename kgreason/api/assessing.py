@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgreason.api.given import graph_of
 from kgreason.api.reasoning import Rules, load
 from kgreason.arguments import (
     anonymizable,
@@ -25,6 +26,7 @@ from kgreason.results import Score
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
+    from kgreason.api.given import ArrowTable, GraphLike
     from kgreason.assess.certificate import Certificate
     from kgreason.assess.population import Drawn
     from kgreason.assess.verify import Verdict
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def verify(
-    original: KnowledgeGraph,
-    released: KnowledgeGraph,
-    mapping: Mapping[str, str] | Vertices,
+    original: GraphLike,
+    released: GraphLike,
+    mapping: Mapping[str, str] | Vertices | ArrowTable,
     rules: Rules,
     *,
     k: int = 3,
@@ -52,10 +54,12 @@ def verify(
     Parameters
     ----------
     original, released
-        Graphs, for instance from `kgreason.pairs.read_pair`. A row that stands twice is one edge, as in files.
+        Graphs, for instance from `kgreason.read_pair`, or those of NetworkX or igraph; under rules with one edge
+        predicate also tables of its edges. A row that stands twice is one edge, as in files.
     mapping
         Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,). Or released labels by original
-        ones, as `Anonymization.mapping` has them.
+        ones, as `Anonymization.mapping` has them, or a table of
+        two columns that says it.
     k, x
         Parameters of the guarantee; x is one number of vertices or several.
     parts
@@ -91,6 +95,7 @@ def verify(
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules))
+    original, released = graph_of(original, program), graph_of(released, program)
     for graph in (original, released):
         check_relations(graph, program)
     check_model(model)
@@ -116,7 +121,7 @@ def verify(
 
 
 def verify_alone(
-    released: KnowledgeGraph,
+    released: GraphLike,
     rules: Rules,
     *,
     k: int = 3,
@@ -135,7 +140,7 @@ def verify_alone(
     Parameters
     ----------
     released
-        Graph, for instance from `kgreason.pairs.read_released`.
+        Graph, for instance from `kgreason.pairs.read_released`, or what `verify` takes for one.
     k, x, max_subgraphs, sample, seed, model
         As in `verify`; the connected subgraphs are those of the release.
 
@@ -148,6 +153,7 @@ def verify_alone(
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules))
+    released = graph_of(released, program)
     check_relations(released, program)
     check_model(model)
     if model == "k-iso":
@@ -211,9 +217,9 @@ def _drawn(
 
 
 def score(
-    original: KnowledgeGraph,
-    released: KnowledgeGraph,
-    mapping: Mapping[str, str] | Vertices,
+    original: GraphLike,
+    released: GraphLike,
+    mapping: Mapping[str, str] | Vertices | ArrowTable,
     rules: Rules,
     *,
     progress: Progress = SILENT,
@@ -238,6 +244,7 @@ def score(
 
     progress.step("Scoring")
     program = load(rules).without_graph()
+    original, released = graph_of(original, program), graph_of(released, program)
     mapping = mapped(mapping, original, released)
     for graph in (original, released):
         check_relations(graph, program)

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from kgreason.api.given import graph_of
 from kgreason.api.reasoning import Rules, load
 from kgreason.arguments import anonymizable, attacked_sizes, check_numbers, check_relations, mapped
 from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
+    from kgreason.api.given import ArrowTable, GraphLike
     from kgreason.attacks.results import Attacks
-    from kgreason.graph.model import KnowledgeGraph, Vertices
+    from kgreason.graph.model import Vertices
 
 
 def attack(
-    original: KnowledgeGraph,
-    released: KnowledgeGraph,
-    mapping: Mapping[str, str] | Vertices,
+    original: GraphLike,
+    released: GraphLike,
+    mapping: Mapping[str, str] | Vertices | ArrowTable,
     rules: Rules,
     *,
     knowledge: str | Iterable[str] = "all",
@@ -94,11 +96,12 @@ def attack(
         seeds_of,
     )
 
-    sizes = attacked_sizes(x)
+    sizes, program = attacked_sizes(x), anonymizable(load(rules))
+    original, released = graph_of(original, program), graph_of(released, program)
     check_numbers(k=(k, 2), targets=(targets, 1), seed=(seed, 0))
     chosen, parts_sizes = knowledge_of(knowledge), parts_known(known, sizes, original.n)
     check_effects(chosen, known=known, other_rules=other_rules, weights=weights, seeds=seeds)
-    programs = {"rules": anonymizable(load(rules))}
+    programs = {"rules": program}
     if other_rules is not None:
         programs["other"] = anonymizable(load(other_rules))
     for program in programs.values():

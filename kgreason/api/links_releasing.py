@@ -97,6 +97,7 @@ def anonymize_links(
     from kgreason.links.results import Asked, LinksAnonymization
     from kgreason.links.stage import Stage
     from kgreason.publication import staged
+    from kgreason.report.run import Run
 
     check_links(strategy, percent, clustering, clusters)
     check_numbers(k=(k, 1), seed=(seed, 0))
@@ -115,6 +116,14 @@ def anonymize_links(
     asked = Asked(
         strategy, least, (50 if percent is None else percent) if strategy == "partial" else None, how
     )
+    parameters = {
+        "method": "links",
+        "strategy": strategy,
+        "k": least,
+        "percent": asked.percent,
+        "clustering": how,
+    }
+    run = Run(parameters, seed, sampling=np.random.default_rng(0))
     stage = Stage(original, asked, seed is not None)
     alone = np.arange(graph.n) if found is None else found
     made, node = apply(graph, alone, strategy, asked.percent or 0, rng)
@@ -123,14 +132,15 @@ def anonymize_links(
     if folders is None:
         verdict = stage.judged(release)
         clock.lap("verify")
-        return LinksAnonymization(original, release, asked, found, verdict, clock.laps)
+        return LinksAnonymization(original, release, asked, found, verdict, clock.laps, run)
     with staged(folders) as (public, private):
         stage.write(release, public, private)
         clock.lap("write")
         verdict = stage.judged_as_written(public, private, progress)
         clock.lap("verify")
-        result = LinksAnonymization(original, release, asked, found, verdict, clock.laps)
-        stage.conclude(result, public, private)
+        result = LinksAnonymization(original, release, asked, found, verdict, clock.laps, run)
+        stage.conclude(result, public, private, progress)
+        clock.lap("report")
     return result
 
 

@@ -108,6 +108,7 @@ def anonymize_people(
     from kgreason.people.results import PeopleAnonymization
     from kgreason.people.stage import Stage
     from kgreason.publication import staged
+    from kgreason.report.run import Run
 
     check_numbers(k=(k, 2), seed=(seed, 0), epsilon=(epsilon, 1), dimensions=(dimensions, 1))
     check_numbers(window=(window, 1), tries=(tries, 1))
@@ -129,6 +130,9 @@ def anonymize_people(
         *(sequence, construction, tries),
     )
     settings.refuse_unused()
+    chosen = {name: value for name, value in vars(settings).items() if name not in settings.unused()}
+    own = "each user's own" if k_values is not None else k or 3
+    run = Run({**chosen, "k": own}, seed, sampling=np.random.default_rng(0))
     if folders is not None:
         check_folders(folders)
     clock, rng = Clock(), np.random.default_rng(seed)
@@ -150,14 +154,15 @@ def anonymize_people(
     if folders is None:
         verdict, utility = stage.judged(release, progress)
         clock.lap("verify")
-        return PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps)
+        return PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps, run)
     with staged(folders) as (public, private):
         stage.write(release, public, private)
         clock.lap("write")
         verdict, utility = stage.judged_as_written(release, public, private, progress)
         clock.lap("verify")
-        result = PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps)
-        stage.conclude(result, public, private, folders)
+        result = PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps, run)
+        stage.conclude(result, public, private, folders, progress)
+        clock.lap("report")
     return result
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.api.assessing import score, verify
+from kgreason.api.given import graph_of, is_graph_like
 from kgreason.api.reasoning import Rules, load
 from kgreason.arguments import (
     anonymizable,
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgreason.anonymizers.base import Anonymizer, Release
+    from kgreason.api.given import GraphData
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.pairs import Pair
     from kgreason.publication import Folders
+    from kgreason.report.run import Run
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -39,7 +42,7 @@ SMALLER_LEFT = (
 
 def anonymize(
     rules: Rules,
-    data: Mapping[str, Any] | KnowledgeGraph | None = None,
+    data: GraphData | None = None,
     *,
     method: Method = "kguard",
     mode: Mode = "exact",
@@ -57,6 +60,8 @@ def anonymize(
 
     Parameters
     ----------
+    data
+        As for `read_graph`.
     method
         ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
         additions. ``"k-iso"`` is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees.
@@ -97,15 +102,13 @@ def anonymize(
     from kgreason.assess.verify import check_parameters, count_attacked
     from kgreason.certificates import write_certificate
     from kgreason.pairs import Pair, read_release
-    from kgreason.publication import (
-        check_publishable,
-        staged,
-        write_json,
-        write_mapping,
-        write_parts,
-        write_readme,
-        write_release,
-    )
+    from kgreason.publication import staged, write_mapping, write_parts
+    from kgreason.release_tables import fitting, planned, write_tables
+    from kgreason.release_text import check_publishable, write_readme, write_rules
+    from kgreason.report.rules import promise_of
+    from kgreason.report.rules_public import public_report
+    from kgreason.report.run import Run, rule_files
+    from kgreason.report.write import FILES, write_report
 
     if folders is not None:
         check_folders(folders)
@@ -119,6 +122,17 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
+    parameters = {
+        "rules": rule_files(written),
+        "method": method,
+        "mode": mode if method == "kguard" else None,
+        "trials": trials,
+        "max_subgraphs": max_subgraphs,
+        "split": split,
+        "keep_cuts": keep_cuts,
+    }
+    run = Run(parameters, seed, program, np.random.default_rng(seed))
+    layout = None if folders is None else planned(written, graph, _read(data), folders.format, progress)
     protected = () if method == "k-iso" else sizes
     check_parameters(graph, 1, 1)
     for size in protected:
@@ -135,35 +149,45 @@ def anonymize(
         progress.note(SMALLER_LEFT.format(x=sizes[0]))
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
-    labels = frozenset(graph.labels.tolist())
+    labels = None if layout is not None and layout.numbered else frozenset(graph.labels.tolist())
     release = publish(augmented, labels, None if seed is None else rng)
     clock.lap("anonymize")
-    if folders is None:
+    if folders is None or layout is None:
         pair = Pair(graph, release.graph, release.mapping, release.parts)
-        return _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
+        return _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
+    layout = fitting(layout, release.graph, progress)
     with staged(folders) as (public, private):
-        write_release(public, release, program)
+        write_tables(public, release.graph, layout, program.nodes[0] if program.nodes else "node")
+        write_rules(public, program, layout)
         write_mapping(private / "mapping.csv", graph, release)
         if release.parts is not None:
             write_parts(private / "parts.csv", graph, release.parts)
         clock.lap("write")
         pair = read_release(program, graph, public, private / "mapping.csv")
-        result = _assess(pair, program, release, sizes, max_subgraphs, clock, progress)
+        result = _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
         checked = result.verdict.sizes
-        write_readme(public, program, release, checked, holds=result.holds, seeded=seed is not None)
+        write_readme(public, program, release, layout, checked, holds=result.holds, seeded=seed is not None)
+        told = public_report(
+            pair.released,
+            promise_of(result),
+            confirmed=result.holds,
+            seeded=seed is not None,
+            files=[*FILES, *(path.name for path in public.iterdir())],
+        )
+        write_report(public, told)
         if result.verdict.certificate is not None:
             shown = result.verdict.certificate
             file = private / "certificate.json"
             write_certificate(file, shown, pair, (public, private))
-        write_json(
-            private / "report.json", result.as_dict() | {"trials": trials, "method": method, "seed": seed}
-        )
+        report = result.report(progress)
+        clock.lap("report")
+        write_report(private, report, result.as_dict() | {"trials": trials, "method": method, "seed": seed})
     return result
 
 
 def _assess(
     pair: Pair,
-    program: CheckedProgram,
+    run: Run,
     release: Release,
     sizes: Sequence[int],
     max_subgraphs: int | None,
@@ -173,7 +197,8 @@ def _assess(
     from kgreason.assess.certificate import Certificate
     from kgreason.pairs import renumbered
 
-    graphs = (pair.original, pair.released, pair.mapping)
+    graphs, program = (pair.original, pair.released, pair.mapping), run.program
+    assert program is not None
     guarantee, most = release.guarantee, max_subgraphs or MAX_SUBGRAPHS
     certificate = None
     if release.copies is not None:
@@ -194,24 +219,43 @@ def _assess(
     clock.lap("verify")
     result = score(*graphs, program, progress=progress)
     clock.lap("score")
-    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps)
+    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps, run)
 
 
-def read_graph(
-    rules: Rules, data: Mapping[str, Any] | KnowledgeGraph | None = None, *, progress: Progress = SILENT
-) -> KnowledgeGraph:
-    """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe."""
+def _read(data: GraphData | None) -> Mapping[str, Any] | None:
+    """What a graph is read from; nothing, where it is handed over."""
+    return None if is_graph_like(data) else cast("Mapping[str, Any]", data or {})
+
+
+def read_graph(rules: Rules, data: GraphData | None = None, *, progress: Progress = SILENT) -> KnowledgeGraph:
+    """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe.
+
+    Parameters
+    ----------
+    data
+        A file or table for each predicate; or a graph of kgreason, NetworkX or igraph, whose edges may carry
+        ``relation`` and ``weight``; or, under rules with one edge predicate, a table of its edges.
+
+    Raises
+    ------
+    ProgramError, DataError
+        If the rules or the data are at fault.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> read_graph('@edge("own").', nx.DiGraph([("A", "D")]))
+    <KnowledgeGraph with 2 vertices; own: 1 edges>
+    """
     return _graph(load(rules), data, progress)
 
 
-def _graph(
-    program: CheckedProgram, data: Mapping[str, Any] | KnowledgeGraph | None, progress: Progress
-) -> KnowledgeGraph:
+def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:
     from kgreason.graph.io.load import load_graph
-    from kgreason.graph.model import KnowledgeGraph
 
-    if not isinstance(data, KnowledgeGraph):
+    if data is None or not is_graph_like(data):
         check_data(data)
-        return load_graph(program, data or {}, progress)
-    check_relations(data, program)
-    return data.distinct()
+        return load_graph(program, cast("Mapping[str, Any]", data or {}), progress)
+    graph = graph_of(data, program)
+    check_relations(graph, program)
+    return graph.distinct()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from kgreason.results import Clock
 
 if TYPE_CHECKING:
     from kgreason.advice.report import Risk
-    from kgreason.graph.model import KnowledgeGraph
+    from kgreason.api.given import GraphData
 
 
 def risk(
     rules: Rules,
-    data: Mapping[str, Any] | KnowledgeGraph | None = None,
+    data: GraphData | None = None,
     *,
-    population: Mapping[str, Any] | KnowledgeGraph | None = None,
+    population: GraphData | None = None,
     k: int = 3,
     x: int | Iterable[int] | None = None,
     max_subgraphs: int = MAX_EXAMINED,

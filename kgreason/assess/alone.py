@@ -19,6 +19,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess import conditions
+from kgreason.assess.labels import are_numbers
 from kgreason.assess.population import Drawn
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
@@ -104,7 +105,9 @@ def _labels(released: KnowledgeGraph) -> Item:
     form = f"[a-z0-9]{{{len(labels[0])}}}" if len(labels) else ""
     alike = all(re.fullmatch(form, label) for label in labels.tolist())
     look = (
-        "all are letters and digits of one length"
+        f"they are the numbers 1 to {released.n:,}"
+        if are_numbers(released)
+        else "all are letters and digits of one length"
         if alike
         else "they differ in form: do they tell something?"
     )

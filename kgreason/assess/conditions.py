@@ -85,14 +85,6 @@ def augmentation(
     )
 
 
-def labels(original: KnowledgeGraph, released: KnowledgeGraph) -> Item:
-    """Item 2: whether no original label is in the release."""
-    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
-    if kept:
-        return Item("labels", False, f"{len(kept):,} original labels are in the release", listing(kept))
-    return Item("labels", True, "no original label is in the release")
-
-
 def weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool) -> Item:
     """Item 3: whether every original edge has another weight."""
     if not usable:

@@ -36,6 +36,14 @@ class Fidelity:
     out_degree: float
     weights: Mapping[str, float]
 
+    def __repr__(self) -> str:
+        return f"<Fidelity: {self.vertices_added:,} vertices and {self.edges_added:,} edges added>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.scores import fidelity
+
+        return fidelity(self)
+
     def as_dict(self) -> dict[str, object]:
         """Plain data for JSON."""
         return {**vars(self), "weights": dict(self.weights)}

@@ -13,6 +13,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess import conditions
 from kgreason.assess.augmentation import lost_edges, standing_weights
 from kgreason.assess.components import Components
+from kgreason.assess.labels import labels
 from kgreason.assess.verdict import Edits, Item, Verdict
 from kgreason.assess.witness import listing
 from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -64,10 +65,11 @@ edges, for instance e
     items, edits = [blocks(released, k)], None
     if original is not None:
         original = original.distinct()
-        items.append(conditions.labels(original, released))
-        if mapping is not None:
-            items.append(conditions.mapping(original, released, mapping))
-            if items[-1].holds:
+        paired = None if mapping is None else conditions.mapping(original, released, mapping)
+        items.append(labels(original, released, mapping if paired and paired.holds else None))
+        if mapping is not None and paired is not None:
+            items.append(paired)
+            if paired.holds:
                 items.append(_weights(original, released, mapping))
                 edits = _edits(original, released, mapping)
     items += conditions.bounds(released, rules)

@@ -21,13 +21,23 @@ Ints = npt.NDArray[np.int64]
 MOST = 1 << 26  # edges of all neighbourhoods, above which they are not looked at
 
 
-def knowledge(graph: KnowledgeGraph) -> Iterator[tuple[str, Ints | None]]:
+def knowledge(
+    graph: KnowledgeGraph, most: int | None = None, *, refined: bool = True
+) -> Iterator[tuple[str, Ints | None]]:
     """Partitions of the vertices into those that look the same, from little knowledge to much.
+
+    Parameters
+    ----------
+    most
+        Edges of all neighbourhoods, above which these are not looked at; `None`: `MOST`.
+    refined
+        Whether anything beyond degrees is looked at, which takes seconds in graphs of a million edges.
 
     Yields
     ------
     tuple
-        What is known, and the class of each vertex, int64, shape (n,); `None` if that would take too long.
+        What is known, and the class of each vertex, int64, shape (n,); `None` where it is
+        not looked at.
 
     Notes
     -----
@@ -42,11 +52,13 @@ def knowledge(graph: KnowledgeGraph) -> Iterator[tuple[str, Ints | None]]:
     >>> found["in- and out-degree"], found["neighbours' degrees"], found["refinement"]
     (3, 5, 5)
     """
-    sides, both = Sides.of(graph), degrees(graph)
+    both = degrees(graph)
     yield "nothing", np.zeros(graph.n, dtype=np.int64)
     yield "in-degree", graph.in_degree()
     yield "out-degree", graph.out_degree()
     yield "in- and out-degree", both
-    yield "neighbours' degrees", refine(sides, both, 1)
-    yield "refinement", refine(sides, both, graph.n)
-    yield "neighbourhood", neighbourhoods(graph) if effort(graph) <= MOST else None
+    sides = Sides.of(graph) if refined else None
+    yield "neighbours' degrees", None if sides is None else refine(sides, both, 1)
+    yield "refinement", None if sides is None else refine(sides, both, graph.n)
+    near = refined and effort(graph) <= (MOST if most is None else most)
+    yield "neighbourhood", neighbourhoods(graph) if near else None

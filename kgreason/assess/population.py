@@ -191,7 +191,10 @@ def draw(
     if count >= ends[-1]:
         return {}
     if ends[-1] >= MOST:
-        raise TooLargeError(f"there are {ends[-1]:,} subgraphs, too many to be numbered")
+        raise TooLargeError(
+            f"there are {ends[-1]:,} subgraphs, too many to be numbered",
+            hint="take a smaller x, or a lower max_subgraphs: a random part is then looked at",
+        )
     ranks = np.sort(rng.choice(ends[-1], count, replace=False, shuffle=False))
     return {
         p.x: Drawn(p.total, limit, p.of_ranks(_between(ranks, a, b)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.hashing.distinct import first_rows
 from kgreason.records import dataclass
+
+SHOWN = 5  # answers that were lost, and that were gained, of each query
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class QueryUtility:
         0: the numbers are exact. Else they are estimated from the answers whose last vertex is one of so many.
     margin
         Half-width of the 95 % confidence interval of U△ then.
+    some_lost, some_gained
+        The first few of these answers, where they were listed; vertices are those of A.
     """
 
     original: int
@@ -41,6 +45,8 @@ class QueryUtility:
     gained: int
     sampled: int = 0
     margin: float = 0.0
+    some_lost: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
+    some_gained: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def u(self) -> float:
@@ -69,6 +75,14 @@ class Utility:
     u: float
     u_symmetric: float
     per_query: Mapping[str, QueryUtility]
+
+    def __repr__(self) -> str:
+        return f"<Utility: U {self.u:.3f}, U△ {self.u_symmetric:.3f}; queries: {', '.join(self.per_query) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.scores import utility
+
+        return utility(self)
 
     @property
     def margin(self) -> float:
@@ -165,9 +179,17 @@ def _renamed(rows: Vertices, mapping: Vertices, name: str, rules: CheckedProgram
 
 def _compared(before: Vertices, after: Vertices) -> QueryUtility:
     """Count common rows; the rows of each side are distinct."""
-    if before.shape[1]:
-        both = np.concatenate([before, after])
-        union = int(first_rows(list(np.ascontiguousarray(both.T))).sum())
-    else:
+    if not before.shape[1]:
         union = max(len(before), len(after))
-    return QueryUtility(len(before), len(after), union - len(after), union - len(before))
+        return QueryUtility(len(before), len(after), union - len(after), union - len(before))
+    gained = _missing(before, after)
+    lost = _missing(after, before) if len(before) + len(gained) > len(after) else gained[:0]
+    some = (tuple(map(tuple, rows[:SHOWN].tolist())) for rows in (lost, gained))
+    return QueryUtility(len(before), len(after), len(lost), len(gained), 0, 0.0, *some)
+
+
+def _missing(there: Vertices, rows: Vertices) -> Vertices:
+    """Those rows that are not `there`."""
+    both = np.concatenate([there, rows])
+    new = first_rows(list(np.ascontiguousarray(both.T)))
+    return rows[new[len(there) :]]

@@ -282,6 +282,14 @@ class Verdict(Examined):
     edits: Edits | None = None
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.model}, k = {self.k}, {self.sizes}: {self.state}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.verdicts import verdict
+
+        return verdict(self)
+
     @property
     def sizes(self) -> str:
         """The numbers of vertices of the subgraphs that were checked, in words."""

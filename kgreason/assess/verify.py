@@ -19,6 +19,7 @@ from kgreason.assess.adjacency import undirected
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.copies import faults_of_copies
 from kgreason.assess.images import Outcome, attacked, decide
+from kgreason.assess.labels import labels
 from kgreason.assess.population import Drawn, small_components
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
@@ -101,7 +102,7 @@ def verify(
     kept = original if parts is None else inside(original, parts)
     items += [
         conditions.augmentation(original, kept, released, mapping, usable),
-        conditions.labels(original, released),
+        labels(original, released, mapping if usable else None),
     ]
     items += [conditions.weights(original, released, mapping, usable)]
     items += conditions.bounds(released, rules)

@@ -252,6 +252,14 @@ class Attacks:
     filtered: Filtered
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Attacks: {len(self.attacks)}, {'as promised' if self.as_promised else 'not as promised'}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.risks import attacks
+
+        return attacks(self)
+
     def __str__(self) -> str:
         from kgreason.attacks.table import as_text
 

@@ -126,7 +126,10 @@ def seeds_of(seeds: object, original: KnowledgeGraph) -> Ints | int:
     given = (seeds,) if isinstance(seeds, str) else tuple(seeds) if isinstance(seeds, Iterable) else ()
     number = {label: i for i, label in enumerate(original.labels.tolist())}
     if unknown := next((label for label in given if label not in number), None):
-        raise AnonymizationError(f"the seed {unknown!r} is no vertex of the original graph")
+        raise AnonymizationError(
+            f"the seed {unknown!r} is no vertex of the original graph",
+            hint="seeds are labels of the original graph, not of the release",
+        )
     if not given:
         raise AnonymizationError("no seeds are given", hint="say how many, or name some vertices")
     return np.unique(np.array([number[label] for label in given], dtype=np.int64))
@@ -185,7 +188,9 @@ def check_setting(setting: Setting, knowledge: Sequence[str]) -> None:
         raise ReleaseError("some original vertices share a released vertex", hint="is this another mapping?")
     for graph in (setting.original, released):
         if any(r.weight is not None and np.isnan(r.weight).any() for r in graph.relations.values()):
-            raise AnonymizationError("some weights are not numbers")
+            raise AnonymizationError(
+                "some weights are not numbers", hint="look for NaN among the weights of the graph"
+            )
     if setting.drop is not None and not 0 <= setting.drop <= 1:
         raise AnonymizationError(f"the share of edges to drop must lie between 0 and 1, not {setting.drop}")
     if setting.weights not in {"released", "original"}:

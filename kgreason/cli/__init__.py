@@ -9,23 +9,35 @@ from __future__ import annotations
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kgreason.cli import attacking, converting, judging, reasoning, releasing, risking
+from kgreason.cli import attacking, converting, judging, reasoning, releasing, reporting, risking, starting
+from kgreason.cli.commands import Commands
+from kgreason.cli.config import find_config
+from kgreason.cli.every import LogFile, Quiet
 from kgreason.cli.generating import generate_app
 from kgreason.cli.levels import levels_app
+from kgreason.cli.run import running
+
+
+def _unwrapped(text: str) -> str:
+    """A docstring with one line for each paragraph, which the terminal breaks where it ends."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
 
 app = typer.Typer(
     name="kgreason",
     help="Reason over knowledge graphs, anonymize them against derived edges, and prove it.",
-    no_args_is_help=True,
-    add_completion=False,
+    cls=Commands,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
+    starting.init,
     reasoning.check,
     reasoning.fmt,
     reasoning.reason,
@@ -36,8 +48,9 @@ for command in (
     judging.verify,
     judging.score,
     attacking.attack,
+    reporting.report,
 ):
-    app.command()(command)
+    app.command(help=_unwrapped(command.__doc__ or ""))(command)
 app.add_typer(generate_app, name="generate")
 app.add_typer(levels_app, name="generate-k")
 
@@ -61,9 +74,29 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def common(
+def begin(
+    context: typer.Context,
+    quiet: Quiet = False,
+    log: LogFile = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="Options of commands, by sections; default: kgreason.toml in the working directory.",
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""
+    del quiet, log, version  # their callbacks have seen to them
+    if context.invoked_subcommand is None:
+        from kgreason.cli.tour import tour
+
+        print(tour())
+        return
+    found = running().config = find_config(config)
+    if found is not None:
+        context.default_map = found.defaults(context.command)

@@ -18,6 +18,7 @@ from kgreason.cli.attacking_links import (
     Worlds,
 )
 from kgreason.cli.base import guarded, load_rules, print_json, tables
+from kgreason.cli.completing import rule_files
 from kgreason.cli.links_releasing import one_sensitive
 from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, Seed, X
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations, SchemaFile
@@ -44,6 +45,7 @@ AttackRules = Annotated[
     typer.Option(
         "--rules",
         metavar="FILE",
+        autocompletion=rule_files,
         help="Rule file (.vada). Of links: what an adversary infers by; with --truth PRED=FILE also what is true.",
     ),
 ]
@@ -69,6 +71,7 @@ OtherRules = Annotated[
     typer.Option(
         "--other-rules",
         metavar="FILE",
+        autocompletion=rule_files,
         help="Rules of an attacker who has others than --rules; of links, these then say what is true.",
     ),
 ]

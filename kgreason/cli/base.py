@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
 
+from kgreason.cli.every import COMMON, begin, with_common
+from kgreason.cli.run import aloud, complain, hushed, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
 
@@ -22,13 +24,17 @@ P = ParamSpec("P")
 
 
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
-    """Turn the errors of a user into one message and an exit code."""
+    """Turn the errors of a user into one message and an exit code, and give a command the options that all have."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        for name in COMMON:
+            kwargs.pop(name, None)
         try:
             leave_in_order()
-            code = command(*args, **kwargs)
+            begin(kwargs)
+            with hushed(running().quiet):
+                code = command(*args, **kwargs)
         except KgreasonError as error:
             _stop(shown(error), 2)
         except BrokenPipeError:  # whoever read our output has gone
@@ -46,7 +52,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             _stop(str(interrupt) or NOTHING, INTERRUPTED)
         raise typer.Exit(code)
 
-    return run
+    return with_common(command, run)
 
 
 def shown(error: KgreasonError) -> str:
@@ -56,7 +62,7 @@ def shown(error: KgreasonError) -> str:
 
 
 def _stop(message: str, code: int) -> NoReturn:
-    print(message, file=sys.stderr)
+    complain(message)
     raise typer.Exit(code)
 
 
@@ -83,7 +89,7 @@ def load_rules(
 def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:
     """Print warnings on standard error."""
     if warnings:
-        print(render_all(warnings, program.sources), file=sys.stderr)
+        tell(render_all(warnings, program.sources), "warning")
 
 
 def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:
@@ -135,4 +141,5 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
 
 def print_json(data: Mapping[str, Any]) -> None:
     """Print JSON that others can read."""
-    print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    with aloud():
+        print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgreason.cli.base import counted, guarded
-from kgreason.cli.options import OutFile, Seed, Vertices
+from kgreason.cli.base import counted, guarded, print_json
+from kgreason.cli.options import AsJson, OutFile, Seed, Vertices
+from kgreason.cli.run import tell
 
 if TYPE_CHECKING:
     from kgreason.graph.links.model import Original
@@ -27,11 +27,12 @@ def generate_er(
     n: Vertices = 1000,
     m: Annotated[int | None, typer.Option("-m", min=0, help="Number of edges; default n ln(n) / 2.")] = None,
     seed: Seed = None,
+    as_json: AsJson = False,
 ) -> int:
     """Erdős–Rényi D(n, M) with uniform weights."""
     from kgreason.graph import generators
 
-    return _write(lambda rng: generators.erdos_renyi(n, m, rng), out, seed)
+    return _write(lambda rng: generators.erdos_renyi(n, m, rng), out, seed, as_json)
 
 
 @generate_app.command("scale-free")
@@ -42,23 +43,24 @@ def generate_scale_free(
     alpha: Annotated[float, typer.Option(help="Exponent of the out-degree distribution, above 1.")] = 3.0,
     economic: Annotated[bool, typer.Option("--economic", help="Incoming weights sum to at most 1.")] = False,
     seed: Seed = None,
+    as_json: AsJson = False,
 ) -> int:
     """Out-degrees by a power law, uniform targets."""
     from kgreason.graph import generators
 
-    return _write(lambda rng: generators.scale_free(n, alpha, rng, economic=economic), out, seed)
+    return _write(lambda rng: generators.scale_free(n, alpha, rng, economic=economic), out, seed, as_json)
 
 
 @generate_app.command("ownership")
 @guarded
-def generate_ownership(out: OutFile, n: Vertices = 1000, seed: Seed = None) -> int:
+def generate_ownership(out: OutFile, n: Vertices = 1000, seed: Seed = None, as_json: AsJson = False) -> int:
     """Company ownership: groups, joint ventures, dispersed holders; incoming shares sum to at most 1."""
     from kgreason.graph import generators
 
-    return _write(lambda rng: generators.ownership(n, rng), out, seed)
+    return _write(lambda rng: generators.ownership(n, rng), out, seed, as_json)
 
 
-def _write(make: Callable[[Any], KnowledgeGraph], out: Path, seed: int | None) -> int:
+def _write(make: Callable[[Any], KnowledgeGraph], out: Path, seed: int | None, as_json: bool) -> int:
     import numpy as np
 
     from kgreason.publication import write_graph
@@ -66,12 +68,12 @@ def _write(make: Callable[[Any], KnowledgeGraph], out: Path, seed: int | None) -
     graph = make(np.random.default_rng(seed))
     write_graph(out, graph)
     isolated = int(((graph.in_degree() + graph.out_degree()) == 0).sum())
-    print(f"{out}: {counted(graph.n - isolated, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}")
+    if as_json:
+        print_json({"format": 1, "file": str(out), "vertices": graph.n - isolated, "edges": graph.m})
+    else:
+        print(f"{out}: {counted(graph.n - isolated, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}")
     if isolated:
-        print(
-            f"{counted(isolated, 'vertex', 'vertices')} without edges cannot stand in a table of edges",
-            file=sys.stderr,
-        )
+        tell(f"{counted(isolated, 'vertex', 'vertices')} without edges cannot stand in a table of edges")
     return 0
 
 
@@ -96,6 +98,7 @@ def generate_school(
         float, typer.Option(min=0, max=1, help="Probability that a shared group causes one.")
     ] = 0.6,
     seed: Seed = None,
+    as_json: AsJson = False,
 ) -> int:
     """Students with classmates, groupmates and friends: triples user, relation, target, a row for each shared class."""
     import numpy as np
@@ -121,14 +124,14 @@ def generate_school(
         **{name: found.total for name, found in drawn.graph.observed.items()},
         "friends": len(drawn.sensitive),
     }
-    told = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
-    print(f"{out}: {counted(drawn.graph.n, 'student')}, {told}")
+    if as_json:
+        print_json({"format": 1, "file": str(out), "students": drawn.graph.n, "links": links})
+    else:
+        told = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
+        print(f"{out}: {counted(drawn.graph.n, 'student')}, {told}")
     alone = set(range(drawn.graph.n)) - {int(u) for ends in _ends(drawn) for u in ends}
     if alone:
-        print(
-            f"{counted(len(alone), 'student')} without links cannot stand in a table of links",
-            file=sys.stderr,
-        )
+        tell(f"{counted(len(alone), 'student')} without links cannot stand in a table of links")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
@@ -14,6 +13,7 @@ from kgreason.cli.base import guarded, load_rules, print_json, tables
 from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, MappingFile, MaxSubgraphs, SomeRules, X
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
 from kgreason.cli.refusing import refuse
+from kgreason.cli.run import tell
 from kgreason.errors import CallError, DataError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def verify(
             "-k",
             "--k",
             min=2,
+            metavar="N",
             show_default="3",
             help="Number of places or users that look the same, 2 or more.",
         ),
@@ -70,16 +71,18 @@ def verify(
             "interval: for graphs with too many of them. --max-subgraphs then bounds those of one vertex less.",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Draw the same sample again.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Draw the same sample again.")] = None,
     model: Annotated[
         AnyModel,
         typer.Option(
-            help="k-iso: decide instead whether the release is k isomorphic blocks without edges between them; δ of "
+            metavar="MODEL",
+            help="kx-isomorphism: under rules; "
+            "k-iso: decide instead whether the release is k isomorphic blocks without edges between them; δ of "
             "its connected parts is told, too. Of people, whose releases are folders, without rules: whether all users "
             "share with k - 1 others degrees (paired-k-degree), values and degrees (k-ad), those as the k of each asks "
             "(p-k-ad), or their series over several releases, the latest last (kw-tad); of an undirected graph, "
             "degrees (k-degree). Of links: whether the release is what its strategy says, and keeps the sensitive "
-            "relation to itself (links)."
+            "relation to itself (links).",
         ),
     ] = "kx-isomorphism",
     max_subgraphs: MaxSubgraphs = None,
@@ -246,7 +249,7 @@ def _warn_marked(folders: Sequence[str]) -> None:
     """Tell of releases that their maker's check did not confirm; what is found here may be less than that found."""
     for folder in folders:
         if (Path(folder) / "UNVERIFIED").exists():
-            print(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", file=sys.stderr)
+            tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
 
 
 def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgreason.cli.base import counted, guarded
-from kgreason.cli.options import OutFile, Seed
+from kgreason.cli.base import counted, guarded, print_json
+from kgreason.cli.options import AsJson, OutFile, Seed
 from kgreason.cli.people import (
     Attributes,
     IsTable,
@@ -58,6 +58,7 @@ def zipf(
     mutual: Mutual = None,
     table: IsTable = False,
     seed: Seed = None,
+    as_json: AsJson = False,
 ) -> int:
     """Random levels, low ones by far the most frequent."""
     import numpy as np
@@ -70,7 +71,7 @@ def zipf(
     low, high, step = range
     with progress() as shown:
         graph = read_people(the_schema(files, schema, attributes, numeric, relations, mutual, table), shown)
-    return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng))
+    return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng), as_json)
 
 
 @levels_app.command("te")
@@ -85,6 +86,7 @@ def te(
     relations: Relations = None,
     mutual: Mutual = None,
     table: IsTable = False,
+    as_json: AsJson = False,
 ) -> int:
     """Levels that grow with the number of a user's edges."""
     from kgreason.graph.people.levels import te_levels
@@ -93,16 +95,20 @@ def te(
 
     with progress() as shown:
         graph = read_people(the_schema(files, schema, attributes, numeric, relations, mutual, table), shown)
-    return _write(out, graph, te_levels(graph, *range))
+    return _write(out, graph, te_levels(graph, *range), as_json)
 
 
-def _write(out: Path, graph: PeopleGraph, levels: Levels) -> int:
+def _write(out: Path, graph: PeopleGraph, levels: Levels, as_json: bool) -> int:
     import numpy as np
 
     from kgreason.graph.people.levels import write_levels
 
     write_levels(out, graph, levels)
+    drawn = {int(k): int(n) for k, n in zip(*np.unique(levels, return_counts=True), strict=True)}
+    if as_json:
+        print_json({"format": 1, "file": str(out), "users": graph.n, "k": drawn})
+        return 0
     print(f"{out}: {counted(graph.n, 'user')}")
-    for level, number in zip(*np.unique(levels, return_counts=True), strict=True):
+    for level, number in drawn.items():
         print(f"  k = {level}: {number:,}")
     return 0

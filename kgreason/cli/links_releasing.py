@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgreason.choices import Strategy
-from kgreason.cli.base import load_rules, print_json, sources
-from kgreason.cli.people_releasing import OF_PEOPLE, OF_RULES, say_seeded
+from kgreason.cli.base import load_rules, sources
+from kgreason.cli.people_releasing import OF_PEOPLE, OF_RULES
 from kgreason.cli.refusing import refuse
 from kgreason.errors import CallError
 
@@ -95,7 +94,7 @@ def anonymize(
         Where they are; `None`: rules say it.
     """
     from kgreason import api
-    from kgreason.publication import interrupted
+    from kgreason.cli.finishing import finish
     from kgreason.terminal import progress
     from kgreason.terminal_links import print_links
 
@@ -116,18 +115,7 @@ def anonymize(
             progress=shown,
             **asked,
         )
-    release, private = folders.release, folders.private
-    try:
-        if as_json:
-            print_json(result.summary() | {"release": str(release), "private": str(private)})
-        else:
-            print_links(result, release, private, seeded=seed is not None)
-        say_seeded(seed)
-        if not result.holds:
-            print(f"{private / 'report.json'} tells what does not hold, and why.", file=sys.stderr)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(interrupted(folders)) from None
-    return int(not result.holds)
+    return finish(result, folders, print_links, "what does not hold", as_json=as_json, seed=seed)
 
 
 def read(

@@ -8,18 +8,29 @@ from typing import Annotated, Literal
 
 import typer
 
+from kgreason.cli.completing import rule_files, tables_of_predicates
 from kgreason.engine.limits import Limits
 from kgreason.memory import parse_size
 
-RulesFile = Annotated[Path, typer.Option("--rules", metavar="FILE", help="Rule file (.vada).")]
+RulesFile = Annotated[
+    Path,
+    typer.Option("--rules", metavar="FILE", autocompletion=rule_files, help="Rule file (.vada)."),
+]
 SomeRules = Annotated[
-    Path | None, typer.Option("--rules", metavar="FILE", help="Rule file (.vada); not for graphs of people.")
+    Path | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE",
+        autocompletion=rule_files,
+        help="Rule file (.vada); not for graphs of people.",
+    ),
 ]
 DataFiles = Annotated[
     list[str] | None,
     typer.Option(
         "--data",
         metavar="PRED=FILE",
+        autocompletion=tables_of_predicates,
         help="Facts of PRED, in place of its @bind; repeatable. Options follow a question mark and are joined by &: "
         "'own=a.csv?percent=true'",
     ),
@@ -34,12 +45,15 @@ Depth = Annotated[
     typer.Option(
         "--depth",
         min=0,
+        metavar="N",
         help="How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
     ),
 ]
 Rounds = Annotated[
     int,
-    typer.Option("--rounds", min=1, help="How many rounds to carry out where recursion makes new values."),
+    typer.Option(
+        "--rounds", min=1, metavar="N", help="How many rounds to carry out where recursion makes new values."
+    ),
 ]
 
 
@@ -74,11 +88,18 @@ Format = Literal[  # those of kgreason.output.target, which a command that only 
     "net",
     "neo4j",
     "rdf",
+    "bods",
+]
+ReleaseFormat = Annotated[
+    Format | None,
+    typer.Option("--format", help="Of the tables to publish; default: that of the input."),
 ]
 Read = Format  # each format that is read is written
 K = Annotated[
     int,
-    typer.Option("-k", "--k", min=2, help="Number of places, or of users, that look the same; 2 or more."),
+    typer.Option(
+        "-k", "--k", min=2, metavar="N", help="Number of places, or of users, that look the same; 2 or more."
+    ),
 ]
 
 
@@ -130,6 +151,7 @@ MaxSubgraphs = Annotated[
     int | None,
     typer.Option(
         min=1,
+        metavar="N",
         help="Refuse graphs with more connected subgraphs of x vertices; default: 10^9, or 10^7 for published.",
     ),
 ]
@@ -151,7 +173,8 @@ KeepCuts = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, help="Repeatable randomness: for experiments only.")
+    int | None,
+    typer.Option("--seed", min=0, metavar="N", help="Repeatable randomness: for experiments only."),
 ]
 Graphs = Annotated[
     list[str],
@@ -175,4 +198,4 @@ MappingFile = Annotated[
     ),
 ]
 OutFile = Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write.")]
-Vertices = Annotated[int, typer.Option("-n", min=1, max=100_000_000, help="Number of vertices.")]
+Vertices = Annotated[int, typer.Option("-n", min=1, max=100_000_000, metavar="N", help="Number of vertices.")]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PeopleFiles = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[FILE]...",
+        metavar="FILE",
         help="Of people: files of triples user, relation, value or user. Options follow a question mark: "
         "'facts.txt?header=true&skip=1'. With --table, tables with a line per user.",
     ),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, Sequence
-from kgreason.cli.base import print_json
 
 if TYPE_CHECKING:
     from kgreason.graph.people.sources import Schema
@@ -33,12 +31,13 @@ LossOption = Annotated[
     _option(help="Compare users by attributes and degrees (adm), or by truth of pairs of values (atdm)."),
 ]
 Alpha = Annotated[
-    float, _option(min=0, max=1, help="Share of attributes in the loss; the rest is of degrees.")
+    float, _option(min=0, max=1, metavar="P", help="Share of attributes in the loss; the rest is of degrees.")
 ]
 ClusteringOption = Annotated[
     str | None,
     _option(
         show_default="the method's own",
+        metavar="NAME",
         help="vac, degrees, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name.",
     ),
 ]
@@ -53,20 +52,30 @@ Tau = Annotated[
     _option(
         min=0,
         max=1,
+        metavar="P",
         help="How far users whom clustering left over may be from those they join; less removes outliers.",
     ),
 ]
 Omega = Annotated[
-    float, _option(min=0, max=1, help="Of merging: share of the invalid clusters looked at in each step.")
+    float,
+    _option(
+        min=0, max=1, metavar="P", help="Of merging: share of the invalid clusters looked at in each step."
+    ),
 ]
 Epsilon = Annotated[
-    int | None, _option(min=1, show_default="2k", help="Of merging: most users of a cluster.")
+    int | None, _option(min=1, show_default="2k", metavar="N", help="Of merging: most users of a cluster.")
 ]
 Dimensions = Annotated[
-    int, _option(min=1, help="Of the points that stand for users, and of the vectors of atdm's indicator.")
+    int,
+    _option(
+        min=1, metavar="N", help="Of the points that stand for users, and of the vectors of atdm's indicator."
+    ),
 ]
 Window = Annotated[
-    int, _option(min=1, help="Of ctkga: number of consecutive releases that an attacker may put together.")
+    int,
+    _option(
+        min=1, metavar="N", help="Of ctkga: number of consecutive releases that an attacker may put together."
+    ),
 ]
 LeftOutOption = Annotated[
     LeftOut,
@@ -97,7 +106,10 @@ ConstructionOption = Annotated[
 Tries = Annotated[
     int,
     _option(
-        "--tries", min=1, help="Of k-degree: how many sequences of degrees are tried until a graph has one."
+        "--tries",
+        min=1,
+        metavar="N",
+        help="Of k-degree: how many sequences of degrees are tried until a graph has one.",
     ),
 ]
 
@@ -133,27 +145,10 @@ def unused(
 def anonymize(schema: Schema, folders: Folders, *, as_json: bool, seed: int | None, **asked: Any) -> int:
     """Anonymize a graph of people, and prove it."""
     from kgreason import api
-    from kgreason.publication import interrupted
+    from kgreason.cli.finishing import finish
     from kgreason.terminal import progress
     from kgreason.terminal_people import print_people
 
     with progress() as shown:
         result = api.anonymize_people(schema, folders=folders, seed=seed, progress=shown, **asked)
-    release, private = folders.release, folders.private
-    try:
-        if as_json:
-            print_json(result.summary() | {"release": str(release), "private": str(private)})
-        else:
-            print_people(result, release, private, seeded=seed is not None)
-        say_seeded(seed)
-        if not result.holds:
-            print(f"{private / 'report.json'} tells what does not hold, and why.", file=sys.stderr)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(interrupted(folders)) from None
-    return int(not result.holds)
-
-
-def say_seeded(seed: int | None) -> None:
-    """Warn of a release that can be repeated, on standard error."""
-    if seed is not None:
-        print("Made with --seed: anybody can compute it again, so it is not for publishing.", file=sys.stderr)
+    return finish(result, folders, print_people, "what does not hold", as_json=as_json, seed=seed)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from kgreason.cli.base import counted, guarded, load_rules, print_json, shown, sources, warn
+from kgreason.cli.completing import rule_files
 from kgreason.cli.options import (
     DEPTH,
     ROUNDS,
@@ -21,12 +22,18 @@ from kgreason.cli.options import (
     Rounds,
     RulesFile,
 )
-from kgreason.errors import DataError, KgreasonError
+from kgreason.cli.run import aloud, complain, running, tell
+from kgreason.errors import DataError, KgreasonError, render_all
+
+if TYPE_CHECKING:
+    from kgreason.analysis.check import Examined
 
 
 @guarded
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", autocompletion=rule_files, help="Rule files.")
+    ],
     explain: Annotated[
         bool,
         typer.Option(
@@ -34,65 +41,109 @@ def check(
         ),
     ] = False,
     functions: FunctionFiles = None,
+    as_json: AsJson = False,
 ) -> int:
     """Print everything that is wrong with rule files, their fragment of Vadalog, and whether they commute."""
-    from kgreason.analysis.wardreport import explain as explain_nulls
-    from kgreason.api import commutation, load_functions
+    from kgreason.api import load_functions
     from kgreason.output.annotated import examine_whole
 
     for file in functions or ():
         load_functions(file)
-    failed = False
-    for file in files:
-        found = examine_whole(file)
-        errors = sum(d.severity == "error" for d in found.diagnostics)
-        warnings = counted(len(found.diagnostics) - errors, "warning")
-        if found.diagnostics:
-            print(found, end="\n\n")
-        print(f"{file}: {counted(errors, 'error')}, {warnings}", end="")
-        if found.program and not explain:
-            print(f", fragment: {found.program.wardedness.fragment}", end="")
-        print()
-        if found.program and explain:
-            print(explain_nulls(found.program))
-        commutes = commutation(found.program) if found.program else None
-        if commutes:
-            print(f"{file}: {commutes}")
-        failed = failed or errors > 0
-    return int(failed)
+    found = {file: examine_whole(file) for file in files}
+    if as_json:
+        print_json({"format": 1, "files": [_examined(file, found[file]) for file in found]})
+    else:
+        for file, examined in found.items():
+            _print_examined(file, examined, explain=explain)
+    return int(any(d.severity == "error" for examined in found.values() for d in examined.diagnostics))
+
+
+def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
+    from kgreason.analysis.wardreport import explain as explain_nulls
+    from kgreason.api import commutation
+
+    errors = sum(d.severity == "error" for d in found.diagnostics)
+    if found.diagnostics and running().quiet:
+        if errors:
+            complain(render_all([d for d in found.diagnostics if d.severity == "error"], found.sources))
+    elif found.diagnostics:
+        print(found, end="\n\n")
+    print(
+        f"{file}: {counted(errors, 'error')}, {counted(len(found.diagnostics) - errors, 'warning')}", end=""
+    )
+    if found.program and not explain:
+        print(f", fragment: {found.program.wardedness.fragment}", end="")
+    print()
+    if found.program and explain:
+        print(explain_nulls(found.program))
+    commutes = commutation(found.program) if found.program else None
+    if commutes:
+        print(f"{file}: {commutes}")
+
+
+def _examined(file: Path, found: Examined) -> dict[str, object]:
+    """All that is told of a rule file, for JSON."""
+    from kgreason.api import commutation
+
+    commutes = commutation(found.program) if found.program else None
+    return {
+        "file": str(file),
+        "fragment": found.program.wardedness.fragment if found.program else None,
+        "commutes": str(commutes) if commutes else None,
+        "findings": [
+            {
+                "code": d.code,
+                "severity": d.severity,
+                "file": d.span.file if d.span else str(file),
+                "line": d.span.line if d.span else None,
+                "column": d.span.column if d.span else None,
+                "message": d.message,
+                "note": d.note,
+                "hint": d.hint,
+            }
+            for d in found.diagnostics
+        ],
+    }
 
 
 @guarded
 def fmt(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule files; - is standard input.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", autocompletion=rule_files, help="Rule files; - is standard input."),
+    ],
     check: Annotated[
         bool,
         typer.Option("--check", help="Change nothing; name the files that would change, and exit with 1."),
     ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Format rule files in place; meaning and comments stay. Standard input goes to standard output."""
-    changed = failed = False
+    changed: list[str] = []
+    failed: list[str] = []
     for file in files:
         try:
-            differs = _format(file, check=check)
+            differs = _format_input(check=check) if str(file) == "-" else _format(file, check=check)
         except KgreasonError as error:  # the other files are formatted all the same
-            print(shown(error), file=sys.stderr)
-            failed = True
+            complain(shown(error))
+            failed.append(str(file))
             continue
-        changed = changed or differs
-    return 2 if failed else int(check and changed)
+        if differs:
+            changed.append(str(file))
+            if str(file) != "-" and not as_json:
+                print(f"{file}: {'would change' if check else 'formatted'}")
+            elif check and not as_json:
+                print("<stdin>: would change")
+    if as_json:
+        print_json({"format": 1, "would change" if check else "formatted": changed, "failed": failed})
+    return 2 if failed else int(check and bool(changed))
 
 
 def _format(file: Path, *, check: bool) -> bool:
-    """Format a file, say so, and tell whether that changes it."""
+    """Format a file, and tell whether that changes it."""
     from kgreason.api import format_file
 
-    if str(file) == "-":
-        return _format_input(check=check)
-    differs = format_file(file, write=not check)
-    if differs:
-        print(f"{file}: {'would change' if check else 'formatted'}")
-    return differs
+    return format_file(file, write=not check)
 
 
 def _format_input(*, check: bool) -> bool:
@@ -101,12 +152,11 @@ def _format_input(*, check: bool) -> bool:
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError("<stdin>", f"no UTF-8 text: {error.reason}") from None
+        raise DataError("<stdin>", f"no UTF-8 text: {error.reason}", hint="save it as UTF-8") from None
     formatted = format_text(text, "<stdin>")
     if not check:
-        print(formatted, end="")
-    elif formatted != text:
-        print("<stdin>: would change")
+        with aloud():
+            print(formatted, end="")
     return formatted != text
 
 
@@ -125,7 +175,12 @@ def reason(
         ),
     ] = None,
     format: Annotated[
-        Format | None, typer.Option("--format", help="Of the files in DIR; default csv.")
+        Format | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help=f"Of the files in DIR: {', '.join(get_args(Format))}; default csv.",
+        ),
     ] = None,
     depth: Depth = DEPTH,
     rounds: Rounds = ROUNDS,
@@ -178,10 +233,11 @@ def reason(
         if as_json:
             print_json(result.as_dict(unwritten, profile=profile))
             return 0
-        print_facts(result.facts, unwritten)
+        with aloud():
+            print_facts(result.facts, unwritten)
         for predicate in unwritten:
             if not result.facts.count(predicate):
-                print(f"{predicate}: 0 facts", file=sys.stderr)
+                tell(f"{predicate}: 0 facts")
         for predicate, target in written:
             print(f"{target.file}: {counted(result.facts.count(predicate), 'fact')}")
         return 0
@@ -198,10 +254,10 @@ def explain(
     ],
     data: DataFiles = None,
     most: Annotated[
-        int, typer.Option("--most", min=1, help="How many facts to explain where several fit.")
+        int, typer.Option("--most", min=1, metavar="N", help="How many facts to explain where several fit.")
     ] = 1,
     levels: Annotated[
-        int | None, typer.Option("--levels", min=1, help="Show so many levels of the proof.")
+        int | None, typer.Option("--levels", min=1, metavar="N", help="Show so many levels of the proof.")
     ] = None,
     depth: Depth = DEPTH,
     rounds: Rounds = ROUNDS,
@@ -225,5 +281,6 @@ def explain(
     if as_json:
         print_json(found.as_dict())
     else:
-        print(found.as_dot() if dot else found.as_text(levels))
+        with aloud():
+            print(found.as_dot() if dot else found.as_text(levels))
     return int(not found.holds)

@@ -7,13 +7,14 @@ from typing import Any
 
 import typer
 
+from kgreason.cli.run import running
 from kgreason.errors import CallError
 
 
 def given(context: typer.Context, name: str, value: Any = True) -> Any:
-    """What an option says, or nothing if it was not given."""
+    """What an option says, or nothing if neither the command line nor kgreason.toml gives it."""
     source = context.get_parameter_source(name)
-    return value if source is not None and source.name == "COMMANDLINE" else None
+    return value if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") else None
 
 
 def refuse(context: typer.Context, names: Iterable[str], where: str, other: str = "") -> None:
@@ -37,4 +38,7 @@ def refuse(context: typer.Context, names: Iterable[str], where: str, other: str 
     for name in names:
         if given(context, name):
             hint = f"leave it out{', or ' * bool(other)}{other}"
-            raise CallError(f"{flags.get(name, name)} has no meaning {where}", hint=hint)
+            config = running().config
+            line = None if config is None else config.line_of(context, name)
+            at = f"{line}: " if line else ""
+            raise CallError(f"{at}{flags.get(name, name)} has no meaning {where}", hint=hint)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import Annotated, cast, get_args
 
 import typer
 
 from kgreason.choices import AnyMethod, Method, Mode, PeopleMethod
 from kgreason.cli import links_releasing, people_releasing
-from kgreason.cli.base import guarded, load_rules, print_json, sources
+from kgreason.cli.base import guarded, load_rules, sources
 from kgreason.cli.links_releasing import OF_LINKS, ClustersFile, Percent, SensitiveOption, StrategyOption
 from kgreason.cli.options import (
     DEFAULT_X,
@@ -19,6 +18,7 @@ from kgreason.cli.options import (
     K,
     KeepCuts,
     MaxSubgraphs,
+    ReleaseFormat,
     Seed,
     SomeRules,
     Split,
@@ -52,15 +52,10 @@ from kgreason.cli.people_releasing import (
     Tau,
     Tries,
     Window,
-    say_seeded,
     unused,
 )
 from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
-
-if TYPE_CHECKING:
-    from kgreason.publication import Folders
-    from kgreason.results import Anonymization
 
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
@@ -77,24 +72,26 @@ def anonymize(
     method: Annotated[
         AnyMethod,
         typer.Option(
+            metavar="METHOD",
             help="Under rules: klone protects every x by k copies, kguard one x, or some, by far fewer additions; "
             "k-iso is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees. Of people: "
             "cdga makes degrees alike, ckga values, too, pckga with each user's own k, ctkga in a series of releases; "
             "k-degree makes degrees of undirected graphs alike. Of links: links leaves a sensitive relation "
-            "out, and as much of what tells of it as --strategy says."
+            "out, and as much of what tells of it as --strategy says.",
         ),
     ] = "kguard",
     mode: Annotated[
         Mode,
         typer.Option(
+            metavar="MODE",
             help="Of kguard: exact protects every subgraph, published is the paper. Of people: exact betters the "
-            "clusters of the paper."
+            "clusters of the paper.",
         ),
     ] = "exact",
     k: K = 3,
     x: X = DEFAULT_X,
     trials: Annotated[
-        int, typer.Option(min=1, help="Draws of random weights; the most useful is kept.")
+        int, typer.Option(min=1, metavar="N", help="Draws of random weights; the most useful is kept.")
     ] = 10,
     seed: Seed = None,
     release: Annotated[Path, typer.Option(metavar="DIR", help="Folder to publish.")] = Path("release"),
@@ -102,6 +99,7 @@ def anonymize(
     force: Annotated[
         bool, typer.Option("--force", help="Replace earlier releases in these folders.")
     ] = False,
+    format: ReleaseFormat = None,
     max_subgraphs: MaxSubgraphs = None,
     split: Split = None,
     keep_cuts: KeepCuts = False,
@@ -138,10 +136,11 @@ def anonymize(
     the method links of a graph with a sensitive relation.
     """
     from kgreason import api
-    from kgreason.publication import Folders, interrupted
-    from kgreason.terminal import progress
+    from kgreason.cli.finishing import finish
+    from kgreason.publication import Folders
+    from kgreason.terminal import print_anonymization, progress
 
-    folders = Folders(release, private, force)
+    folders = Folders(release, private, force, format)
     folders.check()
     if method == "links":
         kinds = attributes, numeric, relations, mutual, table
@@ -216,23 +215,13 @@ def anonymize(
             folders=folders,
             progress=shown,
         )
-    try:
-        _print_release(result, folders, as_json=as_json, seed=seed)
-        if mode == "published" and method == "kguard" and not result.verdict["images"].holds:
-            print(PUBLISHED_MAY_FAIL, file=sys.stderr)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(interrupted(folders)) from None
-    return int(not result.holds)
-
-
-def _print_release(result: Anonymization, folders: Folders, *, as_json: bool, seed: int | None) -> None:
-    from kgreason.terminal import print_anonymization
-
-    release, private = folders.release, folders.private
-    if as_json:
-        print_json(result.summary() | {"release": str(release), "private": str(private)})
-    else:
-        print_anonymization(result, release, private, seeded=seed is not None)
-    say_seeded(seed)
-    if not result.holds:
-        print(f"{private / 'report.json'} tells which subgraphs are not protected, and why.", file=sys.stderr)
+    unprotected = mode == "published" and method == "kguard" and not result.verdict["images"].holds
+    return finish(
+        result,
+        folders,
+        print_anonymization,
+        "which subgraphs are not protected",
+        as_json=as_json,
+        seed=seed,
+        remark=PUBLISHED_MAY_FAIL if unprotected else None,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +13,7 @@ from kgreason.choices import MAX_EXAMINED
 from kgreason.cli.base import counted, guarded, load_rules, named, print_json, tables
 from kgreason.cli.grid import Line, print_grid
 from kgreason.cli.options import AsJson, K, RulesFile, SomeX
+from kgreason.cli.run import tell
 from kgreason.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ def risk(
     rules: RulesFile,
     graphs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[GRAPH]...", help="Tables of the graph, [PRED=]FILE; default: those of @bind."
-        ),
+        typer.Argument(metavar="GRAPH", help="Tables of the graph, [PRED=]FILE; default: those of @bind."),
     ] = None,
     population: Annotated[
         list[str] | None,
@@ -45,7 +43,10 @@ def risk(
     k: K = 3,
     x: SomeX = None,
     max_subgraphs: Annotated[
-        int, typer.Option(min=1, help="Of more connected subgraphs of x vertices a random part is looked at.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Of more connected subgraphs of x vertices a random part is looked at."
+        ),
     ] = MAX_EXAMINED,
     exposed: Annotated[
         int,
@@ -87,7 +88,7 @@ def risk(
             call += ["--data", table]
         _print(found, exposed, [*call, "-k", str(k), *found.advice.options.split()])
     if exposed:
-        print(SECRET, file=sys.stderr)
+        tell(SECRET)
     return 0
 
 

@@ -149,7 +149,8 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
         arity = program.arities.get(predicate, table.arity)
         if table.length and table.arity != arity:
             raise EvaluationError(
-                f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data"
+                f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data",
+                hint="choose the columns of the source with columns=, or change the rules",
             )
     for goal in program.outputs:
         if goal not in program.arities and goal not in tables:

@@ -77,6 +77,14 @@ class Facts:
     tables: Mapping[str, Table]
     symbols: Symbols = field(default_factory=Symbols)
 
+    def __repr__(self) -> str:
+        return f"<Facts: {', '.join(f'{p} {self.count(p):,}' for p in self.tables) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.facts import facts
+
+        return facts(self)
+
     @classmethod
     def from_rows(cls, rows: Mapping[str, Iterable[Sequence[Value]]]) -> Facts:
         """Build from Python values; repeated rows count once.

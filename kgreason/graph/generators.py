@@ -52,7 +52,10 @@ def erdos_renyi(n: int, m: int | None, rng: np.random.Generator, relation: str =
     m = min(n * (n - 1), round(n * math.log(max(n, 1)) / 2)) if m is None else m
     pairs = n * (n - 1)
     if not 0 <= m <= pairs:
-        raise AnonymizationError(f"{n} vertices have at most {pairs} edges, so there cannot be {m}")
+        raise AnonymizationError(
+            f"{n} vertices have at most {pairs} edges, so there cannot be {m}",
+            hint="ask for fewer edges, or for more vertices",
+        )
     chosen = _sample(pairs, m, rng)
     source = chosen // max(n - 1, 1)
     target = chosen % max(n - 1, 1)
@@ -259,7 +262,10 @@ def _sample(size: int, count: int, rng: np.random.Generator) -> _Ints:
             return np.sort(rng.permutation(found)[:count])
         drawn = rng.integers(0, size, 2 * (count - len(found)) + 16)
         found = _distinct(np.concatenate([found, drawn]))
-    raise AnonymizationError(f"{_ROUNDS} rounds drew only {len(found)} of {count} distinct edges")
+    raise AnonymizationError(
+        f"{_ROUNDS} rounds drew only {len(found)} of {count} distinct edges",
+        hint="ask for fewer edges, or for more vertices",
+    )
 
 
 def _targets(n: int, degree: _Ints, rng: np.random.Generator) -> tuple[Vertices, Vertices]:
@@ -278,7 +284,10 @@ def _targets(n: int, degree: _Ints, rng: np.random.Generator) -> tuple[Vertices,
         drawn += drawn >= open_ends
         found = _distinct(np.concatenate([found, open_ends * n + drawn]))
         open_ends = np.repeat(np.arange(n, dtype=np.int64), narrow - np.bincount(found // n, minlength=n))
-    raise AnonymizationError(f"{_ROUNDS} rounds left {len(open_ends)} edges without a target")
+    raise AnonymizationError(
+        f"{_ROUNDS} rounds left {len(open_ends)} edges without a target",
+        hint="ask for more vertices, or for a higher alpha",
+    )
 
 
 def _others(n: int, vertex: int, count: int, rng: np.random.Generator) -> _Ints:
@@ -294,7 +303,10 @@ def _incoming_shares(n: int, target: Vertices, rng: np.random.Generator) -> Weig
     """Divide a total in (1/2, 1] at random among the edges into each vertex."""
     degree = np.bincount(target, minlength=n)
     if len(target) and degree.max() > GRID // 2:
-        raise AnonymizationError("a vertex has too many owners for shares of a millionth")
+        raise AnonymizationError(
+            "a vertex has too many owners for shares of a millionth",
+            hint="ask for more companies, or for fewer owners",
+        )
     total = rng.integers(GRID // 2, GRID, n, endpoint=True) - degree
     part = rng.random(len(target)) + 1e-9
     whole = np.bincount(target, weights=part, minlength=n)

@@ -38,6 +38,11 @@ def fresh(label: str) -> bool:
     return len(label) == _LENGTH and label[0] in set(_LETTERS) and set(label) <= set(_SIGNS)
 
 
+def numbers(count: int) -> npt.NDArray[np.object_]:
+    """Labels 1 to n in their order: opaque, if the vertices stand in a random one."""
+    return np.array([str(number + 1) for number in range(count)], dtype=object)
+
+
 def _spelled(words: npt.NDArray[np.uint64]) -> list[str]:
     signs = np.empty((len(words), _LENGTH), dtype="<U1")
     words, first = np.divmod(words, np.uint64(len(_LETTERS)))

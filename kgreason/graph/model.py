@@ -123,6 +123,11 @@ class KnowledgeGraph:
         edges = ", ".join(f"{name}: {len(r):,} edges" for name, r in self.relations.items())
         return f"<KnowledgeGraph with {self.n:,} vertices; {edges}>"
 
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.graphs import knowledge_graph
+
+        return knowledge_graph(self)
+
     @property
     def n(self) -> int:
         """Number of vertices."""

@@ -26,7 +26,9 @@ def run_definitions(path: str | Path) -> None:
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise DataError(str(path), error.strerror or str(error)) from None
+        raise DataError(
+            str(path), error.strerror or str(error), hint="name a Python file that you may read"
+        ) from None
     module = ModuleType(f"kgreason_functions_{file.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # where dataclasses and annotations look names up

@@ -37,16 +37,14 @@ TYPES = {
 }
 
 SOURCES = _words(
-    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf"
+    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods gleif"
 )
 
 DATABASES = _words("sqlite duckdb postgresql")
 
 SERVERS = _words("postgresql")
 
-TARGETS = _words(
-    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf"
-)
+TARGETS = _words("csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods")
 
 ARITIES: dict[str, tuple[int, int | None]] = {
     "edges": (1, None),
@@ -56,6 +54,7 @@ ARITIES: dict[str, tuple[int, int | None]] = {
     "mtx": (1, 3),
     "konect": (2, 4),
     "neo4j": (1, None),
+    "bods": (1, 3),
 }
 """Least and greatest number of arguments of predicates that a format has a place for; others have one for any."""
 

@@ -173,7 +173,8 @@ def check_original(original: object) -> None:
     """
     if not isinstance(original, Original):
         raise CallError(
-            f"an original is what kgreason.read_links returns, not of type {type(original).__name__}"
+            f"an original is what kgreason.read_links returns, not of type {type(original).__name__}",
+            hint='say for instance kgreason.read_links(schema, sensitive="friends")',
         )
 
 

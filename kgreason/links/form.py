@@ -18,10 +18,10 @@ from kgreason.assess.witness import listing
 from kgreason.graph.labels import fresh
 from kgreason.graph.links.model import Released
 from kgreason.graph.links.write import FILES, write_links
-from kgreason.links.pairs import BESIDE
+from kgreason.links.pairs import BESIDE, REPORT
 from kgreason.links.readme import readme
 
-README, UNVERIFIED = BESIDE
+README, UNVERIFIED = BESIDE[:2]
 _CLAIM = re.compile(r"at least ([0-9]{1,18})\b")
 
 
@@ -74,11 +74,38 @@ def _text(folder: Path, released: Released) -> Iterator[str]:
     marked = (folder / UNVERIFIED).exists()
     if marked and (folder / UNVERIFIED).read_bytes():
         yield f"{UNVERIFIED}: it is not empty"
+    yield from _reports(folder, released, marked)
     given = (folder / README).read_bytes()
-    claim = _CLAIM.search(given.decode("utf-8", errors="replace"))
-    k = int(claim[1]) if claim and conditions.shows_clusters(released) else None
+    k = _claimed(given, released)
     texts = (readme(released, k, holds=not marked, seeded=seeded) for seeded in (False, True))
     if given not in [text.encode() for text in texts]:
         yield f"{README}: not the text of this release"
     elif k is not None and not marked and not conditions.clusters(released, k)[0].holds:
         yield f"{README}: it claims clusters of {k:,}, and there are smaller ones"
+
+
+def _claimed(given: bytes, released: Released) -> int | None:
+    """Entities of a cluster at least, as README.txt says."""
+    claim = _CLAIM.search(given.decode("utf-8", errors="replace"))
+    return int(claim[1]) if claim and conditions.shows_clusters(released) else None
+
+
+def reports(released: Released, k: int | None, *, holds: bool, seeded: bool) -> dict[str, bytes]:
+    """The reports that go with a release, by name."""
+    from kgreason.report.links import public_report
+    from kgreason.report.write import texts
+
+    names = (*FILES, README, *REPORT, *(() if holds else (UNVERIFIED,)))
+    return texts(public_report(released, k, confirmed=holds, seeded=seeded, files=names))
+
+
+def _reports(folder: Path, released: Released, marked: bool) -> Iterator[str]:
+    """Reports, if there are any, that kgreason does not write of this release."""
+    there = [name for name in REPORT if (folder / name).exists()]
+    if not there:
+        return
+    k = _claimed((folder / README).read_bytes(), released)
+    made = [reports(released, k, holds=not marked, seeded=seeded) for seeded in (False, True)]
+    for name in there:
+        if (folder / name).read_bytes() not in [texts[name] for texts in made]:
+            yield f"{name}: not the report of this release, as this version of kgreason writes it"

@@ -23,7 +23,8 @@ from kgreason.links.description import Description, read_description
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.written import UNCHANGED, check_kind, read_pairs
 
-BESIDE = ("README.txt", "UNVERIFIED")
+REPORT = ("report.html", "report.json")
+BESIDE = ("README.txt", "UNVERIFIED", *REPORT)
 """What may stand in a release folder besides the release."""
 
 

@@ -34,6 +34,7 @@ Files
   attributes.csv  their values{mixed}
   links.csv       links between nodes{weights}
   links.toml      says what the tables hold; kgreason reads the release by it
+  report.html     a page about the release, for reading; report.json is the same for programs
 """
 DEGREES = """ With how many others a node is linked, and with whom,
 stands here as it was, or nearly: whoever knows that of an entity may find its node."""

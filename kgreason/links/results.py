@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.results import version
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from kgreason.choices import Strategy
     from kgreason.graph.links.model import LinkGraph, Original
     from kgreason.graph.model import Vertices
+    from kgreason.report.data import Report
+    from kgreason.report.run import Run
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class LinksAnonymization:
         What the independent checker found.
     seconds
         Time of each stage by name.
+    run
+        How it was called.
     """
 
     original: Original
@@ -66,10 +71,16 @@ class LinksAnonymization:
     clusters: Vertices | None
     verdict: LinksVerdict
     seconds: Mapping[str, float]
+    run: Run
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<LinksAnonymization: {self.verdict.asked} {found}; {self.utility:.0%} of the links kept>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.results import links_anonymization
+
+        return links_anonymization(self)
 
     @property
     def holds(self) -> bool:
@@ -102,6 +113,12 @@ class LinksAnonymization:
     def cluster_sizes(self) -> Vertices:
         """Entities of each cluster, int64; empty where none were made."""
         return np.empty(0, dtype=np.int64) if self.clusters is None else np.bincount(self.clusters)
+
+    def report(self, progress: Progress = SILENT) -> Report:
+        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
+        from kgreason.report.links import private_report
+
+        return private_report(self, self.run, progress)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the graphs, ready for JSON; `format` is the version of this layout."""

@@ -13,10 +13,10 @@ from kgreason.assess.links.verify import verify_links
 from kgreason.assess.verdict import Item
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.links.write import write_links
-from kgreason.links.form import form
+from kgreason.links.form import form, reports
 from kgreason.links.pairs import read_mapping, read_released
 from kgreason.links.readme import readme
-from kgreason.publication import write_json
+from kgreason.progress import SILENT
 from kgreason.records import dataclass
 
 if TYPE_CHECKING:
@@ -76,13 +76,19 @@ class Stage:
         nodes = release.released.graph.labels[release.mapping[order]]
         write_csv(private / "mapping.csv", ("original", "released"), (graph.labels[order], nodes))
 
-    def conclude(self, result: LinksAnonymization, public: Path, private: Path) -> None:
+    def conclude(
+        self, result: LinksAnonymization, public: Path, private: Path, progress: Progress = SILENT
+    ) -> None:
         """Write what was found: for everybody, and for the owner."""
+        from kgreason.report.write import write_report
+
         if not result.holds:
             self._explain(result.release.released, public, holds=False)
             (public / "UNVERIFIED").touch()
-        write_json(private / "report.json", result.as_dict())
+        write_report(private, result.report(progress), result.as_dict())
 
     def _explain(self, released: Released, public: Path, *, holds: bool) -> None:
         text = readme(released, self.asked.k, holds=holds, seeded=self.seeded)
         (public / "README.txt").write_bytes(text.encode())
+        for name, told in reports(released, self.asked.k, holds=holds, seeded=self.seeded).items():
+            (public / name).write_bytes(told)

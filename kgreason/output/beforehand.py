@@ -38,7 +38,7 @@ def check_format(format: str) -> None:
     >>> check_format("xlsx")
     Traceback (most recent call last):
     kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
-      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf, bods
     """
     if format not in FORMATS:
         raise no_format("--format", format)
@@ -105,26 +105,30 @@ def check_plan(
         check_arity(target.file, predicate, arities.get(predicate), target.format)
         if target.format in _PACKAGES:
             extra(_PACKAGES[target.format], target.format, target.file)
-        if target.server:
-            _check_unread(
-                place_on_server(target.options, target.table or predicate), target.file, predicate, sources
-            )
-            continue
-        places = [Place(target.path.resolve(), _table(target, predicate))]
-        beside = target.beside(arities.get(predicate, 0))
-        if beside is not None:
-            places.append(Place(beside.resolve()))
-        for place in places:
-            _check_writable(place.file)
-            _check_unread(place, str(place.file), predicate, sources)
+        for place in _places(target, predicate, arities.get(predicate, 0)):
+            _check_unread(place, predicate, target, sources)
 
 
-def _check_unread(place: Place, file: str, predicate: str, sources: Sequence[tuple[str, Place]]) -> None:
-    what = "table" if place.server else "file"
+def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
+    """Files and tables that an output is written to, each open for writing as far as files are."""
+    if target.server:
+        yield place_on_server(target.options, target.table or predicate)
+        return
+    _check_writable(target.path)
+    yield Place(target.path.resolve(), _table(target, predicate))
+    beside = target.beside(arity)
+    if beside is not None:
+        _check_writable(beside)
+        yield Place(beside.resolve())
+
+
+def _check_unread(place: Place, predicate: str, target: Target, sources: Sequence[tuple[str, Place]]) -> None:
+    what = "table" if target.server else "file"
     for name, source in sources:
         if place.meets(source):
             raise ReleaseError(
-                f"{file}: the output {predicate} is not written over the {what} that {name} is read from",
+                f"{target.file if target.server else place.file}: the output {predicate} is not written over the "
+                f"{what} that {name} is read from",
                 hint="write it to another place",
             )
 
@@ -136,7 +140,9 @@ def _check_writable(path: Path) -> None:
     if not folder.is_dir():
         raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
     if not os.access(folder, os.W_OK):
-        raise ReleaseError(f"{path} cannot be made: {folder} is not open for writing")
+        raise ReleaseError(
+            f"{path} cannot be made: {folder} is not open for writing", hint="choose another place"
+        )
 
 
 def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:

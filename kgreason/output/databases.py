@@ -116,7 +116,10 @@ def _refused(path: Path, errors: type[Exception], table: str = "") -> Iterator[N
     except errors as error:
         reason = str(error).splitlines()[0]
         what = f"the table {table} cannot be written" if table else "cannot be written"
-        raise ReleaseError(f"{path}: {what}: {reason}") from error
+        raise ReleaseError(
+            f"{path}: {what}: {reason}",
+            hint="is another program using the database, or is it read-only? choose another place",
+        ) from error
 
 
 def _rows(facts: Facts, predicate: str) -> Iterator[list[object]]:

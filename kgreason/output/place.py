@@ -33,7 +33,10 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     except OSError as error:
-        raise ReleaseError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise ReleaseError(
+            f"{path}: cannot be written: {error.strerror or error}",
+            hint="choose another place, or make room there",
+        ) from error
     finally:
         with suppress(OSError):  # it has been renamed, or never was
             temporary.unlink()

@@ -30,6 +30,7 @@ FORMATS = {
     "net": "net",
     "neo4j": "csv",
     "rdf": "nt",
+    "bods": "bods.json",
 }
 """Formats that can be written, with the extension each gives a file without one of its own."""
 
@@ -42,11 +43,11 @@ _OPTIONS = {
     "tsv": _DELIMITED,
     "sqlite": ("table",),
     "duckdb": ("table",),
-    "postgresql": ("table", "schema", *OPTIONS),
     "edges": ("delimiter",),
     "konect": ("labels",),
     "mtx": ("labels",),
     "neo4j": ("type", "label"),
+    "postgresql": ("table", "schema", *OPTIONS),
     "rdf": ("base", "literals"),
 }
 

@@ -13,6 +13,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
 from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
+from kgreason.output.bods import write_bods
 from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
 from kgreason.output.edgelist import write_edges, write_konect
 from kgreason.output.gml import write_gml
@@ -41,6 +42,7 @@ _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "net": write_pajek,
     "neo4j": write_neo4j,
     "rdf": write_rdf,
+    "bods": write_bods,
 }
 _SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
     "konect": write_labels,
@@ -73,7 +75,7 @@ def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[s
     DataError
         If the format has no place for a value, or needs a package that is not installed.
     """
-    _write(facts, [(predicate, target)], {predicate: names} if names else {})
+    write_plan(facts, [(predicate, target)], {predicate: names} if names else {})
 
 
 def write_targets(
@@ -98,7 +100,7 @@ def write_targets(
     """
     check_outputs(program, tuple(facts.tables), read=read)
     plan = bound_targets(program, tuple(facts.tables))
-    _write(facts, plan, _names(program, facts))
+    write_plan(facts, plan, _names(program, facts))
     return tuple(plan)
 
 
@@ -130,7 +132,7 @@ def write_facts(
     """
     plan = [(predicate, Target.within(folder, predicate, format)) for predicate in facts.tables]
     check_plan(plan, {p: table.arity for p, table in facts.tables.items()}, program, read)
-    _write(facts, plan, {} if program is None else _names(program, facts))
+    write_plan(facts, plan, {} if program is None else _names(program, facts))
     return tuple(plan)
 
 
@@ -138,8 +140,21 @@ def _names(program: CheckedProgram, facts: Facts) -> dict[str, Sequence[str]]:
     return {p: column_names(program, p, table.arity) for p, table in facts.tables.items()}
 
 
-def _write(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
-    """Write all files beside their places, then the tables of databases; only then is anything what it was not."""
+def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
+    """Write predicates to their targets, all of them or, if one cannot be written, none.
+
+    Files are written beside their places, then the tables of databases; only then is anything what it was not.
+
+    Parameters
+    ----------
+    names
+        Of the columns by predicate; default ``c1, c2, ...``
+
+    Raises
+    ------
+    ReleaseError, DataError
+        As `write_output`.
+    """
     databases: dict[object, Writer] = {}
     with ExitStack() as stack:
         for predicate, target in sorted(plan, key=lambda p: p[1].format in _TABLES):
@@ -176,4 +191,6 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ReleaseError(f"{folder}: cannot be made: {error.strerror or error}") from error
+        raise ReleaseError(
+            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place with --out DIR"
+        ) from error

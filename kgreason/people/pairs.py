@@ -27,7 +27,7 @@ from kgreason.progress import SILENT, Progress
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.written import UNCHANGED, Cell, check_kind, read_pairs
 
-BESIDE = ("README.txt", "UNVERIFIED")
+BESIDE = ("README.txt", "UNVERIFIED", "report.html", "report.json")
 USERS, VALUES, LINKS, SCHEMA = "users.csv", "attributes.csv", "relations.csv", "people.toml"
 SHOWN = 5
 

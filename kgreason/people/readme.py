@@ -33,6 +33,7 @@ Files
   attributes.csv  their values{mixed}
   relations.csv   links between users; {links}
   people.toml     says what the tables hold; kgreason reads the release by it
+  report.html     a page about the release, for reading; report.json is the same for programs
 """
 UNPROTECTED = """who is linked with whom (an attacker who knows links among several people may follow them), what all
 users who look alike have in common, and that a person with a rare value is among these people."""

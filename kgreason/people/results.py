@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.results import version
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.graph.people.model import PeopleGraph
+    from kgreason.report.data import Report
+    from kgreason.report.run import Run
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class PeopleAnonymization:
         What information was lost; `None` if that could not be measured.
     seconds
         Time of each stage by name.
+    run
+        How it was called.
     """
 
     original: PeopleGraph
@@ -42,10 +47,16 @@ class PeopleAnonymization:
     verdict: PeopleVerdict
     utility: Utility | None
     seconds: Mapping[str, float]
+    run: Run
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<PeopleAnonymization: {self.verdict.asked} {found}; {_lost(self.utility)}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.results import people_anonymization
+
+        return people_anonymization(self)
 
     @property
     def holds(self) -> bool:
@@ -63,6 +74,12 @@ class PeopleAnonymization:
     def removed(self) -> list[str]:
         """Users of the original who are not released."""
         return sorted(self.original.labels[self.release.mapping < 0].tolist())
+
+    def report(self, progress: Progress = SILENT) -> Report:
+        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
+        from kgreason.report.people import private_report
+
+        return private_report(self, self.run, progress)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the graphs, ready for JSON; `format` is the version of this layout."""

@@ -24,7 +24,7 @@ from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.people.write import write_people
 from kgreason.people.pairs import read_named, read_published
 from kgreason.people.readme import readme
-from kgreason.publication import write_json
+from kgreason.progress import SILENT
 from kgreason.records import dataclass
 
 if TYPE_CHECKING:
@@ -156,8 +156,18 @@ class Stage:
         if release.history is not None:
             write_history(private / "history.json", release.history)
 
-    def conclude(self, result: PeopleAnonymization, public: Path, private: Path, folders: Folders) -> None:
+    def conclude(
+        self,
+        result: PeopleAnonymization,
+        public: Path,
+        private: Path,
+        folders: Folders,
+        progress: Progress = SILENT,
+    ) -> None:
         """Write what was found: for everybody, and for the owner."""
+        from kgreason.report.people import promise_of, public_report
+        from kgreason.report.write import FILES, write_report
+
         (public / "README.txt").write_text(readme(result, seeded=self.seeded), encoding="utf-8")
         if not result.holds:
             (public / "UNVERIFIED").touch()
@@ -166,7 +176,15 @@ class Stage:
             home = folders.private
             after = None if self.after is None else os.path.relpath(self.after, home)
             series = {"series": {"release": os.path.relpath(folders.release, home), "after": after}}
-        write_json(private / "report.json", result.as_dict() | series)
+        told = public_report(
+            result.release.graph,
+            promise_of(result),
+            confirmed=result.holds,
+            seeded=self.seeded,
+            files=[*FILES, *(path.name for path in public.iterdir())],
+        )
+        write_report(public, told)
+        write_report(private, result.report(progress), result.as_dict() | series)
 
 
 def _series(private: Path) -> tuple[str, str | None]:

@@ -44,6 +44,14 @@ class Explanation:
     why_not: WhyNot | None = None
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.goal}: {'holds' if self.holds else 'does not hold'}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.facts import explanation
+
+        return explanation(self)
+
     @property
     def holds(self) -> bool:
         """Whether some fact fits."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 FORMAT = 1
 """Version of the JSON; a reader refuses another one."""
 
-State = Literal["holds", "fails", "undecided"]
+State = Literal["holds", "given up", "fails", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -168,3 +168,21 @@ class Report:
     sections: tuple[Section, ...]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def html(self) -> str:
+        """The report as one page that needs no network (`kgreason.report.page`)."""
+        from kgreason.report.page import page
+
+        return page(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; ``format`` is the version of this layout."""
+        from kgreason.report.json import as_dict
+
+        return as_dict(self)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks."""
+        from html import escape
+
+        return f'<iframe srcdoc="{escape(self.html())}" style="width:100%;height:40em;border:0"></iframe>'

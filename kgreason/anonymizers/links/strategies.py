@@ -174,6 +174,9 @@ def _collapsed(graph: LinkGraph, clusters: Clusters, links: Mapping[str, Observa
 def _check(graph: LinkGraph, clusters: Clusters) -> None:
     count = int(clusters.max(initial=-1)) + 1
     if len(clusters) != graph.n or not np.bincount(clusters[clusters >= 0], minlength=count).all():
-        raise AnonymizationError("the clusters are not those of this graph: some are empty, or lack entities")
+        raise AnonymizationError(
+            "the clusters are not those of this graph: some are empty, or lack entities",
+            hint="name a table user,cluster that has each user of this graph once",
+        )
     if clusters.min(initial=0) < 0:
         raise AnonymizationError("an entity is in no cluster", hint="nobody can be left out of links")

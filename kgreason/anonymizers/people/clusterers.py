@@ -140,7 +140,10 @@ def scikit(
         TypeError,
         AttributeError,
     ) as error:  # what scikit-learn raises for parameters that do not fit
-        raise AnonymizationError(f"{name} cannot cluster these users: {error}") from error
+        raise AnonymizationError(
+            f"{name} cannot cluster these users: {error}",
+            hint="choose another --clustering, for instance vac",
+        ) from error
 
 
 def sized(name: str, count: int, size: int) -> dict[str, int]:

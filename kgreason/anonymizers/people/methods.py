@@ -127,7 +127,8 @@ def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
         )
     if not graph.attributes and not graph.relations:
         raise AnonymizationError(
-            "the graph has neither attributes nor relations: there is nothing to make alike"
+            "the graph has neither attributes nor relations: there is nothing to make alike",
+            hint="name attributes or relations: in a schema under [kinds], or by --attributes and --relations",
         )
     if settings.clustering in ("degrees", "merging") and not graph.relations:
         raise AnonymizationError(

@@ -65,6 +65,14 @@ class LinksVerdict(Examined):
     nodes: Nodes
     needs_original: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<LinksVerdict: {self.asked}: {self.state}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.verdicts import links_verdict
+
+        return links_verdict(self)
+
     @property
     def asked(self) -> str:
         """What was checked, in words."""

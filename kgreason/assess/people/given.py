@@ -103,7 +103,10 @@ def demands_of(levels: Mapping[str, int] | Counts, release: Published) -> Demand
 def _checked(levels: Sequence[int] | Counts, graph: PeopleGraph | None, original: bool) -> Demands:
     found = np.asarray(levels if len(levels) else np.zeros(0, dtype=np.int64))
     if graph is not None and found.shape != (graph.n,):
-        raise AnonymizationError(f"there are {len(found):,} values of k for {graph.n:,} users")
+        raise AnonymizationError(
+            f"there are {len(found):,} values of k for {graph.n:,} users",
+            hint="give one for each user, in their order",
+        )
     if found.dtype.kind not in "iu" or (found < 1).any():
         raise AnonymizationError("every k must be a whole number of at least 1")
     return Demands(found.astype(np.int64), original)

@@ -84,6 +84,14 @@ class Utility:
     untruthful_ratio: float
     structure: Structure | None = None
 
+    def __repr__(self) -> str:
+        return f"<Utility: AIL {self.ail:.4f}, RRU {self.rru:.4f}; {self.changed_edges:,} links changed>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.scores import people_utility
+
+        return people_utility(self)
+
     @property
     def rru(self) -> float:
         """Ratio of removed users, 0 if there are no users."""

@@ -74,6 +74,14 @@ class PeopleVerdict(Examined):
     needs_original: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<PeopleVerdict: {self.asked}: {self.state}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.verdicts import people_verdict
+
+        return people_verdict(self)
+
     @property
     def asked(self) -> str:
         """The guarantee in words."""

@@ -73,6 +73,14 @@ class Disclosure:
     sensitive: int
     at: tuple[Revealed, ...]
 
+    def __repr__(self) -> str:
+        return f"<Disclosure of {self.sensitive:,} sensitive links at {len(self.at)} thresholds>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.risks import disclosure
+
+        return disclosure(self)
+
     @property
     def base_rate(self) -> float:
         """Share of all pairs that are sensitive: the precision of a guess without the release, at any recall."""

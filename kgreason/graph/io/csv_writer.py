@@ -15,7 +15,9 @@ _ROWS = 1 << 20
 DECIMALS = 6
 
 
-def write_csv(path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike]) -> None:
+def write_csv(
+    path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike], delimiter: str = ","
+) -> None:
     """Write columns of equal length under a line of names.
 
     Parameters
@@ -24,6 +26,8 @@ def write_csv(path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike]
         One per column.
     columns
         Arrays of strings, integers, truth values (true and false) or doubles (with up to 6 decimals).
+    delimiter
+        A comma or a tab.
 
     Notes
     -----
@@ -37,15 +41,15 @@ def write_csv(path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike]
     length = len(arrays[0]) if arrays else 0
     if len(names) != len(arrays) or any(len(a) != length for a in arrays):
         raise ValueError("names and columns of a table differ in length")
-    comma, newline, nothing = (pa.scalar(mark, pa.large_string()) for mark in (",", "\n", ""))
+    between, newline, nothing = (pa.scalar(mark, pa.large_string()) for mark in (delimiter, "\n", ""))
     with path.open("wb") as stream:
         header = [
             _quoted(pa.array([name], pa.large_string()), alone=len(names) == 1)[0].as_py() for name in names
         ]
-        stream.write((",".join(header) + "\n").encode())
+        stream.write((delimiter.join(header) + "\n").encode())
         for start in range(0, length, _ROWS):
             fields = [_fields(a[start : start + _ROWS], alone=len(arrays) == 1) for a in arrays]
-            rows = pc.binary_join_element_wise(*fields, comma)
+            rows = pc.binary_join_element_wise(*fields, between)
             stream.write(_bytes(pc.binary_join_element_wise(rows, newline, nothing)))
 
 
@@ -85,7 +89,7 @@ def _quoted(text: Column, *, alone: bool) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    special = pc.match_substring_regex(text, r'[",\r\n]|^\s|\s$|^\x{FEFF}')
+    special = pc.match_substring_regex(text, r'[",\t\r\n]|^\s|\s$|^\x{FEFF}')
     if alone:  # an empty line would not be read as a row
         special = pc.or_(special, pc.equal(text, ""))
     if not pc.any(special).as_py():

@@ -23,12 +23,8 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
     file, table = (path, None) if query else located(path, options.table)
     if not file.exists():
         raise no_file(file)
-    try:
-        connection = duckdb.connect(":memory:" if file.is_dir() else str(file), read_only=file.is_file())
-    except duckdb.Error as error:
-        raise DataError(str(file), f"no DuckDB database that can be read: {_first(error)}") from error
     place = place or str(file)
-    with closing(connection):
+    with closing(_opened(duckdb, file)) as connection:
         if file.is_dir():
             connection.execute("SET file_search_path = ?", [str(file)])
         tables = _tables(connection)
@@ -42,6 +38,25 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
         except duckdb.Error as error:
             raise refused(place, query, _first(error), tables) from error
     return Raw(place, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
+
+
+def _opened(duckdb: Any, file: Path) -> Any:
+    try:
+        return duckdb.connect(":memory:" if file.is_dir() else str(file), read_only=file.is_file())
+    except duckdb.Error as error:
+        raise DataError(str(file), f"no DuckDB database that can be read: {_first(error)}") from error
+
+
+def duckdb_tables(path: Path) -> list[str]:
+    """Names of the tables and views of a database.
+
+    Raises
+    ------
+    DataError
+        If the file is none, or the package duckdb is missing.
+    """
+    with closing(_opened(extra("duckdb", "duckdb", path), path)) as connection:
+        return _tables(connection)
 
 
 def _reads(duckdb: Any, connection: Any, query: str) -> bool:

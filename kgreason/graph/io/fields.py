@@ -135,4 +135,9 @@ def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit
     bad = np.flatnonzero((index < 1) | (index > limit))
     if len(bad):
         value = column[int(bad[0])].as_py()
-        raise DataError(file, f"{value!r} is no {what}, expected 1 to {limit}", int(lines[bad[0]]))
+        raise DataError(
+            file,
+            f"{value!r} is no {what}, expected 1 to {limit}",
+            int(lines[bad[0]]),
+            hint="the head of the file says how many there are: is it of another file?",
+        )

@@ -27,6 +27,8 @@ READERS = {
     "duckdb": "duck.read_duckdb",
     "postgresql": "postgres.read_postgresql",
     "rdf": "rdf.read_rdf",
+    "bods": "bods.read_bods",
+    "gleif": "gleif.read_gleif",
 }
 """Module and function of each reader; only those in use are imported."""
 _TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx", "neo4j"})

@@ -38,12 +38,20 @@ def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool
     """Whether a collection holds the values of one row, and not rows nor tables nor names of files."""
     if all(isinstance(g, str) for g in given):
         return len(given) == arity and not any("." in str(g) or "/" in str(g) for g in given)
-    return all(isinstance(g, str) or not isinstance(g, Iterable | Path | SourceSpec) for g in given)
+    return all(
+        isinstance(g, str) or not (isinstance(g, Iterable | Path | SourceSpec) or _is_table(g)) for g in given
+    )
 
 
 def _is_source(given: object) -> bool:
     """Whether something in a list is a source of its own, not a row."""
-    return isinstance(given, (str, Path, SourceSpec)) or hasattr(given, "columns") or hasattr(given, "edges")
+    return isinstance(given, (str, Path, SourceSpec)) or _is_table(given)
+
+
+def _is_table(given: object) -> bool:
+    from kgreason.graph.interchange import is_table
+
+    return is_table(given)
 
 
 def _source(predicate: str, given: object) -> SourceSpec | Raw:

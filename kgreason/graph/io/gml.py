@@ -65,24 +65,31 @@ class _Reader:
         """Take a token."""
         if kind == "open":
             if self._key is None:
-                raise DataError(self.file, "a list without a key before it", line)
+                raise self._wrong(
+                    "a list without a key before it",
+                    line,
+                    "write a key before the bracket, as in node [ id 7 ]",
+                )
             if self.flat:
                 self._block, self._began = {}, line
             self._open.append(self._key)
             self._key = None
         elif kind == "close":
             if not self._open:
-                raise DataError(self.file, "a closing bracket without an opening one", line)
+                hint = "take it out, or look for an opening one that is missing before it"
+                raise self._wrong("a closing bracket without an opening one", line, hint)
             if len(self._open) == 2:
                 _add(self.parts, self._open[-1], self._block, self._began)
             self._open.pop()
         elif self._key is None:
             if kind != "key":
-                raise DataError(self.file, f"expected a key, found {value!r}", line)
+                hint = "a key begins with a letter; texts with blanks need quotation marks"
+                raise self._wrong(f"expected a key, found {value!r}", line, hint)
             self._key, self._key_line = value, line
         else:
             if kind == "key":
-                raise DataError(self.file, f"key {self._key!r} has no value", self._key_line)
+                hint = "write one behind it, or take the key out"
+                raise self._wrong(f"key {self._key!r} has no value", self._key_line, hint)
             if len(self._open) == 1 and self._key == "directed":
                 self.directed = value == "1"
             if len(self._open) == 2:
@@ -106,13 +113,12 @@ class _Reader:
     def end(self) -> Parts:
         """What was found."""
         if self._open:
-            raise DataError(
-                self.file,
-                f"the list {self._open[-1]!r} is not closed",
-                self._began,
-                hint="is the file cut off?",
-            )
+            hint = "is the file cut off?"
+            raise self._wrong(f"the list {self._open[-1]!r} is not closed", self._began, hint)
         return self.parts
+
+    def _wrong(self, message: str, line: int, hint: str) -> DataError:
+        return DataError(self.file, message, line, hint=hint)
 
 
 def _tokens(reader: _Reader, blocks: Iterator[str]) -> Iterator[_Token]:
@@ -133,7 +139,12 @@ def _tokens(reader: _Reader, blocks: Iterator[str]) -> Iterator[_Token]:
         if position == len(text):
             return
         if found is None:
-            raise DataError(reader.file, f"no GML: {text[position : position + 20].splitlines()[0]!r}", line)
+            raise DataError(
+                reader.file,
+                f"no GML: {text[position : position + 20].splitlines()[0]!r}",
+                line,
+                hint="is the file of another format? say format=, for instance format=graphml",
+            )
         if found.lastgroup == "open" and reader.flat and (flat := _FLAT.match(text, position)):
             reader.take_flat(flat[1], line)
             found = flat
@@ -167,13 +178,18 @@ def _letter(found: re.Match[str]) -> str:
 def _add(parts: Parts, kind: str, block: _Keys, line: int) -> None:
     if kind == "node":
         if "id" not in block:
-            raise DataError(parts.file, "a node without id", line)
+            raise DataError(parts.file, "a node without id", line, hint="give it one, as in id 7")
         data = {key: value for key, value in block.items() if key not in ("id", "label")}
         parts.vertex(block["id"], block.get("label", ""), line, data)
     elif kind == "edge":
         missing = {"source", "target"} - block.keys()
         if missing:
-            raise DataError(parts.file, f"an edge without {' and '.join(sorted(missing))}", line)
+            raise DataError(
+                parts.file,
+                f"an edge without {' and '.join(sorted(missing))}",
+                line,
+                hint="an edge needs both, as in source 1 target 2",
+            )
         weight = block.get("weight", block.get("value"))
         data = {key: value for key, value in block.items() if key not in _EDGE}
         parts.edge(block["source"], block["target"], weight, line, data=data)

@@ -33,7 +33,10 @@ def read_graphml(path: Path, options: Options) -> Raw:
             reader.parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise DataError(
-                str(path), f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno
+                str(path),
+                f"no well-formed XML: {expat.ErrorString(error.code)}",
+                error.lineno,
+                hint="is the file cut off, or changed by hand? write it anew with the program that made it",
             ) from error
     return named(reader.parts.raw(undirected_by_default=reader.undirected), options, usual=False)
 
@@ -75,7 +78,12 @@ class _Reader:
             self._open = ""
             self._key = attributes.get("key", self._key)
         elif tag == "hyperedge":
-            raise DataError(self.parts.file, "hyperedges are no edges", self.parser.CurrentLineNumber)
+            raise DataError(
+                self.parts.file,
+                "hyperedges are no edges",
+                self.parser.CurrentLineNumber,
+                hint="write each as edges between pairs of its vertices",
+            )
 
     def _text(self, text: str) -> None:
         if self._open is not None:
@@ -120,5 +128,10 @@ class _Reader:
 
     def _get(self, attributes: dict[str, str], name: str, tag: str) -> str:
         if name not in attributes:
-            raise DataError(self.parts.file, f"a {tag} without {name}", self.parser.CurrentLineNumber)
+            raise DataError(
+                self.parts.file,
+                f"a {tag} without {name}",
+                self.parser.CurrentLineNumber,
+                hint="GraphML needs it: write the file anew with the program that made it",
+            )
         return attributes[name]

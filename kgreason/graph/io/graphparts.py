@@ -131,7 +131,10 @@ class Parts:
         for name, line in zip(ids.to_pylist(), lines.tolist(), strict=True):
             if name in first:
                 raise DataError(
-                    self.file, f"vertex {name!r} is declared again, first in line {first[name]}", line
+                    self.file,
+                    f"vertex {name!r} is declared again, first in line {first[name]}",
+                    line,
+                    hint="take one of the two out, or give it another id",
                 )
             first[name] = line
 
@@ -154,12 +157,13 @@ class Parts:
         line = int(self._lines.whole()[row])
         if place:
             message = f"the edge ends at {(source, target)[place - 1]!r}, which is no vertex of the file"
-            raise DataError(self.file, message, line)
+            raise DataError(self.file, message, line, hint="declare the vertex, or take the edge out")
         own, first = ("no", "one") if weights[0].is_valid else ("a", "none")
         raise DataError(
             self.file,
             f"the edge from {source!r} to {target!r} has {own} weight, the first edge has {first}",
             line,
+            hint="give every edge a weight, or none",
         )
 
 

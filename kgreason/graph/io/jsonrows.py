@@ -34,7 +34,12 @@ def read_json(path: Path, options: Options) -> Raw:
         except _NoArrayOfRows:
             return _read(path, options, array=False)
     except Malformed as error:
-        raise DataError(str(path), f"no JSON: {error.message.lower()}", error.line) from error
+        raise DataError(
+            str(path),
+            f"no JSON: {error.message.lower()}",
+            error.line,
+            hint="is the file cut off, or changed by hand? write it anew with the program that made it",
+        ) from error
     except (RecursionError, NoNumber) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else f"{error} is no value of JSON"
         raise DataError(str(path), what) from error
@@ -108,7 +113,8 @@ def _descended(scan: Scanner, file: str, path: str, keys: Sequence[str]) -> _Row
     rows: _Rows | None = None
     if not keys:
         if not scan.take("["):
-            raise DataError(file, f"path={path} leads to no array of rows")
+            hint = "name the keys that lead to an array of rows, joined by points, as in path=data.rows"
+            raise DataError(file, f"path={path} leads to no array of rows", hint=hint)
         rows = _Rows(file, lined=False)
         _elements(scan, rows, lined=False)
         return rows

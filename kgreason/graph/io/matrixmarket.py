@@ -131,6 +131,7 @@ def _check(
             file,
             f"{len(columns)} fields in an entry of a {head.field} matrix, expected {width}",
             int(lines[0]),
+            hint="the first line says what the matrix is of: pattern has 2 fields, real and integer 3",
         )
     if len(lines) != head.entries:
         raise DataError(

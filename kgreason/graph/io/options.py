@@ -15,7 +15,7 @@ from kgreason.records import dataclass
 
 FORMATS = (
     *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net", "neo4j"),
-    *("parquet", "json", "sqlite", "duckdb", "postgresql", "rdf"),
+    *("parquet", "json", "sqlite", "duckdb", "postgresql", "rdf", "bods", "gleif"),
 )
 
 _BOOLEAN = ("true", "false")
@@ -38,19 +38,22 @@ _OPTIONS = {
     "weight": None,
     "prefix": None,
     "table": None,
-    "schema": None,
-    **dict.fromkeys(server.OPTIONS),
-    "sslmode": server.SSLMODES,
     "names": None,
     "labels": None,
     "type": None,
     "label": None,
     "spaces": _BOOLEAN,
+    "schema": None,
+    **dict.fromkeys(server.OPTIONS),
+    "sslmode": server.SSLMODES,
     "path": None,
     "predicate": None,
     "class": None,
     "base": None,
     "strip": _BOOLEAN,
+    "interest": None,
+    "share": ("exact", "minimum", "maximum", "middle"),
+    "level": ("direct", "indirect", "unknown", "any"),
     "selectedcolumns": None,
     "recordseparator": ("\n", "\r\n", "\\n", "\\r\\n"),
     "quotemode": ("all", "minimal", "non_numeric", "none"),
@@ -64,14 +67,16 @@ _APPLIES = {
     "quote": (*_DELIMITED, "neo4j"),
     "recordseparator": _DELIMITED,
     "quotemode": _DELIMITED,
-    "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json"),
+    "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods"),
     "diagonal": ("mtx",),
     "labels": ("mtx", "konect"),
     "names": ("gml", "graphml", "net", "neo4j"),
-    **dict.fromkeys(("type", "label", "spaces"), ("neo4j",)),
-    "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j"),
+    **dict.fromkeys(("label", "spaces"), ("neo4j",)),
+    "type": ("neo4j", "gleif"),
+    "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
     **dict.fromkeys(("schema", *server.OPTIONS), ("postgresql",)),
     "path": ("json",),
+    **dict.fromkeys(("interest", "share", "level"), ("bods",)),
     **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
 }
 """Formats that have an option; any other option is one of all formats."""
@@ -138,18 +143,19 @@ class Options:
         Put before the values of the first two columns, to keep two name spaces apart.
     table
         Table of a database; of a graph file ``edges`` or ``vertices``.
-    schema
-        Of a table of a database server; `None`: as its search path has it.
-    connection
-        Options of the connection to a database server.
     names
         Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
     labels
         Of files that number their vertices: a file with the name of each on a line.
     type, label
-        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them.
+        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them. Of GLEIF: the
+        type of relationship, or ``any``; `None`: direct consolidation.
     spaces
         Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
+    schema
+        Of a table of a database server; `None`: as its search path has it.
+    connection
+        Options of the connection to a database server.
     path
         Where in a JSON file the rows stand, keys separated by points.
     predicate, category
@@ -158,6 +164,12 @@ class Options:
         Of RDF: what relative IRIs are relative to; IRIs that begin with it are shortened by it.
     strip
         Of RDF: shorten every IRI to what follows its last ``#`` or ``/``.
+    interest
+        Of BODS: the type of interest that makes an edge, or ``any``.
+    share
+        Of BODS: which number a range of shares stands for; `None`: a range is an error.
+    level
+        Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
     """
 
     delimiter: str | None = None
@@ -177,18 +189,21 @@ class Options:
     weight: float | None = None
     prefix: tuple[str, str] | None = None
     table: str | None = None
-    schema: str | None = None
-    connection: Mapping[str, str] = field(default_factory=dict)
     names: str | None = None
     labels: str | None = None
     type: str | None = None
     label: str | None = None
     spaces: bool | None = None
+    schema: str | None = None
+    connection: Mapping[str, str] = field(default_factory=dict)
     path: str | None = None
     predicate: str | None = None
     category: str | None = None
     base: str | None = None
     strip: bool = False
+    interest: str = "shareholding"
+    share: str | None = None
+    level: str | None = None
 
     @property
     def vertices(self) -> bool | None:
@@ -229,18 +244,21 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
         prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
         table=options.get("table"),
-        schema=options.get("schema"),
-        connection=server.connection(options),
         names=options.get("names"),
         labels=options.get("labels"),
         type=options.get("type"),
         label=options.get("label"),
         spaces=options["spaces"] == "true" if "spaces" in options else None,
+        schema=options.get("schema"),
+        connection=server.connection(options),
         path=options.get("path"),
         predicate=options.get("predicate"),
         category=options.get("class"),
         base=options.get("base"),
         strip=options.get("strip") == "true",
+        interest=options.get("interest", "shareholding"),
+        share=options.get("share"),
+        level=options.get("level"),
     )
 
 

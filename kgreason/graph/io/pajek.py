@@ -84,7 +84,12 @@ def _sections(path: Path) -> Iterator[tuple[str, int, str, Iterator[_Block]]]:
         first, name, line = title
         yield name.lower(), first, line, (block for _, block in pieces)
     if title is None:
-        raise DataError(str(path), "no section *vertices, *arcs or *edges: this is no Pajek network", 1)
+        raise DataError(
+            str(path),
+            "no section *vertices, *arcs or *edges: this is no Pajek network",
+            1,
+            hint="say what it is, for instance format=edges",
+        )
 
 
 def _pieces(path: Path) -> Iterator[tuple[tuple[int, str, str], _Block]]:
@@ -108,7 +113,12 @@ def _pieces(path: Path) -> Iterator[tuple[tuple[int, str, str], _Block]]:
 def _count(file: str, title: str, line: int) -> int:
     words = title.split()
     if len(words) < 2 or not words[1].isdecimal():
-        raise DataError(file, f"expected *vertices and their number, found {title.strip()!r}", line)
+        raise DataError(
+            file,
+            f"expected *vertices and their number, found {title.strip()!r}",
+            line,
+            hint="write for instance *vertices 34",
+        )
     return int(words[1])
 
 
@@ -123,7 +133,10 @@ def _vertices(file: str, body: Iterator[_Block], first: int, count: int) -> Raw:
         found = _VERTEX.match(text)
         if found is None or not 1 <= int(found[1]) <= count:
             raise DataError(
-                file, f"expected a vertex number from 1 to {count} and a label, found {text.strip()!r}", line
+                file,
+                f"expected a vertex number from 1 to {count} and a label, found {text.strip()!r}",
+                line,
+                hint='write for instance 1 "Ada"',
             )
         labels[int(found[1]) - 1] = found[2] or found[3] or ""
         lines[int(found[1]) - 1] = line
@@ -137,6 +150,7 @@ def _check(file: str, fields: Fields, count: int) -> None:
             file,
             f"{len(fields.columns)} fields, expected two vertices and perhaps a weight",
             int(fields.lines[0]),
+            hint="a line of *arcs or *edges is for instance 1 2 0.5",
         )
     for column in fields.columns[:2]:
         check_indices(file, column, fields.lines, count, "vertex number")
@@ -149,7 +163,12 @@ def _joined(file: str, parts: list[tuple[Fields, bool]]) -> Raw:
     width = len(filled[0][0].columns) if filled else 2
     for fields, _ in filled:
         if len(fields.columns) != width:
-            raise DataError(file, "some lines have a weight and some have none", int(fields.lines[0]))
+            raise DataError(
+                file,
+                "some lines have a weight and some have none",
+                int(fields.lines[0]),
+                hint="give every line a weight, or none",
+            )
     lines = np.concatenate([np.empty(0, dtype=np.int64), *(fields.lines for fields, _ in filled)])
     undirected = np.concatenate([np.empty(0, dtype=bool), *(np.full(len(f.lines), b) for f, b in filled)])
     columns = tuple(

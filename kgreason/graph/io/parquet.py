@@ -15,10 +15,16 @@ def read_parquet(path: Path, _: Options) -> Raw:
     import pyarrow.parquet as pq
 
     if not path.is_file():
-        raise DataError(str(path), "is a folder") if path.is_dir() else no_file(path)
+        raise (
+            DataError(str(path), "is a folder", hint="name a file in it") if path.is_dir() else no_file(path)
+        )
     try:
         with pq.ParquetFile(path) as file:
             table = file.read()
     except pa.ArrowInvalid as error:
-        raise DataError(str(path), f"no Parquet file: {error}") from error
+        raise DataError(
+            str(path),
+            f"no Parquet file: {error}",
+            hint="is it of another format? say format=, for instance format=csv",
+        ) from error
     return Raw(str(path), tuple(table.column_names), tuple(table.columns), lambda _: None, typed=True)

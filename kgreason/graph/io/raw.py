@@ -20,6 +20,7 @@ Column = Any
 """A pyarrow array or chunked array."""
 
 BLOCK = 1 << 24
+_LISTED = 5  # files of a folder
 
 
 @dataclass(frozen=True)
@@ -137,12 +138,31 @@ def arrow_stream(path: Path, encoding: str) -> Any:
 
 
 def no_file(path: Path) -> DataError:
-    """Build the error for a file that is not there; it asks for one of a similar name in the folder."""
+    """Build the error for a file that is not there; it asks for one of a similar name, or says what there is."""
+    return DataError(str(path), "there is no such file", hint=_instead(path))
+
+
+def similar(path: Path) -> str | None:
+    """Ask for a file of a similar name in the same folder, if there is one."""
     try:
         near = suggest(path.name, [p.name for p in path.parent.iterdir() if p.is_file()])
     except OSError:  # there is no such folder either, or none that may be read
-        near = None
-    return DataError(str(path), "there is no such file", hint=f"did you mean {near}?" if near else None)
+        return None
+    return f"did you mean {near}?" if near else None
+
+
+def _instead(path: Path) -> str:
+    folder, near = path.parent, similar(path)
+    if near:
+        return near
+    try:
+        there = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    except FileNotFoundError:
+        return f"there is no folder {folder} either"
+    except OSError:
+        return f"the folder {folder} cannot be read"
+    more = ", ..." if len(there) > _LISTED else ""
+    return f"the folder holds {', '.join(there[:_LISTED])}{more}" if there else "the folder holds no files"
 
 
 def _packed(path: Path) -> bool:
@@ -152,7 +172,9 @@ def _packed(path: Path) -> bool:
     except FileNotFoundError:
         raise no_file(path) from None
     except OSError as error:
-        raise DataError(str(path), f"cannot be read: {error.strerror}") from error
+        raise DataError(
+            str(path), f"cannot be read: {error.strerror}", hint="name a file that you may read"
+        ) from error
 
 
 def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
@@ -181,7 +203,9 @@ def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
     try:
         return stream.read(size)
     except (EOFError, gzip.BadGzipFile) as error:
-        raise DataError(str(path), f"the gzip file is damaged: {error}") from error
+        raise DataError(
+            str(path), f"the gzip file is damaged: {error}", hint="fetch or pack it again"
+        ) from error
 
 
 def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:

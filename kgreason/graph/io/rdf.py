@@ -54,11 +54,20 @@ def read_rdf(path: Path, options: Options) -> Raw:
                 if _wanted(triple, options, names):
                     rows.add(triple)
         except SyntaxError as error:
-            raise DataError(str(path), f"no {format.name}: {_reason(error)}", error.lineno) from error
+            raise DataError(
+                str(path),
+                f"no {format.name}: {_reason(error)}",
+                error.lineno,
+                hint="is it of another format? N-Triples end in .nt, Turtle in .ttl, RDF/XML in .rdf",
+            ) from error
         except (OSError, ValueError) as error:
-            raise DataError(str(path), f"cannot be read as {format.name}: {error}") from error
+            raise DataError(
+                str(path),
+                f"cannot be read as {format.name}: {error}",
+                hint="is it of another format? N-Triples end in .nt, Turtle in .ttl, RDF/XML in .rdf",
+            ) from error
     raw = rows.raw()
-    if options.predicate is not None and not len(raw):
+    if options.predicate is not None and not len(raw) and seen:
         raise _no_predicate(str(path), options.predicate, [names.short(p) for p in seen])
     return raw
 

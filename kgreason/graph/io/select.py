@@ -219,7 +219,11 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
 def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int]:
     arguments = f"{shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)}"
     if len(wanted) != shape.arity:
-        raise DataError(raw.file, f"{len(wanted)} column{'s' * (len(wanted) != 1)} chosen, but {arguments}")
+        raise DataError(
+            raw.file,
+            f"{len(wanted)} column{'s' * (len(wanted) != 1)} chosen, but {arguments}",
+            hint="name as many columns as the predicate has arguments",
+        )
     if len(raw.names) != shape.arity and any(name is None for name in wanted):
         have = f"{len(raw.names)} column{'s' * (len(raw.names) != 1)}"
         shown = f"{', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''}"
@@ -344,7 +348,7 @@ def _empty(
     holes = np.logical_or.reduce(list(empty))
     first, count = int(np.argmax(holes)), int(holes.sum())
     hint = (
-        "df.dropna() leaves such rows out"
+        "df.dropna() leaves such rows out, in Polars df.drop_nulls()"
         if selected.raw.memory
         else "missing=skip leaves such rows out and counts them"
     )

@@ -36,6 +36,7 @@ _EXTENSIONS = {
     "ddb": "duckdb",
     "nt": "rdf",
     "ttl": "rdf",
+    "xml": "gleif",
 }
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
@@ -120,6 +121,8 @@ class SourceSpec:
                     hint=f"one of {', '.join(FORMATS)}",
                 )
             return given
+        if name.endswith((".bods.json", ".bods.jsonl")):
+            return "bods"
         known = _EXTENSIONS.get(name.rpartition(".")[2], default)
         if known is None and name.startswith("out."):
             return "konect"
@@ -148,7 +151,11 @@ def parse_source(text: str) -> tuple[str, SourceSpec]:
     """
     predicate, equals, rest = text.partition("=")
     if not equals or not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate) or not rest:
-        raise DataError(hidden(text), "expected PRED=FILE or PRED=FILE?option=value&option=value")
+        raise DataError(
+            hidden(text),
+            "expected PRED=FILE or PRED=FILE?option=value&option=value",
+            hint="write for instance own=register.csv, or 'own=register.csv?delimiter=;'",
+        )
     return predicate, parse_file(rest)
 
 

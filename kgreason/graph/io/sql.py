@@ -32,7 +32,7 @@ def located(path: Path, table: str | None) -> tuple[Path, str | None]:
     if path.is_dir():
         if table and (path / table).is_file():
             return path / table, None
-        raise DataError(str(path), "is a folder, not a database")
+        raise DataError(str(path), "is a folder, not a database", hint="name a file in it")
     missing = path if table or path.suffix else path.parent
     raise no_file(missing)
 

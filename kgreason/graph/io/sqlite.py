@@ -35,15 +35,37 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
     file, table = (path, None) if query else located(path, options.table)
     if not file.is_file():
         raise no_file(file)
-    uri = f"file:{quote(str(file.resolve()))}?mode=ro"
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as connection:
+        with closing(_opened(file)) as connection:
             tables = _tables(connection)
             if query is None:
                 return _table(connection, file, table or only(file, tables), tables)
             return _query(connection, place or str(file), query, tables)
     except sqlite3.DatabaseError as error:
-        raise DataError(str(file), f"no SQLite database that can be read: {error}") from error
+        raise DataError(
+            str(file),
+            f"no SQLite database that can be read: {error}",
+            hint="is it of another kind? say format=duckdb, or name the right file",
+        ) from error
+
+
+def sqlite_tables(path: Path) -> list[str]:
+    """Names of the tables and views of a database.
+
+    Raises
+    ------
+    DataError
+        If the file is none.
+    """
+    try:
+        with closing(_opened(path)) as connection:
+            return _tables(connection)
+    except sqlite3.DatabaseError as error:
+        raise DataError(str(path), f"no SQLite database that can be read: {error}") from error
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(file.resolve()))}?mode=ro", uri=True)
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:

@@ -113,6 +113,11 @@ class LinkGraph:
         links = ", ".join(f"{name} {found.total:,}" for name, found in self.observed.items())
         return f"<LinkGraph with {self.n:,} nodes; {links}>"
 
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.graphs import link_graph
+
+        return link_graph(self)
+
     @property
     def n(self) -> int:
         """Number of nodes."""
@@ -165,6 +170,14 @@ class Original:
     graph: LinkGraph
     sensitive: Sensitive
 
+    def __repr__(self) -> str:
+        return f"<Original: {self.graph!r}; sensitive: {self.sensitive.name} {len(self.sensitive):,}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.graphs import original_links
+
+        return original_links(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Released:
@@ -180,6 +193,14 @@ class Released:
 
     graph: LinkGraph
     strategy: Strategy
+
+    def __repr__(self) -> str:
+        return f"<Released by {self.strategy}: {self.graph!r}>"
+
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.graphs import released_links
+
+        return released_links(self)
 
 
 def observations(

@@ -71,7 +71,7 @@ def school(
     """
     check_probabilities(leak=leak, class_weight=class_weight, group_weight=group_weight)
     if students < 0:
-        raise AnonymizationError(f"there cannot be {students} students")
+        raise AnonymizationError(f"there cannot be {students} students", hint="ask for 1 or more")
     in_class = _members(rng, "class", students, classes, classes_each, class_size)
     in_group = _members(rng, "group", students, groups, groups_each, group_size)
     one, other = np.triu_indices(students, 1)
@@ -93,7 +93,10 @@ def _members(
 ) -> Members:
     """Who is in which class or group: 0 or 1, shape (students, number)."""
     if number < 0 or size < 0 or not 0 <= each <= number:
-        raise AnonymizationError(f"{each} of {number} with {size} students per {what} cannot be picked")
+        raise AnonymizationError(
+            f"{each} of {number} with {size} students per {what} cannot be picked",
+            hint="ask for more or larger classes and groups, or for fewer of them each",
+        )
     if students * each > number * size:
         raise AnonymizationError(
             f"{students} students who pick {each} need {students * each} places,"

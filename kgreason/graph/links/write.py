@@ -43,7 +43,9 @@ def write_links(folder: Path, released: Released) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ReleaseError(f"{folder}: cannot be made: {error.strerror or error}") from error
+        raise ReleaseError(
+            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place"
+        ) from error
     order = np.argsort(graph.labels, kind="stable")
     rank = np.empty(graph.n, dtype=np.int64)
     rank[order] = np.arange(graph.n)

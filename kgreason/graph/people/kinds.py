@@ -54,7 +54,9 @@ def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
     near = suggest(name, schema.kinds.named())
     asked = f"did you mean {near!r}? " if near else ""
     how = (
-        "give them with --attributes, --numeric, --relations or --mutual"
+        "name them in numeric, categorical, relations, mutual or ignore"
+        if part.raw.memory
+        else "give them with --attributes, --numeric, --relations or --mutual"
         if schema.file is None
         else "name them under [kinds]: numeric, categorical, relations, mutual or ignore; "
         'for all at once others = "categorical"'

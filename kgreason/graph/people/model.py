@@ -153,6 +153,11 @@ class PeopleGraph:
                 parts.append(f"{title}: " + ", ".join(f"{name} {len(g):,}" for name, g in group.items()))
         return f"<PeopleGraph with {'; '.join(parts)}>"
 
+    def _repr_html_(self) -> str:
+        from kgreason.notebook.graphs import people_graph
+
+        return people_graph(self)
+
     @property
     def n(self) -> int:
         """Number of users."""

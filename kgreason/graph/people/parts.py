@@ -127,7 +127,7 @@ def parts_of(schema: Schema, progress: Progress) -> Iterator[Part | Users]:
 
 def read_raw(file: File, progress: Progress) -> Raw:
     """Read a file as columns of text, and pass on what there is to say about it."""
-    raw = read_table(file.spec, file.options)
+    raw = read_table(file.spec, file.options) if file.table is None else file.table
     for note in (*raw.notes, raw.doubt):
         if note:
             progress.note(note)

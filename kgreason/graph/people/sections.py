@@ -130,7 +130,9 @@ def sections(path: Path) -> list[Section]:
         line = int(found[1]) if found else None
         raise DataError(file, f"not TOML: {said}", line, hint="https://toml.io shows the form") from error
     except OSError as error:
-        raise DataError(file, f"cannot be read: {error.strerror}") from error
+        raise DataError(
+            file, f"cannot be read: {error.strerror}", hint="name a file that you may read"
+        ) from error
     places = _places(text)
     parts = []
     for kind, given in tables.items():

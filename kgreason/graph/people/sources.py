@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
+from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.source import SourceSpec
 from kgreason.records import dataclass
 
@@ -25,10 +26,13 @@ class File:
         Path and format.
     options
         How it is read.
+    table
+        Its rows, of a table of the calling program that is no file.
     """
 
     spec: SourceSpec
     options: Options
+    table: Raw | None = None
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,9 @@ def write_people(folder: Path, graph: PeopleGraph) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ReleaseError(f"{folder}: cannot be made: {error.strerror or error}") from error
+        raise ReleaseError(
+            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place"
+        ) from error
     rank = np.empty(graph.n, dtype=np.int64)
     rank[np.argsort(graph.labels, kind="stable")] = np.arange(graph.n)
     _table(folder / "users.csv", ("user",), (np.sort(graph.labels),))

@@ -1,0 +1,89 @@
+"""Graphs as users hand them over: those of kgreason, and graphs and tables of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from kgreason.errors import CallError
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+    from kgreason.analysis.checked import CheckedProgram
+    from kgreason.graph.model import KnowledgeGraph
+
+    class ArrowTable(Protocol):
+        """What hands its rows over by the Arrow PyCapsule interface, as tables of Arrow, Polars and DuckDB do."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+    class IGraph(Protocol):
+        """What a graph of igraph has, which says nothing of its types."""
+
+        def get_edgelist(self) -> list[tuple[int, int]]:
+            """Ends of the edges."""
+            ...
+
+        def vcount(self) -> int:
+            """Number of vertices."""
+            ...
+
+    GraphLike: TypeAlias = KnowledgeGraph | nx.Graph[Any] | IGraph | pd.DataFrame | ArrowTable
+    """A graph of kgreason, NetworkX or igraph, or, under rules with one edge predicate, a table of its edges."""
+
+    GraphData: TypeAlias = Mapping[str, Any] | GraphLike
+    """A graph, or a file or table for each predicate."""
+
+
+def is_graph_like(given: object) -> bool:
+    """Whether something stands for a graph by itself, so that no predicate need be named."""
+    from kgreason.graph.interchange import is_table
+    from kgreason.graph.model import KnowledgeGraph
+
+    return isinstance(given, KnowledgeGraph) or (not isinstance(given, Mapping) and is_table(given))
+
+
+def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
+    """A graph that was handed over as one, under rules that name its edges.
+
+    Parameters
+    ----------
+    given
+        A graph of kgreason, NetworkX or igraph (edges may carry ``relation`` and ``weight``); with one edge predicate
+        also a table with the columns source, target and perhaps weight.
+
+    Raises
+    ------
+    CallError
+        If it is none of these, or a table where the rules have several edge predicates.
+    DataError
+        If it is not what it should be.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> import pyarrow as pa
+    >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
+    <KnowledgeGraph with 2 vertices; own: 1 edges>
+    """
+    from kgreason.graph.interchange.tables import as_foreign, from_table
+    from kgreason.graph.model import KnowledgeGraph
+
+    if isinstance(given, KnowledgeGraph):
+        return given
+    if not is_graph_like(given):
+        raise CallError(
+            f"a graph is a KnowledgeGraph, one of NetworkX or igraph or a table, not of type {type(given).__name__}",
+            hint="kgreason.read_graph reads one from files",
+        )
+    foreign, edges = as_foreign(given), program.edges
+    if foreign is not None:
+        return foreign.as_graph(edges[0] if len(edges) == 1 else "edge")
+    if len(edges) != 1:
+        raise CallError(
+            f"a table alone does not say of which of the edges {', '.join(edges) or 'none'} it is",
+            hint='give a mapping {"own": table, ...}, or a graph whose edges carry relation',
+        )
+    return from_table(given, edges[0])

@@ -1,0 +1,242 @@
+"""``kgreason.toml``: options of long runs, read from a file; the command line wins over it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from kgreason.cli.run import tell
+from kgreason.errors import DataError
+from kgreason.lang.names import suggest
+from kgreason.records import dataclass
+
+NAME = "kgreason.toml"
+EVERYWHERE = "quiet", "log"
+"""Keys that may stand before all sections: they are of every command."""
+
+Defaults = dict[str, Any]
+"""By the name of a parameter its value, by that of a command its own `Defaults`."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options from a file.
+
+    Attributes
+    ----------
+    file
+        As messages name it.
+    text
+        What it holds.
+    document
+        The same, parsed.
+    """
+
+    file: Path
+    text: str
+    document: Mapping[str, Any]
+
+    def defaults(self, app: Any) -> Defaults:
+        """Values of parameters, as `default_map` of a context takes them.
+
+        Parameters
+        ----------
+        app
+            The group of all commands.
+
+        Raises
+        ------
+        DataError
+            If a section is of no command, a key no option of it, or a value of a wrong type.
+        """
+        top = {key: value for key, value in self.document.items() if not isinstance(value, dict)}
+        unknown = next((key for key in top if key not in EVERYWHERE), None)
+        if unknown is not None:
+            near = suggest(unknown, EVERYWHERE)
+            means = f"did you mean {near}? " if near else ""
+            hint = (
+                f"{means}options stand in the section of their command, as [anonymize]; of all are quiet, log"
+            )
+            raise self.error((), unknown, f"unknown key {unknown!r}", hint)
+        sections = {key: value for key, value in self.document.items() if isinstance(value, dict)}
+        return self._of_group(app, sections, top, ())
+
+    def _of_group(
+        self, group: Any, sections: Mapping[str, Any], top: Mapping[str, Any], path: tuple[str, ...]
+    ) -> Defaults:
+        for name, section in sections.items():
+            if name not in group.commands or not isinstance(section, dict):
+                near = suggest(name, group.commands)
+                means = f"did you mean [{'.'.join((*path, near))}]? " if near else ""
+                there = ", ".join(group.commands)
+                what = f"there is no command {' '.join((*path, name))!r}"
+                raise self.error((*path, name), None, what, f"{means}there are {there}")
+        found: Defaults = {}
+        for name, command in group.commands.items():
+            section, here = sections.get(name, {}), (*path, name)
+            if hasattr(command, "commands"):
+                found[name] = self._of_group(command, section, top, here)
+            else:
+                values = {**self._values(command, top, ()), **self._values(command, section, here)}
+                found[name] = values
+        return found
+
+    def _values(self, command: Any, section: Mapping[str, Any], path: tuple[str, ...]) -> Defaults:
+        """Values of the parameters of a command, as texts where the command line has texts."""
+        options = {key: p for p in command.params if p.param_type_name == "option" for key in keys_of(p)}
+        found: Defaults = {}
+        for key, value in section.items():
+            if key not in options or key == "help":
+                near = suggest(key, options) or suggest(key.replace("_", "-"), options)
+                near = key.replace("_", "-") if key.replace("_", "-") in options else near
+                means = f"did you mean {near}? " if near else ""
+                name = " ".join(("kgreason", *path))
+                what = f"{name} has no option --{key}"
+                raise self.error(
+                    path, key, what, f"{means}{name} --help lists the options; keys are their long names"
+                )
+            found[options[key].name] = self._value(options[key], key, value, path)
+        return found
+
+    def _value(self, param: Any, key: str, value: object, path: tuple[str, ...]) -> object:
+        if getattr(param, "is_flag", False):
+            if not isinstance(value, bool):
+                raise self.error(
+                    path, key, f"{key} cannot be {_shown(value)}", f"write {key} = true, or false"
+                )
+            return value
+        several = bool(param.multiple)
+        values = value if isinstance(value, list) else [value]
+        if isinstance(value, list) and not several:
+            raise self.error(
+                path, key, f"{key} is one value, not a list", f"write {key} = {_shown((value or ['...'])[0])}"
+            )
+        wrong = next((v for v in values if isinstance(v, bool) or not isinstance(v, str | int | float)), None)
+        if wrong is not None:
+            raise self.error(
+                path, key, f"{key} cannot be {_shown(wrong)}", f'write {key} = "...", as after --{key}'
+            )
+        texts = [self._placed(param, str(v)) for v in values]
+        return texts if several else texts[0]
+
+    def _placed(self, param: Any, text: str) -> str:
+        """A path as seen from the working directory; in the file it is seen from the folder of the file."""
+        metavar = param.metavar or ""
+        if not ("FILE" in metavar or "DIR" in metavar) or "://" in text:
+            return text
+        before, equals, rest = text.partition("=")
+        if "PRED=" not in metavar or not equals or not before.isidentifier():
+            before, equals, rest = "", "", text
+        if (text.isdecimal() and metavar != "FILE") or not rest:
+            return text
+        return f"{before}{equals}{_beside(self.file, rest)}"
+
+    def place(self, path: Sequence[str], key: str | None) -> int | None:
+        """Line of a key, or of the head of a section."""
+        section: list[str] = []
+        for number, line in self._statements():
+            if line.startswith("["):
+                section = [part.strip().strip("\"'") for part in line.strip("[] ").split(".")]
+                if key is None and section[: len(path)] == list(path):
+                    return number
+            elif (
+                key is not None
+                and line.partition("=")[0].strip().strip("\"'") == key
+                and section == list(path)
+            ):
+                return number
+        return None
+
+    def _statements(self) -> Iterator[tuple[int, str]]:
+        """Lines on which a key or a section begins, without comments behind sections."""
+        lines = self.text.split("\n")
+        for number, line in enumerate(lines, 1):
+            bare = line.strip()
+            if not bare or bare.startswith("#"):
+                continue
+            try:
+                tomllib.loads("\n".join(lines[: number - 1]))
+            except tomllib.TOMLDecodeError:
+                continue  # it is in the midst of a list or a text
+            yield number, bare.partition("#")[0].strip() if bare.startswith("[") else bare
+
+    def error(self, path: Sequence[str], key: str | None, message: str, hint: str) -> DataError:
+        """Build the error that points at a key, or at a section."""
+        return DataError(str(self.file), message, self.place(path, key), hint=hint)
+
+    def line_of(self, context: typer.Context, name: str | None) -> str | None:
+        """Where the value of a parameter stands, as ``kgreason.toml:3``; `None`: not in this file."""
+        source = context.get_parameter_source(name or "")
+        if source is None or source.name != "DEFAULT_MAP":
+            return None
+        keys = [key for p in context.command.params if p.name == name for key in keys_of(p)]
+        path = context.command_path.split()[1:]
+        lines = [self.place(where, key) for key in keys for where in (path, ())]
+        line = next((n for n in lines if n is not None), None)
+        return str(self.file) if line is None else f"{self.file}:{line}"
+
+    def tell(self, context: typer.Context, *, quiet: bool) -> None:
+        """Say which options of a command come from the file."""
+        from kgreason.cli.run import hushed
+
+        flags = [p.opts[0] for p in context.command.params if self.line_of(context, p.name) is not None]
+        if flags:
+            with hushed(quiet):
+                tell(f"{self.file} says {', '.join(flags)}")
+
+
+def keys_of(param: Any) -> list[str]:
+    """Keys of an option in the file: its long names, or its letter if it has none."""
+    long = [flag[2:] for flag in param.opts if flag.startswith("--")]
+    return long or [flag[1:] for flag in param.opts]
+
+
+def _beside(file: Path, text: str) -> str:
+    """A path that is relative to the folder of a file; options behind it stay."""
+    return text if file.parent == Path() else str(file.parent / text)
+
+
+def _shown(value: object) -> str:
+    text = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
+    return text or (f'"{value}"' if isinstance(value, str) else str(value))
+
+
+def find_config(named: Path | None) -> Config | None:
+    """Read the file that ``--config`` names, or ``kgreason.toml`` of the working directory; `None`: there is none.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or is no TOML.
+    """
+    file = named or Path(NAME)
+    if named is None and not file.is_file():
+        return None
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        from kgreason.graph.io.raw import no_file
+
+        raise no_file(file) from None
+    except UnicodeDecodeError as error:
+        raise DataError(str(file), f"no UTF-8 text: {error.reason}", hint="save it as UTF-8") from error
+    except OSError as error:
+        hint = "name a file that you may read"
+        raise DataError(str(file), f"cannot be read: {error.strerror}", hint=hint) from error
+    try:
+        return Config(file, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise _no_toml(file, text, error) from error
+
+
+def _no_toml(file: Path, text: str, error: tomllib.TOMLDecodeError) -> DataError:
+    """Find the line: messages of the parser end in it, or in the end of the file."""
+    message, _, where = str(error).rpartition(" (at ")
+    number = where.removeprefix("line ").partition(",")[0]
+    line = int(number) if number.isdecimal() else text.rstrip("\n").count("\n") + 1
+    hint = 'write a section as [anonymize], and below it lines such as k = 5 or rules = "control.vada"'
+    return DataError(str(file), f"no TOML: {message or error}", line, hint=hint)

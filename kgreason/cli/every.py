@@ -1,0 +1,79 @@
+"""Options that every command has, and that may as well stand before the command: --quiet, --log."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import typer
+
+from kgreason.cli.run import running
+from kgreason.runlog import Log
+
+P = ParamSpec("P")
+PANEL = "Of every command"
+
+
+def _be_quiet(context: typer.Context, value: bool) -> bool:
+    if not context.resilient_parsing:
+        running().context = context
+        running().quiet = running().quiet or value
+    return value
+
+
+def _open_log(context: typer.Context, param: typer.CallbackParam, value: Path | None) -> Path | None:
+    run = running()
+    if value is not None and not context.resilient_parsing:
+        source = context.get_parameter_source(str(param.name))
+        said = source is not None and source.name == "COMMANDLINE"
+        if said or run.log is None:  # what stands before the command wins over the file
+            run.log = Log(value)
+    return value
+
+
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print errors and results (--json, facts) only: no tables, progress, notes or warnings.",
+        callback=_be_quiet,
+        is_eager=True,
+        rich_help_panel=PANEL,
+    ),
+]
+LogFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--log",
+        metavar="FILE",
+        help="Add to FILE what is run, with what, how long each step takes, and how it ends.",
+        callback=_open_log,
+        is_eager=True,
+        rich_help_panel=PANEL,
+    ),
+]
+COMMON = {"quiet": (Quiet, False), "log": (LogFile, None)}
+"""Types and defaults of the parameters that every command has and none is called with."""
+
+
+def with_common(command: Callable[..., Any], run: Callable[P, None]) -> Callable[P, None]:
+    """Let Typer see, on `run`, the parameters of `command` and those of every command."""
+    signature = inspect.signature(command, eval_str=True)
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type)
+        for name, (type, default) in COMMON.items()
+    ]
+    whole = signature.replace(parameters=[*signature.parameters.values(), *more])
+    run.__signature__ = whole  # type: ignore[attr-defined]
+    return run
+
+
+def begin(parameters: Mapping[str, Any]) -> None:
+    """Begin the log of a command, and say which of its options come from a file."""
+    run = running()
+    run.begin(parameters)
+    if run.config is not None and run.context is not None:
+        run.config.tell(run.context, quiet=run.quiet)

@@ -1,0 +1,70 @@
+"""The command that makes the page of a report again: report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgreason.cli.base import guarded, print_json
+from kgreason.cli.options import AsJson
+from kgreason.errors import ReleaseError
+
+SECRET = "It tells of the original: keep it secret."
+
+
+@guarded
+def report(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Private folder of a release, or its report.json; or the release folder."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where to write the page; default: report.html there."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Make the page of a report again, from report.json: for instance after an update of kgreason."""
+    from kgreason.report.json import read_report
+    from kgreason.report.write import HTML, write_page
+
+    file = _file(folder)
+    found = read_report(file)
+    if out is None and not found.secret:
+        raise ReleaseError(
+            f"{file.parent} is published: its files stay as they were written and checked",
+            hint="say where the page goes: --out FILE",
+        )
+    page = file.parent / HTML if out is None else out
+    write_page(page, found)
+    if as_json:
+        print_json(
+            {"page": str(page), "secret": found.secret, "state": found.state, "verdict": found.verdict}
+        )
+    else:
+        print(f"{page}: {found.title}, {found.verdict}")
+        if found.secret:
+            print(SECRET)
+    return 0
+
+
+def _file(folder: Path) -> Path:
+    """The JSON that a page is made of."""
+    from kgreason.report.write import JSON
+
+    if not folder.exists():
+        raise ReleaseError(
+            f"{folder}: there is no such folder",
+            hint="name the private folder that anonymize has written, such as private/",
+        )
+    file = folder / JSON if folder.is_dir() else folder
+    if not file.is_file():
+        raise ReleaseError(
+            f"{folder}: this is no folder of a release: {JSON} is missing",
+            hint="name the private folder that anonymize has written, such as private/",
+        )
+    return file

@@ -1,0 +1,58 @@
+"""The command to begin with: init."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgreason.cli.base import guarded, print_json
+from kgreason.cli.options import AsJson
+from kgreason.errors import ReleaseError
+
+
+@guarded
+def init(
+    tables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TABLE",
+            help="Tables of edges, and perhaps of vertices, in any format that is read; options follow a "
+            "question mark.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Rule file to write; default: called after the first table."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write a first rule file for tables: guess which columns are what, and say why. Asks nothing.
+
+    Of one table with a line per person and no edges, a schema (.toml) is written instead.
+    """
+    from kgreason.guess.start import start
+    from kgreason.output.place import replacing
+
+    made = start(tables, out)
+    if made.file.exists() and not force:
+        raise ReleaseError(f"{made.file} exists already", hint="use --force to replace it, or --out FILE")
+    if not made.file.parent.is_dir():
+        raise ReleaseError(f"{made.file}: there is no folder {made.file.parent}", hint="make it first")
+    with replacing(made.file) as temporary:
+        temporary.write_text(made.text, encoding="utf-8")
+    if as_json:
+        print_json(made.as_dict())
+        return 0
+    for table, guesses in made.guesses.items():
+        print(f"{table}:")
+        for guess in guesses:
+            print(f"  {guess}")
+    print(f"\n{made.file} is written: {made.kind}. Look at it; then:")
+    for command in made.next:
+        print(f"  {command}")
+    return 0

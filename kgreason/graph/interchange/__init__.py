@@ -1,0 +1,24 @@
+"""Graphs and tables of other libraries, in and out: a file for each family of them."""
+
+from kgreason.graph.interchange.arrow import as_frame, facts_to_arrow, to_arrow
+from kgreason.graph.interchange.igraph import from_igraph, to_igraph
+from kgreason.graph.interchange.networkx import from_networkx, to_networkx
+from kgreason.graph.interchange.pandas import to_pandas
+from kgreason.graph.interchange.polars import to_polars
+from kgreason.graph.interchange.tables import as_raw, as_table, from_table, is_table
+
+__all__ = [
+    "as_frame",
+    "as_raw",
+    "as_table",
+    "facts_to_arrow",
+    "from_igraph",
+    "from_networkx",
+    "from_table",
+    "is_table",
+    "to_arrow",
+    "to_igraph",
+    "to_networkx",
+    "to_pandas",
+    "to_polars",
+]

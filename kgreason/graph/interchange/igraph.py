@@ -1,0 +1,121 @@
+"""Graphs of igraph, in and out."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgreason.errors import DataError
+from kgreason.graph.interchange.foreign import Foreign
+from kgreason.graph.interchange.plain import Graph, Plain, plain
+from kgreason.graph.interchange.present import needed
+from kgreason.graph.model import KnowledgeGraph
+
+if TYPE_CHECKING:
+    import igraph
+
+
+def is_igraph(obj: object) -> bool:
+    """Whether an object is a graph of igraph, or looks like one."""
+    return hasattr(obj, "get_edgelist") and hasattr(obj, "vs") and hasattr(obj, "es")
+
+
+def taken(graph: Any) -> Foreign:
+    """Take an igraph graph apart; without the vertex attribute ``name`` vertices are named by their indices.
+
+    Raises
+    ------
+    DataError
+        If two vertices have the same name, or only some have one.
+    """
+    names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
+    if any(name is None for name in names):
+        raise DataError(
+            "<graph>", "some vertices of the graph have no name", hint="name all of them, or none"
+        )
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    return Foreign(
+        [str(name) for name in names],
+        ends[:, 0].copy(),
+        ends[:, 1].copy(),
+        {name: graph.es[name] for name in graph.es.attributes()},
+        bool(graph.is_directed()),
+    )
+
+
+def from_igraph(graph: igraph.Graph, relation: str = "edge") -> KnowledgeGraph:
+    """Read a graph of igraph; undirected edges run both ways.
+
+    Vertices are named by their attribute ``name``, else by their indices. Edges may carry ``relation`` and ``weight``;
+    nothing else is read: a release must not show it.
+
+    Parameters
+    ----------
+    relation
+        Name of the relation of edges that carry no ``relation``.
+
+    Raises
+    ------
+    DataError
+        If two vertices have the same name, or only some edges of a relation have a weight.
+
+    Examples
+    --------
+    >>> import igraph
+    >>> from_igraph(igraph.Graph([(0, 1), (1, 2)], directed=True), relation="own")
+    <KnowledgeGraph with 3 vertices; own: 2 edges>
+    """
+    return taken(graph).as_graph(relation)
+
+
+def to_igraph(graph: Graph) -> igraph.Graph:
+    """Make a graph of igraph; vertices carry ``name``, edges ``relation`` and perhaps ``weight``.
+
+    What else vertices and edges carry, and which graphs have directions: as for `kgreason.to_networkx`. Where only some
+    relations have weights, the others have `None`.
+
+    Raises
+    ------
+    DataError
+        If igraph is not installed.
+
+    Examples
+    --------
+    >>> made = to_igraph(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own"))
+    >>> made.vs["name"], made.es["weight"], made.is_directed()
+    (['A', 'D'], [0.6], True)
+    """
+    return as_igraph(plain(graph))
+
+
+def as_igraph(whole: Plain) -> igraph.Graph:
+    """Put a graph together in igraph.
+
+    Raises
+    ------
+    DataError
+        If igraph is not installed, or the graph has a vertex attribute of a name that igraph has another use for.
+    """
+    library = needed("igraph", "an igraph graph", "to_igraph", "to_networkx does without")
+    if "name" in whole.vertices:
+        raise DataError("<graph>", "users have the attribute 'name', which igraph has another use for")
+    parts = {name: whole.ends(name) for name in whole.relations}
+    ends = [pair for source, target, _ in parts.values() for pair in zip(source, target, strict=True)]
+    titles = dict.fromkeys(title for _, _, values in parts.values() for title in values)
+    if "relation" in titles:
+        raise DataError("<graph>", "edges carry 'relation', which stands for their predicate")
+    carried = {
+        title: list(chain.from_iterable(v.get(title, [None] * len(s)) for s, _, v in parts.values()))
+        for title in titles
+    }
+    of = list(chain.from_iterable([name] * len(s) for name, (s, _, _) in parts.items()))
+    made: igraph.Graph = library.Graph(
+        n=len(whole.labels),
+        edges=ends,
+        directed=whole.directed,
+        vertex_attrs={"name": whole.labels, **whole.vertices},
+        edge_attrs={"relation": of, **carried},
+    )
+    return made

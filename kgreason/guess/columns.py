@@ -1,0 +1,191 @@
+"""What can be seen of a column: how many values, which kind, how large."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from kgreason.guess.words import PERCENTS, TIMES, WEIGHTS, tokens
+from kgreason.records import dataclass
+
+SAMPLE = 20_000
+"""Rows that names, ids and shared values are looked for in."""
+NUMERIC = 0.9
+"""Share of the values that must be numbers."""
+_POINT = re.compile(r"\s*[+-]?(\d+(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
+_COMMA = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?\s*%?\s*")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name, number
+        As the table calls it, and its place, from 1.
+    values
+        Texts of the first rows; an empty one is missing.
+    rows, missing
+        Of the whole table, as far as it was read.
+    seen
+        The different ones among `values`.
+    low, high
+        Of its numbers, over all rows, without percent signs; `None`: it has none, or they are not numbers.
+    others
+        Texts that are no numbers in a column of numbers.
+    marked
+        Share of its numbers that have a percent sign.
+    comma
+        Its numbers have decimal commas.
+    whole
+        All its numbers are integers.
+    named
+        The file has a name for it.
+    """
+
+    name: str
+    number: int
+    values: tuple[str, ...]
+    rows: int
+    missing: int
+    seen: frozenset[str]
+    low: float | None = None
+    high: float | None = None
+    others: tuple[str, ...] = ()
+    marked: float = 0.0
+    comma: bool = False
+    whole: bool = False
+    named: bool = True
+
+    @property
+    def distinct(self) -> int:
+        """Number of different values in the first rows."""
+        return len(self.seen)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Words of its name; none of one that was invented."""
+        return tokens(self.name) if self.named else frozenset()
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it holds numbers."""
+        return self.low is not None
+
+    @property
+    def constant(self) -> bool:
+        """Whether all its values are one."""
+        return self.distinct <= 1 < len(self.values)
+
+    @property
+    def unique(self) -> bool:
+        """Whether no value is there twice."""
+        return self.distinct == len(self.values) - self.values.count("") > 1 and not self.missing
+
+    @property
+    def counter(self) -> bool:
+        """Whether it numbers the rows."""
+        if not (self.unique and self.whole and self.high is not None) or self.words & WEIGHTS:
+            return False
+        return self.high - (self.low or 0) < 3 * self.rows
+
+    @property
+    def few(self) -> bool:
+        """Whether its values are so few that they are kinds, not names."""
+        rows = len(self.values)
+        return (rows > 5 and self.distinct < 3) or (rows > 50 and self.distinct < 0.02 * rows)
+
+    @property
+    def time(self) -> bool:
+        """Whether it tells when."""
+        many = self.distinct > 0.3 * len(self.values)
+        large = self.whole and (self.low or 0) >= 0 and (self.high or 0) > 1e6
+        return bool(self.words & TIMES) or (large and many)
+
+    @property
+    def percent(self) -> bool:
+        """Whether its name says percent."""
+        return bool(self.words & (PERCENTS | {"%"}))
+
+
+def column(name: str, number: int, cells: Any, *, named: bool = True) -> Column:
+    """Look at a column.
+
+    Parameters
+    ----------
+    cells
+        An Arrow array, chunked or not, or what a reader has in place of one.
+    """
+    texts = [_text(v) for v in cells.slice(0, SAMPLE).to_pylist()]
+    whole = _distinct(cells)
+    rows, missing = len(cells), _missing(cells)
+    filled = [v for v in whole if v.strip()]
+    facts = _numbers(filled, [v for v in texts if v.strip()])
+    values = tuple(v if v.strip() else "" for v in texts)
+    return Column(name, number, values, rows, missing, frozenset(values) - {""}, named=named, **facts)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value)
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _distinct(cells: Any) -> list[str]:
+    """All different values; of lists and the like those of the first rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return [_text(v) for v in pc.unique(cells).to_pylist()]
+    except (pa.ArrowException, TypeError, AttributeError):
+        return list({_text(v) for v in cells.slice(0, SAMPLE).to_pylist()})
+
+
+def _missing(cells: Any) -> int:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        empty = pc.equal(pc.utf8_trim_whitespace(cells), "")
+    except (pa.ArrowException, TypeError, AttributeError):
+        return int(getattr(cells, "null_count", 0))
+    return int(cells.null_count) + int(pc.sum(empty).as_py() or 0)
+
+
+def _numbers(texts: Sequence[str], rows: Sequence[str]) -> dict[str, Any]:
+    """What is to be known of numbers; nothing of a column most of whose rows have none."""
+    commas = [t for t in texts if _COMMA.fullmatch(t)]
+    points = [t for t in texts if _POINT.fullmatch(t)]
+    comma = len(commas) > len(points) or (
+        len(commas) == len(points) > 0 and any(re.search(r",\d{1,2}(\D|$)|,\d{4}", t) for t in commas)
+    )
+    known = commas if comma else points
+    fit = set(known)
+    if not known or sum(t in fit for t in rows) < NUMERIC * len(rows):
+        return {}
+    numbers = [_number(t, comma) for t in known]
+    return {
+        "low": min(numbers),
+        "high": max(numbers),
+        "others": tuple(sorted(t for t in texts if t not in fit)),
+        "marked": sum("%" in t for t in known) / len(known),
+        "comma": comma,
+        "whole": all(n == int(n) for n in numbers) and not any("." in t for t in known if not comma),
+    }
+
+
+def _number(text: str, comma: bool) -> float:
+    bare = text.replace("%", "").strip()
+    return float(bare.replace(".", "").replace(",", ".") if comma else bare.replace(",", ""))
+
+
+def numbers(one: Column) -> list[float | None]:
+    """Numbers of the first rows, `None` where there is none."""
+    pattern = _COMMA if one.comma else _POINT
+    return [_number(v, one.comma) if pattern.fullmatch(v) else None for v in one.values]

@@ -1,0 +1,62 @@
+"""A first schema for a table with a line per person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgreason.guess.columns import Column
+from kgreason.guess.roles import Names, shown
+from kgreason.guess.tables import relative
+
+
+def schema(found: Names, out: Path) -> tuple[str, tuple[str, ...]]:
+    """Write the schema of a table, and say what was guessed.
+
+    Parameters
+    ----------
+    out
+        Where it will stand; the table is named as seen from there.
+    """
+    table = found.table
+    numeric = [c for c in found.attributes if c.numeric and not c.others and not c.marked and not c.comma]
+    ignored = [c for c in found.attributes if _names_its_row(c)]
+    categorical = [c for c in found.attributes if c not in numeric and c not in ignored]
+    numeric = [c for c in numeric if c not in ignored]
+    said = [f"column {shown(found.name)} names the users: it has another value in each row"]
+    said += [f"column {shown(c)} has another value in nearly each row, so it is left out" for c in ignored]
+    constant = [c for c in table.columns if c.constant]
+    options = [f'id = "{_escaped(found.name.name)}"', f"header = {'true' if table.raw.named else 'false'}"]
+    if "delimiter" in table.options:
+        options.append(f'delimiter = "{_escaped(table.options["delimiter"])}"')
+    if "encoding" in table.options:
+        options.append(f'encoding = "{table.options["encoding"]}"')
+    lines = [
+        f"# {table.path}: a line per user, guessed by `kgreason init`. Look at [kinds], then change what is wrong.",
+        "#",
+        f"#   kgreason anonymize --method pckga --schema {out.name}",
+        "",
+        "[[tables]]",
+        f'files = ["{_escaped(relative(table.path, out.parent))}"]',
+        *options,
+        "",
+        "[kinds]",
+        f"numeric = {_list(numeric)}",
+        f"categorical = {_list(categorical)}",
+        "# Values that name their user must not be published.",
+        f"ignore = {_list([*ignored, *constant])}",
+        "",
+    ]
+    return "\n".join(lines), tuple(said)
+
+
+def _names_its_row(one: Column) -> bool:
+    """Whether nearly each value is of one row, as an account number is."""
+    return not (one.numeric and not one.whole) and one.distinct > 0.9 * max(2, len(one.values) - one.missing)
+
+
+def _list(columns: list[Column]) -> str:
+    return "[" + ", ".join(f'"{_escaped(c.name)}"' for c in columns) + "]"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

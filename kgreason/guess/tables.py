@@ -1,0 +1,240 @@
+"""Opens tables of which nothing is said: in which format, with which delimiter and encoding they are written."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kgreason.errors import DataError
+from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.raw import Raw, no_file, open_bytes
+from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
+from kgreason.guess.columns import Column, column
+from kgreason.records import dataclass
+
+LARGE = 1 << 26
+"""Bytes of a file of which more than the first rows are looked at."""
+ROWS = 20_000
+"""First rows of larger ones."""
+_LINES = ("csv", "tsv", "edges", "konect")
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A table, as it was found.
+
+    Attributes
+    ----------
+    path
+        The file.
+    format
+        As ``@bind`` names it.
+    options
+        How it is read.
+    raw
+        Its rows, or the first of them.
+    whole
+        Whether these are all.
+    columns
+        What can be seen of each.
+    said
+        What was found out about the file.
+    """
+
+    path: Path
+    format: str
+    options: Mapping[str, str]
+    raw: Raw
+    whole: bool
+    columns: tuple[Column, ...]
+    said: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The file, and the table in it."""
+        table = self.options.get("table")
+        return f"{self.path} ({table})" if table else str(self.path)
+
+
+def tables(text: str) -> list[Found]:
+    """Open a file; of a database without a table named all its tables.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read in any way that is known.
+    """
+    given = parse_file(text)
+    if not given.path.is_file():
+        if given.path.is_dir():
+            raise DataError(text, "is a folder", hint="name the tables in it one by one")
+        raise no_file(given.path)
+    said: list[str] = []
+    options = dict(given.options)
+    kind = given.kind("text")
+    kind = options.pop("format", kind)
+    if kind in ("csv", "tsv", "edges", "text"):
+        kind, more, said = _written(given.path, kind, options)
+        options = {**more, **options}
+    if kind in DATABASES and "table" not in options:
+        return [
+            _opened(given.path, kind, {**options, "table": t}, said) for t in _tables_in(given.path, kind)
+        ]
+    return [_opened(given.path, kind, options, said)]
+
+
+def _opened(path: Path, kind: str, options: dict[str, str], said: Sequence[str]) -> Found:
+    said = list(said)
+    try:
+        raw, whole = _read(path, kind, options)
+    except DataError as error:
+        if "is not UTF-8 text" not in error.message or "encoding" in options:
+            raise
+        options["encoding"] = "latin-1"
+        said.append("it is no UTF-8, so it was read as Latin-1")
+        raw, whole = _read(path, kind, options)
+    if kind in ("csv", "tsv") and raw.columns:
+        options.setdefault("useHeaders", "true" if raw.named else "false")
+    if not whole:
+        said.append(f"it is large: these are guesses from its first {len(raw):,} rows")
+    pairs = enumerate(zip(raw.names, raw.columns, strict=True), 1)
+    columns = tuple(column(n, i, c, named=raw.named) for i, (n, c) in pairs)
+    return Found(path, kind, options, raw, whole, columns, tuple(said))
+
+
+def _read(path: Path, kind: str, options: Mapping[str, str]) -> tuple[Raw, bool]:
+    """Read a file whole, or of a large one the first rows."""
+    size = path.stat().st_size * (5 if path.suffix == ".gz" else 1)
+    if size <= LARGE or kind not in (*_LINES, "parquet", *DATABASES):
+        return read_table(SourceSpec(path, kind, options)), True
+    with _beginning(path, kind, options) as spec:
+        return read_table(spec), False
+
+
+@contextmanager
+def _beginning(path: Path, kind: str, options: Mapping[str, str]) -> Iterator[SourceSpec]:
+    """The first rows of a file, as a file of its own."""
+    if kind in DATABASES:
+        from kgreason.graph.io.sql import quoted
+
+        query = f"SELECT * FROM {quoted(options['table'])} LIMIT {ROWS}"
+        yield SourceSpec(path, kind, {}, query)
+        return
+    with TemporaryDirectory() as folder:
+        part = Path(folder) / path.name.removesuffix(".gz")
+        if kind == "parquet":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            batches = itertools.islice(pq.ParquetFile(path).iter_batches(ROWS), 1)
+            pq.write_table(pa.Table.from_batches(batches), part)
+        else:
+            with open_bytes(path) as stream, part.open("wb") as out:
+                out.writelines(itertools.islice(stream, ROWS))
+        yield SourceSpec(part, kind, options)
+
+
+def _tables_in(path: Path, kind: str) -> list[str]:
+    if kind == "sqlite":
+        try:
+            with closing(sqlite3.connect(f"file:{path.resolve()}?mode=ro", uri=True)) as connection:
+                rows = connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+                ).fetchall()
+        except sqlite3.DatabaseError as error:
+            hint = "is it a database of another kind? say FILE?format=duckdb"
+            raise DataError(str(path), f"no SQLite database that can be read: {error}", hint=hint) from error
+        found = [str(name) for (name,) in rows]
+    else:
+        query = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
+        raw = read_table(SourceSpec(path, kind, {}, query))
+        found = [str(v) for v in raw.columns[0].to_pylist()] if raw.columns else []
+    if not found:
+        raise DataError(str(path), "the database has no tables", hint="name another file")
+    return found
+
+
+def _written(path: Path, kind: str, given: Mapping[str, str]) -> tuple[str, dict[str, str], list[str]]:
+    """How a text file is written: its format, the options that say so, and words on both."""
+    with open_bytes(path) as stream:
+        start = stream.read(1 << 16)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(str(path), "the file looks like UTF-16", hint="save it as UTF-8")
+    if b"\0" in start:
+        hint = "say FILE?format=, for instance own.dat?format=csv"
+        raise DataError(str(path), "this is no text, and its name does not tell the format", hint=hint)
+    text = start.decode("utf-8-sig", errors="replace")
+    lines = [line for line in text.splitlines()[: -1 if len(start) == 1 << 16 else None] if line.strip()]
+    bare = [line for line in lines if not line.startswith(("%", "#"))][:200]
+    options: dict[str, str] = {}
+    said: list[str] = []
+    delimiter = given.get("delimiter") or _delimiter(bare)
+    if text.startswith("%") and "format" not in given and kind in ("edges", "text"):
+        return "edges", options, said
+    if kind == "edges" and delimiter in (None, ",") and not _titled(bare, delimiter):
+        return "edges", options, said
+    if delimiter is None:
+        if kind in ("csv", "tsv"):
+            return kind, options, said
+        if _titled(bare, None):
+            options["useHeaders"] = "true"
+        return "edges", options, [*said, "its fields are separated by blanks"] if kind == "text" else said
+    usual = {"csv": ",", "tsv": "\t"}.get(kind)
+    if delimiter != usual:
+        name = {"\t": "tab"}.get(delimiter, delimiter)
+        if kind not in ("csv", "tsv"):
+            kind = "tsv" if delimiter == "\t" else "csv"
+        if delimiter != {"csv": ",", "tsv": "\t"}[kind]:
+            options["delimiter"] = name
+        said.append(f"its fields are separated by {name!r}")
+    return kind, options, said
+
+
+def _delimiter(lines: Sequence[str]) -> str | None:
+    """The delimiter that cuts nearly all lines into as many fields, the more the better."""
+    best: tuple[float, int, str] | None = None
+    for mark in _DELIMITERS:
+        try:
+            widths = Counter(len(row) for row in csv.reader(lines, delimiter=mark) if row)
+        except csv.Error:
+            continue
+        if not widths:
+            continue
+        width, often = widths.most_common(1)[0]
+        share = often / sum(widths.values())
+        if width > 1 and share >= 0.8 and (best is None or (round(share, 2), width) > best[:2]):
+            best = (round(share, 2), width, mark)
+    return None if best is None else best[2]
+
+
+def _titled(lines: Sequence[str], delimiter: str | None) -> bool:
+    """Whether the first line holds names above numbers."""
+    rows = [line.split(delimiter) for line in lines[:20]]
+    if len(rows) < 2:
+        return False
+    names = not any(_is_number(cell) for cell in rows[0])
+    return names and any(_is_number(row[i]) for row in rows[1:] for i in range(min(len(row), len(rows[0]))))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.strip().rstrip("%").replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def relative(path: Path, folder: Path) -> str:
+    """A path as seen from the folder of a rule file."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return path.resolve().as_posix()

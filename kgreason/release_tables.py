@@ -1,0 +1,194 @@
+"""A graph as the tables of a release: nothing in their bytes but the graph itself, rows in the order that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
+from kgreason.errors import ReleaseError
+from kgreason.graph.io.csv_writer import DECIMALS, write_csv
+from kgreason.graph.io.kept import first_files, format_of
+from kgreason.graph.io.loader import Data
+from kgreason.graph.io.source import SourceSpec
+from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.hashing.distinct import first_rows
+from kgreason.layout import HEADED, NODES, Layout, Stored
+from kgreason.output.beforehand import check_format
+from kgreason.output.target import DECLARING, FORMATS, Target
+from kgreason.output.write import write_plan
+from kgreason.progress import Progress
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def planned(
+    program: CheckedProgram,
+    graph: KnowledgeGraph,
+    data: Data | None,
+    format: str | None,
+    progress: Progress,
+) -> Layout:
+    """Choose the tables of a release: a format for all, else for each edge predicate that of its first file.
+
+    Parameters
+    ----------
+    data
+        What the graph was read from; `None`: it was handed over as it is.
+
+    Raises
+    ------
+    DataError
+        If the package that a format needs is not installed.
+    ReleaseError
+        If the format has no place for weights.
+    """
+    if format is not None:
+        for predicate, relation in graph.relations.items():
+            if not _holds(format, relation):
+                raise ReleaseError(
+                    f"the edges {predicate} have weights, and {format} has no place for them",
+                    hint="choose another --format, as csv or graphml",
+                )
+        return Layout.of(dict.fromkeys(program.edges, format))
+    files = dict.fromkeys(program.edges) if data is None else first_files(program, data)
+    formats = {p: _kept(p, source, graph.relations[p], progress) for p, source in files.items()}
+    return Layout.of(formats)
+
+
+def _kept(predicate: str, source: SourceSpec | None, relation: Relation, progress: Progress) -> str:
+    """Format of a source if it can be written, else CSV, and a note says so."""
+    if source is None:
+        progress.note(f"{predicate} was read from no file, so the release holds it as CSV")
+        return "csv"
+    format = format_of(source)
+    if format != "ttl" and format not in FORMATS:
+        progress.note(f"{predicate}: kgreason writes no release as {format}, so it holds {predicate} as CSV")
+    elif not _holds(format, relation):
+        progress.note(f"{predicate}: {format} has no place for weights, so the release holds it as CSV")
+    else:
+        return format
+    return "csv"
+
+
+def _holds(format: str, relation: Relation) -> bool:
+    """Whether a format has a place for all that a relation holds."""
+    return relation.weight is None or format not in ("rdf", "ttl")
+
+
+def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Layout:
+    """Choose other tables for edges that run in parallel, which a matrix has no place for."""
+    crowded = [
+        name
+        for name, relation in released.relations.items()
+        if layout.edges[name].format == "mtx" and _parallel(relation)
+    ]
+    for name in crowded:
+        progress.note(
+            f"{name} has parallel edges, and a matrix one entry for each pair: it is released as KONECT"
+        )
+    return layout.instead(dict.fromkeys(crowded, "konect"))
+
+
+def _parallel(relation: Relation) -> bool:
+    return not first_rows([relation.source, relation.target]).all()
+
+
+def check_known(format: str | None) -> None:
+    """Refuse a format of releases that is none, or whose package is missing.
+
+    Raises
+    ------
+    DataError
+        With those that there are.
+    """
+    if format is not None:
+        check_format(format)
+
+
+def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str) -> None:
+    """Write the edges and vertices of a graph into an existing folder, where nothing of them stands yet.
+
+    Parameters
+    ----------
+    node
+        Name of the column of vertices.
+
+    Raises
+    ------
+    ReleaseError, DataError
+        If a file cannot be written, or its format has no place for a label or a name.
+    """
+    order = np.argsort(graph.labels.astype(str), kind="stable")
+    if layout.numbered:
+        order = np.argsort(graph.labels.astype(np.int64), kind="stable")
+    others: list[str] = []
+    for name, relation in graph.relations.items():
+        if layout.edges[name].format in HEADED:
+            _write_delimited(folder, layout.edges[name], relation.columns, columns(graph, relation))
+        else:
+            others.append(name)
+    vertices = graph.labels[order]
+    if layout.nodes.format in HEADED:
+        _write_delimited(folder, layout.nodes, (node,), [vertices])
+    elif not layout.listed:
+        others.append(NODES)
+    if others:
+        facts = _facts(graph, order)
+        plan = [(name, _target(folder, layout, name, node, vertices.tolist())) for name in others]
+        names = {n: safe_names(r.columns) for n, r in graph.relations.items()} | {NODES: (node,)}
+        write_plan(facts, plan, names)
+
+
+def _write_delimited(folder: Path, stored: Stored, names: tuple[str, ...], columns: list[Any]) -> None:
+    write_csv(folder / stored.file, names, columns, _DELIMITERS[stored.format])
+
+
+def _target(folder: Path, layout: Layout, name: str, node: str, vertices: Sequence[str]) -> Target:
+    stored = layout.nodes if name == NODES else layout.edges[name]
+    options = {"label": node} if stored.format == "neo4j" else {}
+    if "base" in stored.options:
+        options["base"] = stored.options["base"]
+    declared = vertices if stored.format in DECLARING else ()
+    return Target(folder / stored.file, stored.format, options, stored.options.get("table"), declared)
+
+
+def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of columns that every format can hold: the same, unless one is empty or two differ in case alone.
+
+    Examples
+    --------
+    >>> safe_names(("Owner", "owner", "share"))
+    ('source', 'target', 'weight')
+    """
+    alike = len({name.strip().lower() for name in names}) < len(names)
+    whole = all(name.strip() and "\0" not in name for name in names)
+    return names if whole and not alike else ("source", "target", "weight")[: len(names)]
+
+
+def _facts(graph: KnowledgeGraph, order: npt.NDArray[np.int64]) -> Facts:
+    """The graph as facts, in its order of edges; the vertices in an order of their own."""
+    symbols = Symbols()
+    codes = symbols.encode(graph.labels.tolist())
+    tables: Mapping[str, Table] = {name: _table(r, codes) for name, r in graph.relations.items()}
+    return Facts({**tables, NODES: Table((Kind.STRING,), (codes[order],), graph.n)}, symbols)
+
+
+def _table(relation: Relation, codes: Codes) -> Table:
+    ends = codes[relation.source], codes[relation.target]
+    if relation.weight is None:
+        return Table((Kind.STRING, Kind.STRING), ends, len(relation))
+    weight = doubles(np.round(relation.weight, DECIMALS))
+    return Table((Kind.STRING, Kind.STRING, Kind.DOUBLE), (*ends, weight), len(relation))
+
+
+def columns(graph: KnowledgeGraph, relation: Relation) -> list[npt.NDArray[Any]]:
+    """Labels of the ends of the edges of a relation, and their weights if it has any."""
+    ends: list[npt.NDArray[Any]] = [graph.labels[relation.source], graph.labels[relation.target]]
+    return ends if relation.weight is None else [*ends, relation.weight]

@@ -1,0 +1,182 @@
+"""Reports as plain data for JSON and back, strictly: what is read is what was written, or an error says why not."""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from kgreason.errors import ReleaseError
+from kgreason.report.data import FORMAT, Chart, Figure, Finding, Picture, Report, Table
+
+KINDS: Mapping[str, type] = {
+    "figure": Figure,
+    "table": Table,
+    "chart": Chart,
+    "picture": Picture,
+    "finding": Finding,
+}
+"""Items of a section by the ``kind`` that stands in JSON."""
+NAMES = {kind: name for name, kind in KINDS.items()}
+PAGE = "page"
+"""Key of the page in ``report.json``."""
+HINT = "take the report.json of the folder as anonymize wrote it, or anonymize again"
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """Plain data for JSON; ``format`` is the version of this layout.
+
+    Examples
+    --------
+    >>> from kgreason.report.data import Section
+    >>> report = Report("Release", True, "holds", "it holds", "Done.", "Safe.", (Section("Risk", "", ()),))
+    >>> from_dict(as_dict(report)) == report
+    True
+    """
+    return {"format": FORMAT, **_plain(report)}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        found = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        kind = NAMES.get(type(value))
+        return found if kind is None else {"kind": kind, **found}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return value
+
+
+def from_dict(data: object, file: str = "report") -> Report:
+    """Read what `as_dict` makes.
+
+    Parameters
+    ----------
+    data
+        What JSON holds.
+    file
+        Where it stands, for messages.
+
+    Raises
+    ------
+    ReleaseError
+        If it is of another format, or no report.
+    """
+    if not isinstance(data, Mapping) or "format" not in data:
+        raise ReleaseError(f"{file}: is no report: the entry 'format' is missing", hint=HINT)
+    if type(data["format"]) is not int or data["format"] != FORMAT:
+        raise ReleaseError(
+            f"{file}: the report has format {data['format']!r}, but this version reads {FORMAT}",
+            hint="use the version of kgreason that wrote it, or anonymize again",
+        )
+    rest = {name: value for name, value in data.items() if name != "format"}
+    try:
+        return typing.cast(Report, _object(Report, rest, "report"))
+    except _Wrong as wrong:
+        raise ReleaseError(f"{file}: is no report: {wrong}", hint=HINT) from wrong
+
+
+def read_report(path: Path) -> Report:
+    """Read the page of a ``report.json``: that of a private folder, or of a release.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be read, holds no page, or one of another format.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReleaseError(f"{path}: cannot be read: {error.strerror or error}", hint=HINT) from error
+    except UnicodeDecodeError as error:
+        raise ReleaseError(f"{path}: is no report: it is not in UTF-8", hint=HINT) from error
+    except json.JSONDecodeError as error:
+        raise ReleaseError(
+            f"{path}:{error.lineno}: is no report: it ends early or was edited ({error.msg})", hint=HINT
+        ) from error
+    except RecursionError as error:
+        raise ReleaseError(f"{path}: is no report: it is nested too deep", hint=HINT) from error
+    if not isinstance(data, Mapping):
+        raise ReleaseError(f"{path}: is no report: it holds no JSON object", hint=HINT)
+    if PAGE not in data:
+        hint = "it was written by an earlier version: anonymize again to have a page"
+        raise ReleaseError(f"{path}: holds no page", hint=hint)
+    return from_dict(data[PAGE], str(path))
+
+
+class _Wrong(Exception):
+    """What is wrong with data, and where."""
+
+
+def _object(kind: type, data: object, where: str) -> object:
+    if not isinstance(data, Mapping):
+        raise _Wrong(f"{where} is no object")
+    known = {f.name: f for f in fields(kind)}
+    if unknown := sorted(map(str, data.keys() - known.keys())):
+        raise _Wrong(f"{where} has an entry {unknown[0]!r}, which is unknown")
+    for name, f in known.items():
+        if name not in data and f.default is MISSING and f.default_factory is MISSING:
+            raise _Wrong(f"{where} has no entry {name!r}")
+    hints = _hints(kind)
+    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in data.items()})
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    """A value of a type, from JSON."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
+    if is_dataclass(hint):
+        return _object(typing.cast(type, hint), value, where)
+    if origin is Literal:
+        return _one_of(inner, value, where)
+    if origin in (Union, types.UnionType):
+        return _either(inner, value, where)
+    if origin is tuple:
+        return _tuple(inner, value, where)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise _Wrong(f"{where} is no object")
+        return dict(value)
+    fits = type(value) is hint or (hint is float and type(value) is int)
+    if not fits:
+        raise _Wrong(f"{where} is {value!r}, which is no {hint.__name__}"[:200])
+    return value
+
+
+def _one_of(known: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value not in known:
+        raise _Wrong(f"{where} is {value!r}, which is none of {', '.join(map(repr, known))}"[:200])
+    return value
+
+
+def _either(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
+    if type(None) in kinds:
+        rest = [kind for kind in kinds if kind is not type(None)]
+        return None if value is None else _value(rest[0], value, where)
+    if not isinstance(value, Mapping) or value.get("kind") not in KINDS:
+        raise _Wrong(f"{where} is no {', '.join(KINDS)}")
+    return _object(KINDS[value["kind"]], {n: v for n, v in value.items() if n != "kind"}, where)
+
+
+def _tuple(inner: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise _Wrong(f"{where} is no list")
+    if len(inner) == 2 and inner[1] is Ellipsis:
+        return tuple(_value(inner[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+    if len(value) != len(inner):
+        raise _Wrong(f"{where} has {len(value)} entries, and not {len(inner)}")
+    return tuple(
+        _value(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(zip(inner, value, strict=True))
+    )

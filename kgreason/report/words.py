@@ -1,0 +1,155 @@
+"""Two sentences about a release under rules: what was done, and why it is safe, or that it is not."""
+
+from __future__ import annotations
+
+from kgreason.anonymizers.base import Guarantee
+from kgreason.assess.verdict import Verdict
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.records import dataclass
+
+METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
+SEEDED = (
+    "Made with a fixed seed: whoever knows it can compute the release again, and with it who is who. It is for "
+    "experiments, and not to be published."
+)
+SEEDED_PUBLIC = "Made with a fixed seed, for an experiment: it can be computed again, so it is not protected."
+WITHIN = "; this holds within the parts, while edges between them are left out, which whoever knows one of them notices"
+K_ISO = (
+    "This is a baseline to compare with, and not protected as the other methods protect: what the rules derive may "
+    "differ between the blocks and tell them apart, and vertices in the same place of different blocks have the same "
+    "degrees"
+)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a release promises, as its README.txt says it: nothing in it tells of the original.
+
+    Attributes
+    ----------
+    text
+        The guarantee.
+    k
+        Number of places, or of blocks.
+    sizes
+        For which x, in words: ``"x = 2, 4"``.
+    edges
+        What the guarantee covers: predicates of ground edges and derived ones.
+    within_parts
+        Whether edges between parts were left out.
+    baseline
+        Whether it is k-Iso's.
+    """
+
+    text: str
+    k: int
+    sizes: str
+    edges: tuple[str, ...]
+    within_parts: bool = False
+    baseline: bool = False
+
+    @classmethod
+    def of(
+        cls, guarantee: Guarantee, sizes: str, edges: tuple[str, ...], derived: tuple[str, ...]
+    ) -> Promise:
+        """The promise of a guarantee that was checked for some sizes."""
+        baseline = guarantee.model == "k-iso"
+        covered = edges if baseline else (*edges, *derived)
+        return cls(str(guarantee), guarantee.k, sizes, covered, bool(guarantee.cut), baseline)
+
+    @property
+    def meaning(self) -> str:
+        """What it means for who looks for somebody, without a full stop."""
+        if self.baseline:
+            return K_ISO
+        return (
+            f"Whoever knows a connected part of the original with {self.vertices}, and all that the rules derive from "
+            f"that part, finds at least {self.k} places here that look the same, share no vertex and differ in label, "
+            "in-degree and out-degree throughout, so that he cannot tell which of them is his"
+        ) + WITHIN * self.within_parts
+
+    @property
+    def vertices(self) -> str:
+        """The sizes, as words about vertices."""
+        if self.sizes == "every x":
+            return "any number of vertices"
+        return f"x vertices ({self.sizes})"
+
+
+def state_words(verdict: Verdict) -> str:
+    """What was found, in a few words."""
+    if verdict.state == "holds":
+        return "holds"
+    if verdict.state == "given up":
+        return "holds within parts"
+    if verdict.nothing_against:
+        return "was not refuted by a sample, which is no proof"
+    return "was not decided" if verdict.state == "undecided" else "does not hold"
+
+
+def done_private(
+    method: str, original: KnowledgeGraph, released: KnowledgeGraph, guarantee: Guarantee, verdict: Verdict
+) -> str:
+    """What was done, with the figures of the original: secret."""
+    size = f"a graph of {_many(original.n, 'vertex', 'vertices')} and {_many(original.m, 'edge')}"
+    name = METHODS.get(method, method)
+    if verdict.edits is not None:
+        edits = verdict.edits
+        made = (
+            f"{name} added {_many(edits.vertices, 'vertex', 'vertices')}, inserted {_many(edits.inserted, 'edge')} and "
+            f"deleted {edits.deleted:,}, to make {guarantee.k} isomorphic blocks of {size}"
+        )
+    else:
+        edges = released.m - original.m + guarantee.cut
+        left = f", without {_many(guarantee.cut, 'edge')} between parts," if guarantee.cut else ""
+        made = (
+            f"{name} added {_many(released.n - original.n, 'vertex', 'vertices')} and {_many(edges, 'edge')} to {size}"
+            f"{left}"
+        )
+    weighted = any(r.weight is not None for r in released.relations.values())
+    return f"{made} and gave all vertices random names{' and all edges other weights' * weighted}."
+
+
+def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
+    """Why the release is safe, or that it is not, in one sentence."""
+    if seeded:
+        return SEEDED
+    if promise.baseline:
+        checked = "" if verdict.as_promised else "; not even the blocks were confirmed, so do not publish it"
+        return f"{K_ISO}{checked}."
+    delta = verdict.delta
+    if verdict.as_promised:
+        number = "" if delta is None or not delta.total else f" for all {delta.total:,} such parts"
+        return f"{promise.meaning}; an independent check of what was written confirmed it{number}."
+    if verdict.nothing_against and delta is not None:
+        return (
+            f"A sample of {delta.total:,} parts was checked and all of them are protected, but that is an estimate and "
+            "no proof: verify all before you publish."
+        )
+    if verdict.state == "undecided":
+        return (
+            "The check could not decide for all parts whether they are protected, so the release is marked UNVERIFIED: "
+            "do not publish it."
+        )
+    failing = ", ".join(item.name for item in verdict.items if item.state == "fails")
+    return f"It is not safe: the check found that this does not hold: {failing}; do not publish the release."
+
+
+def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
+    """Why the release is safe, or that it is not, for those who receive it."""
+    if seeded:
+        return SEEDED_PUBLIC
+    if promise.baseline:
+        return f"{K_ISO}."
+    if confirmed:
+        return f"{promise.meaning}; an exact check confirmed it."
+    return "What is promised here was checked and not confirmed: it is not safe, and must not be published."
+
+
+def plain(text: str) -> str:
+    """Words of a text that is broken into lines, in one line."""
+    return " ".join(text.split())
+
+
+def _many(count: int, one: str, several: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -1,0 +1,511 @@
+"""What reports say: figures are those of verdicts and scores, and public ones know nothing of the original."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kgreason
+from kgreason.assess.risk import of_vertices
+from kgreason.assess.verdict import Delta, Item, Verdict
+from kgreason.errors import ReleaseError
+from kgreason.graph.links.school import school
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.pairs import read_released
+from kgreason.publication import Folders
+from kgreason.report import exposure, links, people, rules_public
+from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
+from kgreason.report.distributions import counts_chart, values_chart
+from kgreason.report.json import as_dict, from_dict, read_report
+from kgreason.report.seen import as_shown, by_classes
+from kgreason.report.terms import TERMS, term_of
+from kgreason.report.words import SEEDED, Promise, safe_private, safe_public, state_words
+from kgreason.report.write import texts
+from tests.conftest import ROOT
+from tests.examples import inputs
+
+CONTROL = """
+@node("company"). @edge("own"). @incoming_sum("own", 1.0). @output("control"). @derived("control"). @query("holder").
+control(X, X) :- company(X).
+control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5.
+holder(X) :- control(X, Y), X != Y.
+"""
+EDGES = [
+    *((f"Canary{i}", f"Canary{i + 1}", 0.7) for i in range(9)),
+    *((f"Canary{i}", f"Canary{2 * i + 12}", 0.3) for i in range(5)),
+]
+NAMES = {end for source, target, _ in EDGES for end in (source, target)}
+SEED = 481_516
+
+
+def figures(report: Report) -> dict[str, Figure]:
+    found: dict[str, Figure] = {}
+    for section in report.sections:
+        for item in section.items:
+            if isinstance(item, Figure):
+                found.setdefault(item.name, item)
+    return found
+
+
+def items(report: Report) -> Iterator[Any]:
+    return (item for section in report.sections for item in section.items)
+
+
+def table(report: Report, title: str) -> Table:
+    return next(item for item in items(report) if isinstance(item, Table) and item.title.startswith(title))
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[kgreason.Anonymization, Folders]:
+    place = tmp_path_factory.mktemp("rules")
+    folders = Folders(place / "release", place / "private")
+    data = {"own": EDGES}
+    made = kgreason.anonymize(CONTROL, data, method="klone", k=2, x=3, trials=2, seed=SEED, folders=folders)
+    return made, folders
+
+
+@pytest.fixture(scope="module")
+def users(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Folders]:
+    place = tmp_path_factory.mktemp("people")
+    folders = Folders(place / "release", place / "private")
+    names = [f"Canary{i}" for i in range(12)]
+    graph = kgreason.PeopleGraph.from_triples(
+        names,
+        [(name, "job", "cook" if i % 3 else "nurse") for i, name in enumerate(names)]
+        + [(name, "age", str(20 + i // 4)) for i, name in enumerate(names)],
+        [(names[i], "follows", names[(i * i + 1) % 12]) for i in range(12) if (i * i + 1) % 12 != i],
+        numeric=["age"],
+    )
+    made = kgreason.anonymize_people(graph, method="pckga", k=3, seed=SEED, folders=folders)
+    return made, folders
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Folders]:
+    place = tmp_path_factory.mktemp("links")
+    folders = Folders(place / "release", place / "private")
+    drawn = school(np.random.default_rng(1), students=24, classes=6, groups=6)
+    return kgreason.anonymize_links(drawn, k=4, seed=SEED, folders=folders), folders
+
+
+FAMILIES = ("released", "users", "observed")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_folders_hold_the_page_and_its_data(family: str, request: pytest.FixtureRequest) -> None:
+    made, folders = request.getfixturevalue(family)
+    for folder, secret in ((folders.private, True), (folders.release, False)):
+        found = read_report(folder / "report.json")
+        assert found.secret is secret
+        assert found.html() == (folder / "report.html").read_text(encoding="utf-8")
+    page = read_report(folders.private / "report.json")
+    again = made.report()
+    times = [s for s in page.sections if s.title != "The run"]
+    assert times == [s for s in again.sections if s.title != "The run"]
+    assert page.parameters == again.parameters
+    assert json.loads((folders.private / "report.json").read_text(encoding="utf-8"))["verdict"]["holds"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_public_report_tells_nothing_of_the_original_or_the_machine(
+    family: str, request: pytest.FixtureRequest
+) -> None:
+    made, folders = request.getfixturevalue(family)
+    labels = made.original.graph.labels if family == "observed" else made.original.labels
+    private = "".join(
+        (folders.private / f"report.{kind}").read_text(encoding="utf-8") for kind in ("html", "json")
+    )
+    assert str(SEED) in private  # else what follows shows nothing
+    for kind in ("html", "json"):
+        text = (folders.release / f"report.{kind}").read_text(encoding="utf-8")
+        for secret in (
+            *labels,
+            "Canary",
+            str(SEED),
+            str(folders.release.parent),
+            "friends",
+            "numpy",
+            "python",
+        ):
+            assert str(secret) not in text, secret
+    told = read_report(folders.release / "report.json")
+    assert dict(told.parameters) == {"kgreason": kgreason.__version__}
+    assert not {"U", "U△", "AIL", "told", "synthetic", "fidelity"} & {
+        getattr(i, "term", "") for i in items(told)
+    }
+    assert {type(item) for item in items(told)} <= {Figure, Table, Chart}, "neither pictures nor witnesses"
+    assert all(not item.before for item in items(told) if isinstance(item, Chart | Figure))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [rules_public.public_report, people.public_report, links.public_report],
+    ids=["rules", "people", "links"],
+)
+def test_public_reports_cannot_know_the_original(make: Callable[..., Report]) -> None:
+    assert not {"original", "mapping", "result", "seed", "program"} & set(inspect.signature(make).parameters)
+
+
+def test_the_public_report_is_a_function_of_what_is_published(
+    released: tuple[kgreason.Anonymization, Folders],
+) -> None:
+    made, folders = released
+    program = kgreason.load(folders.release / "rules.vada")
+    from kgreason.graph.io.source import SourceSpec
+
+    graph = read_released(program, {"own": [SourceSpec(folders.release / "own.csv")]})
+    promise = Promise(str(made.release.guarantee), 2, "every x", ("own", "control"))
+    names = [path.name for path in folders.release.iterdir()]
+    told = rules_public.public_report(graph, promise, confirmed=True, seeded=True, files=names)
+    assert texts(told) == {
+        name: (folders.release / name).read_bytes() for name in ("report.html", "report.json")
+    }
+
+
+def test_the_owners_figures_are_those_of_verdict_and_score(
+    released: tuple[kgreason.Anonymization, Folders],
+) -> None:
+    made, _ = released
+    report, score = made.report(), made.score
+    found = figures(report)
+    assert made.verdict.delta is not None
+    assert found["δ-anonymity"].number == made.verdict.delta.value
+    assert (found["U"].number, found["U△"].number) == (score.utility.u, score.utility.u_symmetric)
+    assert found["Distance of degrees"].number == score.fidelity.degree
+    assert found["Vertices"].before == f"{made.original.n:,}"
+    told = [item for item in items(report) if isinstance(item, Finding)]
+    assert {(f.name, f.state, f.detail) for f in told} == {
+        (i.name, i.state, i.detail) for i in made.verdict.items
+    }
+    rows = {row[0]: row for row in table(report, "Answers to the queries").rows}
+    query = score.utility.per_query["holder"]
+    assert rows["holder"][1:5] == tuple(map(str, (query.original, query.released, query.lost, query.gained)))
+    assert report.warnings == (SEEDED,) == (report.safe,)
+
+
+def test_answers_are_named_by_the_original(tmp_path: Path) -> None:
+    original = KnowledgeGraph.from_edges([("Ann", "Bob", 0.9), ("Cem", "Dan", 0.9)], relation="own")
+    made = KnowledgeGraph.from_edges([("p", "q", 0.9), ("r", "s", 0.1), ("t", "p", 0.8)], relation="own")
+    program = kgreason.load(CONTROL)
+    mapping = np.array([0, 1, 2, 3])
+    score = kgreason.score(original, made, mapping, program)
+    from kgreason.report.answers import examples
+
+    (found,) = examples(score.utility, original, made, mapping, program)
+    assert set(found.rows) == {("holder(Cem)", "lost"), ("holder(t (synthetic))", "gained")}
+
+
+# risks
+
+classes = st.lists(st.integers(0, 4), min_size=1, max_size=8)
+
+
+@settings(max_examples=inputs(200))
+@given(classes, st.data())
+def test_candidates_and_risks_by_classes_are_those_of_their_definitions(
+    own: list[int], data: st.DataObject
+) -> None:
+    shown = data.draw(st.lists(st.integers(0, 4), min_size=len(own), max_size=len(own) + 3))
+    places = data.draw(st.permutations(range(len(shown))))[: len(own)]
+    mapping = [place if data.draw(st.booleans()) else -1 for place in places]
+    seen = by_classes("it", np.array(own), np.array(shown), np.array(mapping))
+    before, after = seen.before, seen.after
+    assert before is not None
+    assert after is not None
+    there, here = Counter(shown), Counter(own)
+    assert after.candidates.tolist() == [there[c] for c in own]
+    chance = [1 / there[c] if p >= 0 and shown[p] == c else 0.0 for c, p in zip(own, mapping, strict=True)]
+    assert after.average == pytest.approx(sum(chance) / len(own))
+    assert after.highest == pytest.approx(max(chance))
+    back = [1 / here[c] if p >= 0 and shown[p] == c else 0.0 for c, p in zip(own, mapping, strict=True)]
+    assert after.journalist == pytest.approx(max(back))
+    assert after.marketer == pytest.approx(sum(back) / len(shown))
+    assert after.misled == pytest.approx(chance.count(0.0) / len(own))
+    assert before.average == before.marketer == pytest.approx(len(here) / len(own))
+    assert after.below(2) == pytest.approx(chance.count(1.0) / len(own))
+    as_it_stands = as_shown("it", np.array(own), np.array(shown), np.array(mapping)).after
+    assert as_it_stands is not None
+    assert as_it_stands.candidates.tolist() == [there[shown[p]] if p >= 0 else 0 for p in mapping]
+
+
+def test_risks_before_are_those_of_the_command_risk(
+    released: tuple[kgreason.Anonymization, Folders],
+) -> None:
+    made, _ = released
+    release, program = made.release, made.run.program
+    assert program is not None
+    seen = exposure.exposures(made.original, release.graph, release.mapping, program, (3,))
+    known = dict(of_vertices(made.original, None, 2))
+    for one in seen[: len(known)]:
+        before, expected = one.before, known[one.knowledge]
+        assert before is not None
+        assert expected is not None
+        assert before.candidates.tolist() == expected.candidates.tolist()
+        assert (before.average, before.below(2)) == (expected.average, expected.at_risk)
+    assert [one.remark for one in seen[len(known) :]] == [exposure.TOO_LARGE] * 2, "without a generator"
+
+
+def test_parts_have_their_places_after(released: tuple[kgreason.Anonymization, Folders]) -> None:
+    made, _ = released
+    report = made.report()
+    rows = {row[0]: row for row in table(report, "Candidates").rows}
+    fewest = {name: (int(row[1]), int(row[2])) for name, row in rows.items() if name.startswith("part")}
+    assert fewest
+    assert all(after >= 2 for _, after in fewest.values())
+    assert all(after > before for before, after in fewest.values())
+
+
+def test_large_graphs_are_not_looked_at_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c")], relation="own")
+    monkeypatch.setattr(exposure, "REFINED", 1)
+    monkeypatch.setattr(exposure, "MOST_EDGES", 1)
+    rng = np.random.default_rng(0)
+    seen = exposure.exposures(graph, graph, np.arange(3), kgreason.load(CONTROL), (2,), rng=rng)
+    looked = [one.knowledge for one in seen if one.before]
+    assert looked == ["nothing", "in-degree", "out-degree", "in- and out-degree"]
+
+
+# sentences
+
+FINE = Item("images", True, "all")
+BAD = Item("images", False, "some", ("a, b",))
+OPEN = Item("images", False, "some", undecided=True)
+CUT = Item("augmentation", False, "lost", given_up=True)
+PROMISE = Promise("(3,4)-isomorphism", 3, "x = 4", ("own", "control"))
+SAMPLE = Delta(10, 10, population=100)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words", "said", "kept"),
+    [
+        (Verdict(3, 4, (FINE,), Delta(7, 7)), "holds", "confirmed it for all 7 such parts", True),
+        (Verdict(3, 4, (CUT, FINE), Delta(7, 7)), "holds within parts", "confirmed it", True),
+        (
+            Verdict(3, 4, (OPEN,), SAMPLE),
+            "was not refuted by a sample, which is no proof",
+            "estimate and no proof",
+            False,
+        ),
+        (Verdict(3, 4, (OPEN,), Delta(6, 7, 1)), "was not decided", "do not publish", False),
+        (Verdict(3, 4, (BAD,), Delta(6, 7)), "does not hold", "It is not safe", False),
+    ],
+)
+def test_each_state_has_its_sentence(verdict: Verdict, words: str, said: str, kept: bool) -> None:
+    promise = replace(PROMISE, within_parts=True) if CUT in verdict.items else PROMISE
+    assert state_words(verdict) == words
+    sentence = safe_private(promise, verdict, seeded=False)
+    assert said in sentence
+    assert ("finds at least 3 places" in sentence) is kept
+    assert ("edges between them are left out" in sentence) is (CUT in verdict.items)
+    assert sentence.count(".") == 1, "one sentence"
+    assert "can compute the release again" in safe_private(promise, verdict, seeded=True)
+
+
+def test_k_iso_is_called_a_baseline() -> None:
+    promise = replace(PROMISE, baseline=True)
+    verdict = Verdict(3, 4, (Item("blocks", True, "fine"),), None, model="k-iso")
+    for sentence in (
+        safe_private(promise, verdict, seeded=False),
+        safe_public(promise, confirmed=True, seeded=False),
+    ):
+        assert sentence.startswith("This is a baseline")
+    assert "not confirmed" in safe_public(PROMISE, confirmed=False, seeded=False)
+    assert "can be computed again" in safe_public(PROMISE, confirmed=True, seeded=True)
+
+
+def test_people_and_links_say_what_was_done(
+    users: tuple[Any, Folders], observed: tuple[Any, Folders]
+) -> None:
+    for made, _ in (users, observed):
+        report = made.report()
+        assert report.safe.startswith("Made with a fixed seed")
+        unseeded = replace(made, run=replace(made.run, seed=None)).report()
+        assert unseeded.safe.count(".") == 1
+        assert not unseeded.warnings
+        broken = replace(made.verdict, items=(BAD,))
+        failed = replace(made, run=unseeded and replace(made.run, seed=None), verdict=broken).report()
+        assert failed.safe.startswith("It is not safe")
+        assert failed.state == "fails"
+        undecided = replace(made.verdict, items=(OPEN,))
+        assert (
+            "could not decide"
+            in replace(made, run=replace(made.run, seed=None), verdict=undecided).report().safe
+        )
+
+
+def test_what_is_seen_of_people_is_what_the_model_promises(users: tuple[Any, Folders]) -> None:
+    made, _ = users
+    report = made.report()
+    rows = {row[0]: row for row in table(report, "Candidates").rows}
+    stands = rows["values and numbers of links, as they stand"]
+    assert int(stands[2]) == made.verdict.figures.smallest >= 3
+    assert int(stands[1]) == 1
+    found = figures(report)
+    assert (found["AIL"].number, found["RRU"].number) == (made.utility.ail, made.utility.rru)
+    assert {item.title for item in items(report) if isinstance(item, Chart)} == {
+        *("follows: links out", "follows: links in", "Values of age", "Values of job")
+    }
+
+
+def test_what_is_seen_of_links_is_what_clusters_hide(observed: tuple[Any, Folders]) -> None:
+    made, _ = observed
+    report = made.report()
+    (row,) = table(report, "Candidates").rows
+    assert int(row[2]) >= 4
+    assert figures(report)["Links kept"].number == made.utility
+    assert "All " in report.done
+    assert "friends" in report.done
+
+
+# distributions
+
+
+@settings(max_examples=inputs(100))
+@given(st.lists(st.integers(0, 10**6)), st.lists(st.integers(0, 10**6)))
+def test_counts_fall_into_the_bins_that_labels_say(after: list[int], before: list[int]) -> None:
+    chart = counts_chart("t", "a", np.array(after, dtype=np.int64), np.array(before, dtype=np.int64))
+    assert len(chart.labels) == len(chart.after) == len(chart.before)
+    spans = [[int(n.replace(",", "")) for n in label.split(" to ")] for label in chart.labels]
+    for numbers, shares in ((after, chart.after), (before, chart.before)):
+        for (low, high), share in zip(((s[0], s[-1]) for s in spans), shares, strict=True):
+            inside = sum(low <= n <= high for n in numbers)
+            assert share == pytest.approx(inside / max(len(numbers), 1), abs=1e-4)
+        assert sum(shares) == pytest.approx(1 if numbers else 0, abs=1e-2)
+
+
+@settings(max_examples=inputs(100))
+@given(st.lists(st.floats(-1e9, 1e9), max_size=20))
+def test_every_weight_falls_into_one_bin(values: list[float]) -> None:
+    chart = values_chart("t", "a", np.array(values))
+    assert len(chart.labels) == 10
+    assert sum(chart.after) == pytest.approx(1 if values else 0, abs=1e-2)
+
+
+# JSON
+
+plain = st.text(max_size=8)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+shares = st.lists(numbers, max_size=3).map(tuple)
+scalars = st.none() | st.booleans() | st.integers() | numbers | plain
+some_items = st.one_of(
+    st.builds(Figure, number=st.none() | numbers),
+    st.builds(Table),
+    st.builds(Chart, before=shares, after=shares),
+    st.builds(Picture, x=shares, y=shares),
+    st.builds(Finding),
+)
+reports = st.builds(
+    Report,
+    sections=st.lists(st.builds(Section, items=st.lists(some_items, max_size=3).map(tuple)), max_size=2).map(
+        tuple
+    ),
+    parameters=st.dictionaries(plain, scalars | st.lists(scalars, max_size=3), max_size=3),
+)
+
+
+@settings(max_examples=inputs(40))
+@given(reports)
+def test_json_and_back(report: Report) -> None:
+    assert from_dict(json.loads(json.dumps(as_dict(report)))) == report
+
+
+REPORT = Report(
+    "t",
+    True,
+    "holds",
+    "v",
+    "d",
+    "s",
+    (Section("a", "b", (Figure("n", "v", number=0.5), Table("t", ("c",), (("x",),)))),),
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d.pop("format"), "'format' is missing"),
+        (lambda d: d.update(format=2), "has format 2, but this version reads 1"),
+        (lambda d: d.update(format=True), "has format True"),
+        (lambda d: d.pop("verdict"), "report has no entry 'verdict'"),
+        (lambda d: d.update(more=1), "an entry 'more', which is unknown"),
+        (lambda d: d.update(state="perhaps"), "report.state is 'perhaps', which is none of 'holds'"),
+        (lambda d: d.update(secret=1), "report.secret is 1, which is no bool"),
+        (lambda d: d.update(sections={}), "report.sections is no list"),
+        (lambda d: d.update(parameters=[]), "report.parameters is no object"),
+        (
+            lambda d: d["sections"][0]["items"][0].update(kind="film"),
+            "report.sections[0].items[0] is no figure",
+        ),
+        (
+            lambda d: d["sections"][0]["items"][0].update(number="x"),
+            "items[0].number is 'x', which is no float",
+        ),
+        (
+            lambda d: d["sections"][0]["items"][1]["rows"][0].append(3),
+            "items[1].rows[0][1] is 3, which is no str",
+        ),
+        (lambda d: d["sections"].append(7), "report.sections[1] is no object"),
+    ],
+)
+def test_broken_reports_are_refused(change: Callable[[Any], object], said: str) -> None:
+    data = as_dict(REPORT)
+    change(data)
+    with pytest.raises(ReleaseError, match=re.escape(said)) as caught:
+        from_dict(data, "x/report.json")
+    assert str(caught.value).startswith("x/report.json: ")
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "cannot be read: No such file"),
+        (b'{"format": 1,\n', "report.json:2: is no report: it ends early"),
+        (b"\xff\xfe", "is not in UTF-8"),
+        (b"[" * 100_000, "nested too deep"),
+        (b"[]", "holds no JSON object"),
+        (b'{"format": 1}', "holds no page"),
+        (b'{"page": []}', "'format' is missing"),
+    ],
+)
+def test_broken_files_are_refused(tmp_path: Path, text: bytes | None, said: str) -> None:
+    path = tmp_path / "report.json"
+    if text is not None:
+        path.write_bytes(text)
+    with pytest.raises(ReleaseError, match=re.escape(said)) as caught:
+        read_report(path)
+    assert str(path) in str(caught.value)
+    assert caught.value.hint
+
+
+# terms
+
+
+def test_every_definition_is_in_the_documentation() -> None:
+    assert len({term.anchor for term in TERMS.values()}) == len(TERMS)
+    for term in TERMS.values():
+        page, _, section = term.link.partition("#")
+        titles = re.findall(r"^#+ (.*)$", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.MULTILINE)
+        anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+        assert not section or section in anchors, term
+        assert 1 <= len(re.findall(r"\.(?= |$)", term.definition)) <= 3
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_term_of_a_report_is_defined(family: str, request: pytest.FixtureRequest) -> None:
+    made, folders = request.getfixturevalue(family)
+    for report in (made.report(), read_report(folders.release / "report.json")):
+        named = {item.term for item in items(report) if getattr(item, "term", "")}
+        assert named <= set(TERMS)
+    assert all(term_of(item.name) for item in made.verdict.items), "each condition has a definition"

@@ -1,0 +1,455 @@
+"""The tour, errors of the command line, quiet runs, the log, kgreason.toml and shell completion."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+import kgreason
+from kgreason.cli import app
+from kgreason.cli.tour import tour
+from kgreason.runlog import Log
+from tests.test_architecture import FILES, module, nodes
+
+
+def run(*arguments: object, columns: int = 80) -> Result:
+    return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [str(a) for a in arguments])
+
+
+def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command, and the words that call it."""
+    for name, command in (group or get_command(app)).commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+@pytest.fixture
+def here(ownership: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(ownership)
+    return ownership
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 200])
+def test_the_tour_fits_one_screen(width: int) -> None:
+    lines = tour(width).split("\n")
+    assert len(lines) <= 20
+    assert max(map(len, lines)) <= 80
+
+
+def test_nothing_but_the_name_shows_the_tour() -> None:
+    shown = run()
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert shown.stdout == tour(80) + "\n"
+    assert "\x1b" not in shown.stdout
+
+
+@pytest.mark.slow
+def test_what_the_tour_says_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = re.findall(r"^  kgreason (.*?)(?:  .*)?$", tour(), re.MULTILINE)
+    assert [words.split()[0] for words in said] == [
+        "generate",
+        "init",
+        "reason",
+        "risk",
+        "anonymize",
+        "verify",
+    ]
+    for words in said:
+        done = run(*shlex.split(words))
+        assert done.exit_code == 0, (words, done.output)
+    assert (tmp_path / "release" / "own.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "hint"),
+    [
+        ("anonimize", "there is no command 'anonimize'", "did you mean anonymize?"),
+        ("generate ownershp --out x", "there is no command 'generate ownershp'", "did you mean ownership?"),
+        ("own.csv", "there is no command 'own.csv'", "kgreason init own.csv"),
+        ("control.vada", "there is no command 'control.vada'", "kgreason check control.vada"),
+        ("reason --rulez control.vada", "kgreason reason has no option --rulez", "did you mean --rules?"),
+        ("reason", "--rules is not said", "say --rules FILE"),
+        ("check", "FILE is not said", "name it behind the options"),
+        ("reason --rules control.vada --format jsno --out o", "--format cannot be 'jsno'", "did you mean json?"),
+        ("anonymize -k two", "--k: it must be a whole number", "kgreason anonymize --help"),
+        ("anonymize -k 1", "--k: it must be greater than or equal to 2", "kgreason anonymize --help"),
+        ("anonymize -x no", "--x: 'no' is no number of vertices", "kgreason anonymize --help"),
+        ("reason --rules", "--rules: a value is missing", "kgreason reason --help"),
+        ("reason --rules control.vada more", "kgreason reason has no use for more", "kgreason reason --help"),
+        ("reason --rules contrl.vada", "cannot read contrl.vada", "did you mean control.vada?"),
+        ("reason --rules control.vada --data own=ow.csv", "ow.csv: there is no such file", "did you mean own.csv?"),
+        ("reason --rules control.vada --data own=zzzzzz.csv", "no such file", "the folder holds control.vada, own.csv"),
+        ("init none/own.csv", "there is no such file", "there is no folder none either"),
+    ],
+)  # fmt: skip
+def test_errors_on_the_command_line_tell_the_next_step(here: Path, words: str, what: str, hint: str) -> None:
+    done = run(*shlex.split(words))
+    assert done.exit_code == 2
+    first, _, rest = done.stderr.partition("\n")
+    assert first.startswith("error")
+    assert what in first
+    assert hint in rest
+    assert "  help: " in rest
+    assert "╭" not in done.stderr
+
+
+EVERY = list(commands())
+
+
+@pytest.mark.parametrize(("path", "command"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
+def test_every_command_is_quiet_logs_and_prints_json(path: tuple[str, ...], command: Any) -> None:
+    flags = {flag for param in command.params for flag in param.opts}
+    assert {"--quiet", "--log", "--json"} <= flags
+    shown = run(*path, "--help")
+    assert shown.exit_code == 0
+    assert max(len(line) for line in shown.stdout.split("\n")) <= 80
+    assert "…" not in shown.stdout
+
+
+def test_paths_are_known_as_such_by_their_metavar() -> None:
+    """What a file of options calls a file or folder is relative to it; the metavar tells which these are."""
+    for path, command in EVERY:
+        hints = command.callback.__annotations__
+        for param in command.params:
+            if "Path" in str(hints.get(param.name)) and param.param_type_name == "option":
+                assert re.search("FILE|DIR", param.metavar or ""), (path, param.name)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_quiet_says_nothing_but_results_and_errors(here: Path, before: bool) -> None:
+    def quiet(command: str, *words: object) -> Result:
+        return run("--quiet", command, *words) if before else run(command, *words, "-q")
+
+    checked = quiet("check", "control.vada")
+    assert (checked.exit_code, checked.output) == (0, "")
+    facts = quiet("reason", "--rules", "control.vada", "--data", "own=own.csv")
+    assert (facts.exit_code, facts.stderr) == (0, "")
+    assert facts.stdout.startswith("control(")
+    data = quiet("reason", "--rules", "control.vada", "--json")
+    assert json.loads(data.stdout)["facts"]["control"]
+    wrong = quiet("reason", "--rules", "none.vada")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("error")
+    (here / "bad.vada").write_text("p(X :- q.\n", encoding="utf-8")
+    bad = quiet("check", "bad.vada")
+    assert bad.exit_code == 1
+    assert "error[" in bad.stderr
+    assert "warning[" not in bad.stderr
+    made = quiet("anonymize", "--rules", "control.vada", "-x", 2, "--trials", 1)
+    assert (made.exit_code, made.output) == (0, "")
+    assert (here / "release" / "own.csv").is_file()
+
+
+def test_check_fmt_and_generate_print_json(here: Path) -> None:
+    (here / "bad.vada").write_text("p(X :- q.\n", encoding="utf-8")
+    good, bad = json.loads(run("check", "control.vada", "bad.vada", "--json").stdout)["files"]
+    assert (good["file"], good["fragment"]) == ("control.vada", "Datalog")
+    assert bad["fragment"] is None
+    assert {"code", "line", "hint"} <= set(bad["findings"][0])
+    assert json.loads(run("fmt", "bad.vada", "--check", "--json").stdout)["failed"] == ["bad.vada"]
+    made = json.loads(run("generate", "er", "-n", 9, "-m", 5, "--out", "er.csv", "--json").stdout)
+    assert (made["file"], made["edges"]) == ("er.csv", 5)
+
+
+def kinds(log: Path) -> list[str]:
+    return [
+        line.split()[2] for line in log.read_text(encoding="utf-8").splitlines() if not line.startswith(" ")
+    ]
+
+
+def test_the_log_tells_what_was_run_and_how_it_ended(here: Path) -> None:
+    log = here / "run.log"
+    assert run("reason", "--rules", "control.vada", "--log", log).exit_code == 0
+    assert run("--log", log, "reason", "--rules", "none.vada").exit_code == 2
+    assert run("reason", "--log", log, "--rulez", "none.vada").exit_code == 2
+    found = kinds(log)
+    assert [k for k in found if k in ("start", "error", "end")] == [
+        *("start", "end"),
+        *("start", "error", "end"),
+        *("start", "error", "end"),
+    ]  # fmt: skip
+    text = log.read_text(encoding="utf-8")
+    assert f"kgreason {kgreason.__version__}: kgreason reason --rules control.vada" in text
+    assert '"rules": "control.vada"' in text
+    assert re.search(r"step Reading own\.csv: \d+\.\d{3} s", text)
+    assert text.count("end exit code 2") == 2
+    assert "    --help" not in text
+    assert "Adler" not in text
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_defects_are_logged_with_where_they_came_from(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(kgreason.api, "reason", broken)
+    done = run("reason", "--rules", "control.vada", "--log", "run.log")
+    assert isinstance(done.exception, ZeroDivisionError)
+    text = (here / "run.log").read_text(encoding="utf-8")
+    assert "defect Traceback" in text
+    assert "ZeroDivisionError: a defect" in text
+    assert text.endswith("end exit code 1\n")
+
+
+@pytest.mark.parametrize("place", ["release/run.log", "private/run.log", "old/run.log", "old/deep/run.log"])
+def test_a_log_is_never_published(here: Path, place: str) -> None:
+    (here / "old" / "deep").mkdir(parents=True)
+    (here / "old" / "README.txt").touch()
+    (here / "old" / "rules.vada").touch()
+    done = run("anonymize", "--rules", "control.vada", "--log", place)
+    assert done.exit_code == 2
+    assert f"the log {place} would lie in" in done.stderr
+    assert "--log run.log" in done.stderr
+    assert not (here / place).exists()
+    assert not (here / "release").exists()
+
+
+def test_a_log_that_cannot_be_written_is_told_before_the_work(here: Path) -> None:
+    done = run("anonymize", "--rules", "control.vada", "--log", "none/run.log")
+    assert (done.exit_code, (here / "release").exists()) == (2, False)
+    assert (
+        "the log none/run.log cannot be written: No such file or directory\n  help: name another"
+        in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("own=postgresql://ada:hunter2@db/x", "own=postgresql://ada:***@db/x"),
+        ("a?password=hunter2&x=1", "a?password=***&x=1"),
+        ("Password='hunter2' dbname=x", "Password=*** dbname=x"),
+    ],
+)
+def test_no_password_is_logged(tmp_path: Path, text: str, safe: str) -> None:
+    Log(tmp_path / "run.log").write("note", text)
+    written = (tmp_path / "run.log").read_text(encoding="utf-8")
+    assert written.rstrip().endswith(f" note {safe}")
+
+
+CONFIG = """\
+log = "all.log"
+
+[reason]
+rules = "control.vada"
+output = ["two_owns"]   # a list
+stats = true
+
+[anonymize]
+rules = "control.vada"
+k = 2
+x = "2..3"
+trials = 1
+release = "out/release"
+private = "out/private"
+
+[generate.er]
+n = 20
+"""
+
+
+def test_options_come_from_the_file_and_the_command_line_wins(here: Path) -> None:
+    (here / "kgreason.toml").write_text(CONFIG, encoding="utf-8")
+    done = run("reason")
+    assert done.exit_code == 0, done.output
+    assert "kgreason.toml says --rules, --output, --stats, --log" in done.stderr
+    assert {line.partition("(")[0] for line in done.stdout.splitlines()} == {"two_owns"}
+    assert "derived  " in done.stderr
+    other = run("reason", "--output", "control", "--quiet")
+    assert other.stdout.startswith("control(")
+    assert other.stderr == ""
+    made = run("anonymize", "-k", 3, "--json")
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout)["release"] == "out/release"
+    text = (here / "all.log").read_text(encoding="utf-8")
+    assert text.count(" start ") == 3
+    assert '"k": 3' in text
+    assert '"x": "2..3"' in text
+    drawn = run("generate", "er", "-m", 5, "--out", "er.csv")
+    assert drawn.exit_code == 0
+    assert "kgreason.toml says -n, --log" in drawn.stderr
+
+
+def test_paths_of_the_file_are_relative_to_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = here / "deep"
+    deep.mkdir()
+    text = '[reason]\nrules = "../control.vada"\ndata = ["own=../own.csv?percent=true"]\nout = "facts"\n'
+    (deep / "long.toml").write_text(text, encoding="utf-8")
+    done = run("--config", "deep/long.toml", "reason")
+    assert done.exit_code == 0, done.output
+    assert (deep / "facts" / "control.csv").is_file()
+    monkeypatch.chdir(deep)
+    (here / "kgreason.toml").write_text("[reason]\nno = 1\n", encoding="utf-8")
+    assert "--rules is not said" in run("reason").stderr  # that of a parent folder is not read
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what", "hint"),
+    [
+        ("[anonimize]\nk = 2\n", 1, "there is no command 'anonimize'", "did you mean [anonymize]?"),
+        ("\n[anonymize]\nkk = 2\n", 3, "kgreason anonymize has no option --kk", "did you mean k?"),
+        ("[anonymize]\nmax_subgraphs = 2\n", 2, "no option --max_subgraphs", "did you mean max-subgraphs?"),
+        ("[generate.err]\nn = 2\n", 1, "there is no command 'generate err'", "did you mean [generate.er]?"),
+        ("k = 2\n[anonymize]\n", 1, "unknown key 'k'", "as [anonymize]"),
+        ("quite = true\n", 1, "unknown key 'quite'", "did you mean quiet?"),
+        ("[anonymize]\nforce = 1\n", 2, "force cannot be 1", "write force = true"),
+        ("[anonymize]\nk = true\n", 2, "k cannot be true", "write k ="),
+        ("[anonymize]\nk = [\n1,\n2]\n", 2, "k is one value, not a list", "write k = 1"),
+        ('[anonymize]\ndata = [\n  "own=own.csv",\n  1979-05-27]\n', 2, "data cannot be 1979-05-27", "write data"),
+        ("[anonymize]\nk = \n", 2, "no TOML", "write a section"),
+        ('[anonymize]\n# k\nk = "two"\n', 3, "--k: it must be a whole number", "--help"),
+        ('[anonymize]\nmode = "exct"\n', 2, "--mode cannot be 'exct'", "did you mean exact?"),
+        ('[anonymize]\nrules = "control.vada"\nwindow = 4\n', 3, "--window has no meaning", "leave it out"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_the_file_are_told_with_their_line(
+    here: Path, text: str, line: int, what: str, hint: str
+) -> None:
+    (here / "kgreason.toml").write_text(text, encoding="utf-8")
+    done = run("anonymize")
+    assert done.exit_code == 2
+    assert f"kgreason.toml:{line}" in done.stderr
+    assert what in done.stderr
+    assert hint in done.stderr
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> dict[str, str]:
+    """An environment in which ``kgreason`` is a program of this checkout."""
+    program = tmp_path / "bin" / "kgreason"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m kgreason "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    root = str(Path(kgreason.__file__).resolve().parent.parent)
+    return {
+        **os.environ,
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": root,
+        "HOME": str(tmp_path),
+    }
+
+
+BASH = """\
+shopt -s expand_aliases
+eval "$(kgreason --show-completion)"
+while read -r line; do
+  eval "COMP_WORDS=($line)"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=()
+  _kgreason_completion kgreason
+  echo "${COMPREPLY[*]}"
+done
+"""
+
+
+def test_bash_completes(here: Path, shell: dict[str, str]) -> None:
+    asked = {
+        "kgreason anon": "anonymize",
+        "kgreason anonymize --method k-": "k-iso k-degree",
+        "kgreason verify --model paired": "paired-k-degree",
+        "kgreason reason --rules ''": "control.vada",
+        "kgreason check con": "control.vada",
+        "kgreason reason --rules control.vada --data o": "own=own.csv",
+        "kgreason anonymize --rel": "--release --relations",
+    }
+    done = subprocess.run(
+        ["bash", "--norc", "-c", BASH],
+        input="".join(f"{line}\n" for line in asked),
+        capture_output=True,
+        text=True,
+        cwd=here,
+        env=shell,
+        check=True,
+    )
+    assert dict(zip(asked, done.stdout.splitlines(), strict=True)) == asked, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["zsh", "fish"])
+def test_other_shells_are_answered(shell: dict[str, str], here: Path, kind: str) -> None:
+    """What their scripts ask for, as they ask it."""
+    more = {
+        "_KGREASON_COMPLETE": f"complete_{kind}",
+        "_TYPER_COMPLETE_ARGS": "kgreason anonymize --method k-",
+    }
+    env = {**shell, **more, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    done = subprocess.run(["kgreason"], capture_output=True, text=True, cwd=here, env=env, check=True)
+    assert "k-degree" in done.stdout
+    assert "kguard" not in done.stdout
+
+
+def test_completion_is_installed_for_the_shell_that_asks(shell: dict[str, str], tmp_path: Path) -> None:
+    asked = "kgreason --install-completion; true"  # the last command of a shell would take its place
+    done = subprocess.run(
+        ["bash", "--norc", "-c", asked], capture_output=True, text=True, env=shell, check=True
+    )
+    assert "completion installed" in done.stdout, done.stderr
+    script = tmp_path / ".bash_completions" / "kgreason.sh"
+    assert "_KGREASON_COMPLETE=complete_bash" in script.read_text(encoding="utf-8")
+    assert str(script) in (tmp_path / ".bashrc").read_text(encoding="utf-8")
+
+
+# Errors without a hint, by module, and why each needs none. The message of a bad parameter says what it can be
+# ("alpha must be above 1"); others pass on what was found elsewhere, together with what is said there.
+SAYS_WHAT_CAN_BE = {
+    "anonymizers.k_degree.sequence": 1,
+    "anonymizers.links.clusters": 1,
+    "anonymizers.people.merging": 1,
+    "anonymizers.people.methods": 1,
+    "anonymizers.people.settings": 2,
+    "arguments": 1,
+    "assess.people.given": 1,
+    "attacks.links.disclosure": 1,
+    "attacks.setting": 2,
+    "graph.generators": 3,
+    "graph.people.levels": 1,
+    "graph.people.sections": 1,
+    "links.arguments": 1,
+}
+PASSES_ON = {
+    "engine.constraints": 2,  # the message is the rule's own
+    "engine.naive.expressions": 1,  # the rule is quoted, with the values at fault
+    "engine.naive.fixpoint": 4,
+    "engine.seminaive": 2,
+    "graph.interchange": 2,
+    "graph.io.jsonrows": 1,
+    "graph.io.weights": 1,
+    "lang.definitions": 3,  # what the user's own Python file raised
+    "reasoner": 1,
+}
+HINT_AT = {
+    "DataError": 4,
+    "EvaluationError": 3,
+    **dict.fromkeys(("CallError", "AnonymizationError", "ReleaseError", "TooLargeError", "NotRealizable"), 1),
+}
+
+
+def test_errors_of_users_tell_the_next_step() -> None:
+    found: dict[str, int] = {}
+    for path in FILES:
+        if "Error(" not in path.read_text(encoding="utf-8") and "NotRealizable(" not in path.read_text(
+            encoding="utf-8"
+        ):
+            continue  # most files, which need not be parsed
+        for node in nodes(path):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            at = HINT_AT.get(node.func.id)
+            if at is None or len(node.args) > at or any(isinstance(a, ast.Starred) for a in node.args):
+                continue
+            if not any(keyword.arg in ("hint", None) for keyword in node.keywords):
+                name = module(path).removeprefix("kgreason.")
+                found[name] = found.get(name, 0) + 1
+    assert found == {**SAYS_WHAT_CAN_BE, **PASSES_ON}
