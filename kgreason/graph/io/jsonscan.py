@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _BLANK = re.compile(r"[ \t\n\r]*")
+_ENDED = (str, list, dict)  # values that tell by themselves where they end
 _LEAST = 64  # characters behind a number that tell where it ends
 
 
@@ -30,7 +31,10 @@ def _refused(name: str) -> None:
 class Scanner:
     """Reads values from blocks of text.
 
-    What stands before `_at` is done; `line` is that of the last value or mark taken.
+    Parameters
+    ----------
+    parse_float
+        Makes a number of its text, as in :func:`json.loads`.
 
     Examples
     --------
@@ -39,11 +43,11 @@ class Scanner:
     (True, 1, True, {'a': 2}, True, True)
     """
 
-    def __init__(self, blocks: Iterator[str]) -> None:
+    def __init__(self, blocks: Iterator[str], parse_float: Callable[[str], Any] | None = None) -> None:
         self._blocks, self._more = blocks, True
         self._text, self._at = "", 0
         self._known, self._line = 0, 1  # place whose line is known, and that line
-        self._decoder = json.JSONDecoder(parse_constant=_refused)
+        self._decoder = json.JSONDecoder(parse_float=parse_float, parse_constant=_refused)
 
     @property
     def line(self) -> int:
@@ -85,7 +89,7 @@ class Scanner:
                 if not self._read():
                     raise self.wrong(error.msg, error.pos) from error
                 continue
-            if len(self._text) - end < _LEAST and isinstance(found, int | float) and self._read():
+            if len(self._text) - end < _LEAST and not isinstance(found, _ENDED) and self._read():
                 continue  # a number may go on in the next block
             self._at = end
             return found
