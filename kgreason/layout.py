@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from kgreason.errors import DataError
-from kgreason.graph.io.source import DATABASES, SourceSpec
+from kgreason.graph.io.source import SourceSpec
 from kgreason.output.target import DECLARING, FORMATS
 from kgreason.output.triples import BASE
 from kgreason.records import dataclass
@@ -27,6 +27,8 @@ EDGES_ALONE = frozenset({"edges", "konect"})
 HEADED = frozenset({"csv", "tsv"})
 MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
 """Text formats of which a table without rows is a file without bytes."""
+DATABASES = frozenset({"sqlite", "duckdb"})
+"""Formats whose tables stand in one file."""
 BINARY = frozenset({"parquet", *DATABASES})
 _EXTENSIONS = {**{e: format for format, e in FORMATS.items() if format != "neo4j"}, "ttl": "rdf"}
 EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)

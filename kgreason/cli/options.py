@@ -92,7 +92,10 @@ Format = Literal[  # those of kgreason.output.target, which a command that only 
 ]
 ReleaseFormat = Annotated[
     Format | None,
-    typer.Option("--format", help="Of the tables to publish; default: that of the input."),
+    typer.Option(
+        "--format",
+        help="Of the tables to publish; default: that of the input. Of people and links csv, tsv or parquet.",
+    ),
 ]
 Read = Format  # each format that is read is written
 K = Annotated[
