@@ -33,7 +33,7 @@ def values(
     """
     with open_bytes(path) as stream:
         text = _Text(path, stream, encoding)
-        decoder = json.JSONDecoder(parse_float=parse_float)
+        decoder = json.JSONDecoder(parse_float=parse_float, parse_constant=text.refuse)
         array = text.next() == "["
         if array:
             text.at += 1
@@ -103,9 +103,14 @@ class _Text:
         self._counted = self.at
         return self._lines
 
+    def refuse(self, word: str) -> None:
+        """Refuse ``NaN`` and ``Infinity``, which are no values of JSON."""
+        raise self.error(f"{word} is no value of JSON")
+
     def error(self, message: str) -> DataError:
         """Build the error that points here."""
-        return DataError(str(self._path), f"no JSON: {message}", self.line())
+        hint = "is the file whole, and JSON? format= says what else it is"
+        return DataError(str(self._path), f"no JSON: {message}", self.line(), hint=hint)
 
     def _more(self) -> bool:
         """Move the window on by a block, or by as much as it holds if a value is larger."""
