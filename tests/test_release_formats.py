@@ -98,6 +98,8 @@ def put(folder: Path, name: str) -> Path:
 
 def given(file: Path) -> str:
     options = {".sqlite": "?table=own", ".duckdb": "?table=own"}.get(file.suffix, "")
+    if (file.parent / "own-nodes.csv").is_file():
+        options = "?format=neo4j"
     if file.suffix in (".nt", ".ttl"):
         options = "?predicate=urn:kgreason:own&base=urn:kgreason:"
     return f"own={file}{options}"
@@ -334,7 +336,7 @@ def test_parallel_edges_are_no_matrix() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["csv", "json", "rdf", "edges", "parquet", "sqlite", "mtx", "gml", "net", "graphml"]
+    "name", ["csv", "json", "rdf", "edges", "parquet", "sqlite", "mtx", "gml", "net", "neo4j", "graphml"]
 )
 def test_an_empty_relation_and_vertices_without_edges(tmp_path: Path, name: str) -> None:
     need(name)
