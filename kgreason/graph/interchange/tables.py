@@ -88,7 +88,11 @@ def from_table(obj: object, relation: str = "edge") -> KnowledgeGraph:
     """
     names, columns = as_table(obj)
     if len(columns) not in (2, 3):
-        raise DataError("<table>", f"{len(columns)} columns, expected source, target and perhaps weight")
+        raise DataError(
+            "<table>",
+            f"{len(columns)} columns, expected source, target and perhaps weight",
+            hint="choose two or three of them, as in table[['source', 'target', 'weight']]",
+        )
     ends = [[str(v) for v in column.to_pylist()] for column in columns[:2]]
     number: dict[str, int] = {}
     for label in chain.from_iterable(zip(*ends, strict=True)):
