@@ -121,7 +121,7 @@ def test_a_release_keeps_the_format_and_is_judged_in_it(
     assert made.exit_code == 0, made.output
     layout = Layout.of({"own": name})
     files = {p.name for p in Path("release").iterdir()}
-    assert files == {"README.txt", "rules.vada", *layout.files}
+    assert files == {"README.txt", "rules.vada", "report.html", "report.json", *layout.files}
     readme = Path("release/README.txt").read_text()
     assert all(file in readme for file in layout.files)
     held = read_back(name)
@@ -241,7 +241,8 @@ def test_each_predicate_keeps_its_own_format(tmp_path: Path, monkeypatch: pytest
     made = kgreason.anonymize(rules, data, k=2, x=2, trials=1, folders=folders, progress=notes)
     assert made.holds
     files = {p.name for p in Path("release").iterdir()}
-    assert files == {"own.parquet", "owes.tsv", "knows.csv", "nodes.parquet", "rules.vada", "README.txt"}
+    tables = {"own.parquet", "owes.tsv", "knows.csv", "nodes.parquet"}
+    assert files == {*tables, "rules.vada", "README.txt", "report.html", "report.json"}
     assert [note for note in notes.told if "CSV" in note] == [
         "knows was read from no file, so the release holds it as CSV"
     ]
