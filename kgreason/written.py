@@ -177,7 +177,7 @@ def read_nodes(nodes: SourceSpec) -> list[str]:
         if len(raw.columns) != 1:
             line = 1 if headed else None
             message = f"{len(raw.columns)} columns where vertices have one, their label"
-            raise DataError(str(nodes.path), message, line)
+            raise DataError(str(nodes.path), message, line, hint=UNCHANGED)
     labels: list[str] = list(map(str, raw.columns[0].to_pylist()))
     if headed and raw.names[0] in labels:
         row = labels.index(raw.names[0])

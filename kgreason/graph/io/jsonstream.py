@@ -11,6 +11,7 @@ from kgreason.graph.io.jsonscan import Malformed, NoNumber, Scanner
 from kgreason.graph.io.raw import texts
 
 BLOCK = 1 << 20
+HINT = "is the file whole, and JSON? format= says what else it is"
 
 
 def values(
@@ -32,11 +33,11 @@ def values(
     try:
         yield from _elements(scan) if scan.take("[") else _following(scan)
     except Malformed as error:
-        raise DataError(str(path), f"no JSON: {error.message.lower()}", error.line) from error
+        raise DataError(str(path), f"no JSON: {error.message.lower()}", error.line, hint=HINT) from error
     except RecursionError as error:
-        raise DataError(str(path), "no JSON: nested too deeply", scan.line) from error
+        raise DataError(str(path), "no JSON: nested too deeply", scan.line, hint=HINT) from error
     except NoNumber as error:
-        raise DataError(str(path), f"{error} is no value of JSON", scan.line) from error
+        raise DataError(str(path), f"no JSON: {error} is no value of JSON", scan.line, hint=HINT) from error
 
 
 def _following(scan: Scanner) -> Iterator[tuple[Any, int]]:

@@ -61,7 +61,11 @@ def sqlite_tables(path: Path) -> list[str]:
         with closing(_opened(path)) as connection:
             return _tables(connection)
     except sqlite3.DatabaseError as error:
-        raise DataError(str(path), f"no SQLite database that can be read: {error}") from error
+        raise DataError(
+            str(path),
+            f"no SQLite database that can be read: {error}",
+            hint="is it of another format? format= says which",
+        ) from error
 
 
 def _opened(file: Path) -> sqlite3.Connection:
