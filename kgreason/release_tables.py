@@ -68,7 +68,9 @@ def _kept(predicate: str, source: SourceSpec | None, relation: Relation, progres
         progress.note(f"{predicate} was read from no file, so the release holds it as CSV")
         return "csv"
     format = format_of(source)
-    if format != "ttl" and format not in FORMATS:
+    if format == "query":
+        progress.note(f"{predicate} was read by a query, so the release holds it as CSV")
+    elif format != "ttl" and format not in FORMATS:
         progress.note(f"{predicate}: kgreason writes no release as {format}, so it holds {predicate} as CSV")
     elif not _holds(format, relation):
         progress.note(f"{predicate}: {format} has no place for weights, so the release holds it as CSV")

@@ -524,7 +524,7 @@ def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> 
     rules.write_text(rules.read_text().replace("own(", "nodes(").replace('"own"', '"nodes"'))
     result = anonymize(ownership)
     assert result.exit_code == 2
-    assert "`nodes` would be written to where the vertices go" in result.output
+    assert "the edges `nodes` would be written to where the vertices go" in result.output
 
 
 def test_verify_refuses_what_would_take_too_long(ownership: Path, anywhere: Path) -> None:

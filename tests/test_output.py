@@ -440,7 +440,8 @@ def test_outputs_are_checked_before_the_run(tmp_path: Path) -> None:
     assert "p has no arguments" in failed(lambda: check_outputs(rules, folder=tmp_path, format="graphml"))
     assert failed(lambda: check_outputs(rules, folder=tmp_path, format="xlsx")) == (
         "--format: facts cannot be written as 'xlsx'\n"
-        "  help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf, bods"
+        "  help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, "
+        "rdf, bods"
     )
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "in" / "it"):

@@ -26,13 +26,15 @@ from kgreason.anonymizers.publish import publish
 from kgreason.assess.labels import CHANCE, labels
 from kgreason.cli import app
 from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.kept import format_of
+from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.layout import LISTING, NUMBERED, Layout
 from kgreason.output.target import FORMATS
 from kgreason.pairs import read_release
 from kgreason.progress import SILENT, Progress
 from kgreason.publication import Folders, write_mapping
-from kgreason.release_tables import fitting, write_tables
+from kgreason.release_tables import fitting, planned, write_tables
 from tests.conftest import OWNERSHIP
 
 RULES = """\
@@ -48,6 +50,7 @@ PLAIN_RULES = '@edge("own"). @derived("two"). two(X, Z) :- own(X, Y), own(Y, Z),
 WEIGHTED = [name for name in FORMATS if name != "rdf"]
 PACKAGES = {"duckdb": "duckdb", "rdf": "pyoxigraph"}
 CANARY = "Kanarienvogel"
+BESIDE = {"README.txt", "rules.vada", "report.html", "report.json"}
 
 
 class Notes(Progress):
@@ -98,6 +101,8 @@ def put(folder: Path, name: str) -> Path:
 
 def given(file: Path) -> str:
     options = {".sqlite": "?table=own", ".duckdb": "?table=own"}.get(file.suffix, "")
+    if (file.parent / "own-nodes.csv").is_file():
+        options = "?format=neo4j"
     if file.suffix in (".nt", ".ttl"):
         options = "?predicate=urn:kgreason:own&base=urn:kgreason:"
     return f"own={file}{options}"
@@ -105,10 +110,7 @@ def given(file: Path) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(n, marks=[] if n in ("parquet", "mtx") else [pytest.mark.slow])
-        for n in (*FORMATS, "ttl")
-    ],
+    [pytest.param(n, marks=[] if n in ("parquet", "mtx") else [pytest.mark.slow]) for n in (*FORMATS, "ttl")],
 )
 def test_a_release_keeps_the_format_and_is_judged_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -121,7 +123,7 @@ def test_a_release_keeps_the_format_and_is_judged_in_it(
     assert made.exit_code == 0, made.output
     layout = Layout.of({"own": name})
     files = {p.name for p in Path("release").iterdir()}
-    assert files == {"README.txt", "rules.vada", "report.html", "report.json", *layout.files}
+    assert files == {*BESIDE, *layout.files}
     readme = Path("release/README.txt").read_text()
     assert all(file in readme for file in layout.files)
     held = read_back(name)
@@ -241,8 +243,7 @@ def test_each_predicate_keeps_its_own_format(tmp_path: Path, monkeypatch: pytest
     made = kgreason.anonymize(rules, data, k=2, x=2, trials=1, folders=folders, progress=notes)
     assert made.holds
     files = {p.name for p in Path("release").iterdir()}
-    tables = {"own.parquet", "owes.tsv", "knows.csv", "nodes.parquet"}
-    assert files == {*tables, "rules.vada", "README.txt", "report.html", "report.json"}
+    assert files == {"own.parquet", "owes.tsv", "knows.csv", "nodes.parquet", *BESIDE}
     assert [note for note in notes.told if "CSV" in note] == [
         "knows was read from no file, so the release holds it as CSV"
     ]
@@ -267,6 +268,26 @@ def test_a_format_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         Folders(Path("a"), Path("b"), format="xlsx").check()
     refused = run("anonymize", "--rules", rules, "--data", f"own={file}", "--format", "xlsx")
     assert refused.exit_code == 2
+
+
+def test_what_no_file_holds_is_released_as_csv(tmp_path: Path) -> None:
+    server = SourceSpec(Path(), "postgresql", {"host": "db1", "table": "own"})
+    asked = SourceSpec(tmp_path, "duckdb", query="select * from 'own.parquet'")
+    base = tmp_path / "own.db"
+    base.touch()
+    assert [format_of(s) for s in (server, asked, SourceSpec(base, query="select 1"))] == [
+        *("postgresql", "query", "sqlite")
+    ]
+    graph, notes = ownership("csv"), Notes()
+    rules = load_text(RULES)
+    for source in (server, asked):
+        assert planned(rules, graph, {"own": source}, None, notes).edges["own"].file == "own.csv"
+    planned(rules, graph, None, None, notes)
+    assert [note.partition(":")[0] for note in notes.told] == [
+        "own",
+        "own was read by a query, so the release holds it as CSV",
+        "own was read from no file, so the release holds it as CSV",
+    ]
 
 
 @pytest.mark.parametrize("k_iso", [False, True])
@@ -338,7 +359,7 @@ def test_parallel_edges_are_no_matrix() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["csv", "json", "rdf", "edges", "parquet", "sqlite", "mtx", "gml", "net", "graphml"]
+    "name", ["csv", "json", "rdf", "edges", "parquet", "sqlite", "mtx", "gml", "net", "neo4j", "graphml"]
 )
 def test_an_empty_relation_and_vertices_without_edges(tmp_path: Path, name: str) -> None:
     need(name)

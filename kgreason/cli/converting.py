@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli.base import counted, guarded
-from kgreason.cli.options import Format, MemoryLimit, Read
+from kgreason.cli.base import counted, guarded, print_json
+from kgreason.cli.options import AsJson, Format, MemoryLimit, Read
 
 
 @guarded
@@ -39,6 +39,7 @@ def convert(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file or table that is there.")] = False,
     memory_limit: MemoryLimit = None,
+    as_json: AsJson = False,
 ) -> int:
     """Write a table or graph in another format."""
     from dataclasses import replace
@@ -54,6 +55,10 @@ def convert(
     written = replace(written, format=wanted or written.format)
     with limited(memory_limit), progress() as bar:
         done = convert(read, Target.at(written), name=name, force=force, progress=bar)
+    if as_json:
+        found = {"read": done.read, "written": done.written, "vertices": done.vertices, "columns": done.names}
+        print_json({"format": 1, "file": written.place, **found})
+        return 0
     alone = f" and {counted(done.vertices, 'vertex', 'vertices')} without edges" if done.vertices else ""
     print(
         f"{read.path}: {counted(done.read, 'row')} -> {written.path}: {counted(done.written, 'row')}{alone}"

@@ -75,7 +75,9 @@ def convert(
         _check_free(target, predicate)
     loaded = loader.load(predicate)
     if loaded is None or not loaded.kinds:
-        raise DataError(source.file, "the file has neither rows nor names of columns")
+        raise DataError(
+            source.file, "the file has neither rows nor names of columns", hint="is it the one you mean?"
+        )
     alone = _alone(source, loaded)
     if alone and not target.declares:
         _tell(target, len(alone), progress)

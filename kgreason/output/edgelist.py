@@ -91,7 +91,10 @@ def write_konect(path: Path, facts: Facts, predicate: str, names: Sequence[str],
     check_weight(file, predicate, table, names, "konect")
     if table.arity > 3 and table.kinds[3].name != "INT":
         raise DataError(
-            file, f"the times of {predicate} are no integers, and konect holds no others", column=names[3]
+            file,
+            f"the times of {predicate} are no integers, and konect holds no others",
+            column=names[3],
+            hint="write them as integers, for instance seconds, or choose another format",
         )
     found = numbered(facts, predicate, target)
     with path.open("wb") as stream:

@@ -13,6 +13,7 @@ from kgreason.report.words import BASELINE, SEEDED_PUBLIC, Promise, safe_public
 
 FILES = {
     "nodes": "the vertices, whose names are random",
+    "graph": "a database with the tables of edges and vertices",
     "rules": "the rules of the guarantee: kgreason reason --rules rules.vada",
 }
 LIMITS = "What is not promised, or must be reckoned with."

@@ -54,7 +54,11 @@ class Foreign:
         rows = self._of(name)
         weights = self._weights(rows)
         if weights is not None and any(w is None for w in weights):
-            raise DataError(name, "some edges of the graph have a weight and some have none")
+            raise DataError(
+                name,
+                "some edges of the graph have a weight and some have none",
+                hint="give each edge a weight, or none",
+            )
         labels = np.array(self.labels, dtype=object)
         columns = [array(name, labels[end[rows]].tolist()) for end in (self.source, self.target)]
         columns += [] if weights is None else [array(name, weights)]
@@ -98,7 +102,11 @@ class Foreign:
         weights = self._weights(rows)
         absent = 0 if weights is None else sum(w is None for w in weights)
         if absent:
-            raise DataError("<graph>", f"{absent} of the {len(rows)} edges of {name!r} have no weight")
+            raise DataError(
+                "<graph>",
+                f"{absent} of the {len(rows)} edges of {name!r} have no weight",
+                hint="give each edge of a relation a weight, or none",
+            )
         weight = None if weights is None else numbers("<graph>", weights)
         source, target = self.source[rows], self.target[rows]
         if not self.directed:
@@ -141,8 +149,14 @@ def numbers(name: str, values: Sequence[Any]) -> Weights:
     try:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(name, f"a weight is no number: {error}") from error
+        raise DataError(
+            name, f"a weight is no number: {error}", hint="make the attribute weight a number"
+        ) from error
     if not np.isfinite(found).all():
         row = int(np.argmin(np.isfinite(found)))
-        raise DataError(name, f"a weight is no number: that of edge {row + 1} is {values[row]!r}")
+        raise DataError(
+            name,
+            f"a weight is no number: that of edge {row + 1} is {values[row]!r}",
+            hint="give the edge a weight, or take it out",
+        )
     return found

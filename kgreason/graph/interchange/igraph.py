@@ -100,12 +100,20 @@ def as_igraph(whole: Plain) -> igraph.Graph:
     """
     library = needed("igraph", "an igraph graph", "to_igraph", "to_networkx does without")
     if "name" in whole.vertices:
-        raise DataError("<graph>", "users have the attribute 'name', which igraph has another use for")
+        raise DataError(
+            "<graph>",
+            "users have the attribute 'name', which igraph has another use for",
+            hint="call the attribute otherwise, or take to_networkx()",
+        )
     parts = {name: whole.ends(name) for name in whole.relations}
     ends = [pair for source, target, _ in parts.values() for pair in zip(source, target, strict=True)]
     titles = dict.fromkeys(title for _, _, values in parts.values() for title in values)
     if "relation" in titles:
-        raise DataError("<graph>", "edges carry 'relation', which stands for their predicate")
+        raise DataError(
+            "<graph>",
+            "edges carry 'relation', which stands for their predicate",
+            hint="call the attribute otherwise",
+        )
     carried = {
         title: list(chain.from_iterable(v.get(title, [None] * len(s)) for s, _, v in parts.values()))
         for title in titles

@@ -95,7 +95,9 @@ def as_networkx(whole: Plain) -> nx.MultiGraph[str]:
         if any(title in ("relation", "key") for title in values):
             clash = next(title for title in values if title in ("relation", "key"))
             raise DataError(
-                "<graph>", f"edges of {name!r} carry {clash!r}, which NetworkX has another use for"
+                "<graph>",
+                f"edges of {name!r} carry {clash!r}, which NetworkX has another use for",
+                hint="call the attribute otherwise",
             )
         titles, columns = list(values), list(values.values())
         result.add_edges_from(

@@ -155,7 +155,11 @@ def only(names: Mapping[str, object], relation: str | None) -> str:
             )
         return relation
     if len(names) != 1:
-        raise DataError("<graph>", f"choose a relation: {known}" if known else "the graph has no relation")
+        raise DataError(
+            "<graph>",
+            f"choose a relation: {known}" if known else "the graph has no relation",
+            hint=f"say relation={next(iter(names))!r}" if known else "it holds vertices alone",
+        )
     return next(iter(names))
 
 

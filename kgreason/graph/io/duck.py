@@ -44,7 +44,11 @@ def _opened(duckdb: Any, file: Path) -> Any:
     try:
         return duckdb.connect(":memory:" if file.is_dir() else str(file), read_only=file.is_file())
     except duckdb.Error as error:
-        raise DataError(str(file), f"no DuckDB database that can be read: {_first(error)}") from error
+        raise DataError(
+            str(file),
+            f"no DuckDB database that can be read: {_first(error)}",
+            hint="is it of another format, made by a newer DuckDB, or open in another program? format= says which",
+        ) from error
 
 
 def duckdb_tables(path: Path) -> list[str]:

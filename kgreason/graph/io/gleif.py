@@ -56,7 +56,10 @@ def read_gleif(path: Path, options: Options) -> Raw:
             parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise DataError(
-                str(path), f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno
+                str(path),
+                f"no well-formed XML: {expat.ErrorString(error.code)}",
+                error.lineno,
+                hint="is the file whole? take it from GLEIF once more",
             ) from error
     return records.raw()
 
@@ -108,12 +111,21 @@ class _Records:
 
     def refuse_entity(self, name: str, *_: object) -> None:
         """Refuse definitions of entities: no such file has one, and they can be nested to any size."""
-        raise DataError(self._file, f"the file defines an entity {name!r}, as no file of GLEIF does")
+        raise DataError(
+            self._file,
+            f"the file defines an entity {name!r}, as no file of GLEIF does",
+            hint="take the file from GLEIF itself",
+        )
 
     def _taken(self, place: str, line: int) -> str:
         value = self._record.get(place, "")
         if not value:
-            raise DataError(self._file, f"the record that ends here has no {place}", line)
+            raise DataError(
+                self._file,
+                f"the record that ends here has no {place}",
+                line,
+                hint="take the record out, or the file from GLEIF once more",
+            )
         return value
 
     def _relationship(self, line: int) -> None:
@@ -143,7 +155,9 @@ class _Records:
         try:
             return float(amount)
         except ValueError:
-            raise DataError(self._file, f"the quantifier {amount!r} is no number", line) from None
+            raise DataError(
+                self._file, f"the quantifier {amount!r} is no number", line, hint="mend the record"
+            ) from None
 
     def _entity(self, line: int) -> None:
         vertex = self._vertex(self._taken("LEIRecord/LEI", line))

@@ -165,7 +165,11 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
     if trouble is not None:
         raise vertices.error(*trouble)
     if count is not None and count != len(names):
-        raise DataError(str(file), f"{len(names)} lines for the {count} vertices of {path.name}")
+        raise DataError(
+            str(file),
+            f"{len(names)} lines for the {count} vertices of {path.name}",
+            hint="write one name a line, that of vertex 1 first",
+        )
     lines = np.array([raw.line(row) or 0 for row in range(len(raw))]) if len(raw) else np.empty(0, np.int64)
     for column in raw.columns[:2]:
         check_indices(raw.file, column, lines, len(names), "line of the file of labels")

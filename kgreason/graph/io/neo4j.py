@@ -178,7 +178,11 @@ def _read(
             if column.null_count:
                 row = int(np.argmax(column.is_null().to_numpy()))
                 raise DataError(
-                    str(path), "the cell is empty", _line(path, options, delimiter, row + own), field.written
+                    str(path),
+                    "the cell is empty",
+                    _line(path, options, delimiter, row + own),
+                    field.written,
+                    "give the node an id, or take the line out",
                 )
             spaces.setdefault(field.space, []).append(column)
             if options.spaces and field.space:
@@ -252,7 +256,11 @@ def _chosen(file: str, table: Any, line: Lines, column: str, wanted: str) -> tup
 
     what = "relationships of the type" if column == ":TYPE" else "nodes with the label"
     if column not in table.column_names:
-        raise DataError(file, f"there is no column {column}, so there are no {what} {wanted!r}")
+        raise DataError(
+            file,
+            f"there is no column {column}, so there are no {what} {wanted!r}",
+            hint=f"leave out {'type' if column == ':TYPE' else 'label'}=",
+        )
     names = [name.strip() for name in wanted.split(",")]
     labels = pc.split_pattern(pc.fill_null(table.column(column), ""), ";").combine_chunks()
     known = labels.flatten().unique().to_pylist()

@@ -9,14 +9,12 @@ from string import printable
 
 from kgreason.analysis import server
 from kgreason.errors import DataError
-from kgreason.lang.names import suggest
+from kgreason.lang.names import FILES, READ_ALONE, SERVERS, suggest
 from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
-FORMATS = (
-    *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net", "neo4j"),
-    *("parquet", "json", "sqlite", "duckdb", "postgresql", "rdf", "bods", "gleif"),
-)
+FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
+"""All that is read, as `format=` names it."""
 
 _BOOLEAN = ("true", "false")
 _OPTIONS = {

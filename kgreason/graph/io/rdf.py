@@ -8,13 +8,16 @@ World Wide Web Consortium: RDF 1.1 Concepts and Abstract Syntax, 2014.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from kgreason.errors import DataError
+from kgreason.graph.io.gathered import PIECE, Gathered
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes
 from kgreason.graph.io.sql import extra
@@ -24,6 +27,7 @@ from kgreason.lang.names import suggest
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
+_TITLES = ("subject", "predicate", "object")
 _INTEGERS = frozenset(
     {"integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger"}
     | {"negativeInteger", "unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte"}
@@ -41,14 +45,14 @@ def read_rdf(path: Path, options: Options) -> Raw:
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     format = getattr(oxigraph.RdfFormat, _FORMATS.get(suffix, "TURTLE"))
     names = _Names(str(path), options)
-    triples: list[tuple[Any, ...]] = []
+    rows = _Rows(str(path), options, names)
     seen: dict[str, None] = {}
     with open_bytes(path) as stream:
         try:
             for triple in oxigraph.parse(stream, format=format, base_iri=options.base):
                 seen.setdefault(triple.predicate.value)
                 if _wanted(triple, options, names):
-                    triples.append((triple.subject, triple.predicate, triple.object))
+                    rows.add(triple)
         except SyntaxError as error:
             raise DataError(
                 str(path),
@@ -62,9 +66,10 @@ def read_rdf(path: Path, options: Options) -> Raw:
                 f"cannot be read as {format.name}: {error}",
                 hint="is it of another format? N-Triples end in .nt, Turtle in .ttl, RDF/XML in .rdf",
             ) from error
-    if options.predicate is not None and not triples and seen:
+    raw = rows.raw()
+    if options.predicate is not None and not len(raw) and seen:
         raise _no_predicate(str(path), options.predicate, [names.short(p) for p in seen])
-    return _table(str(path), triples, options, names)
+    return raw
 
 
 def _reason(error: SyntaxError) -> str:
@@ -125,29 +130,57 @@ def _no_predicate(file: str, predicate: str, known: list[str]) -> DataError:
     )
 
 
-def _table(file: str, triples: list[tuple[Any, ...]], options: Options, names: _Names) -> Raw:
-    titles = ("subject", "predicate", "object")
-    places = (0,) if options.category is not None else (0, 1, 2) if options.predicate is None else (0, 2)
-    raw = Raw(file, tuple(titles[p] for p in places), (), lambda _: None, named=False)
-    columns = []
-    for place in places:
+class _Rows:
+    """Takes triples one by one, and keeps the terms that are wanted column by column."""
+
+    def __init__(self, file: str, options: Options, names: _Names) -> None:
+        self._names = names
+        wanted = (0,) if options.category is not None else (0, 1, 2) if options.predicate is None else (0, 2)
+        self._places = {place: Gathered() for place in wanted}
+        self._last: list[Any] = []
+        self._empty = Raw(file, tuple(_TITLES[p] for p in wanted), (), lambda _: None, named=False)
+
+    def add(self, triple: Any) -> None:
+        """Take a triple."""
+        self._last.append(triple)
+        if len(self._last) == PIECE:
+            self._flush()
+
+    def raw(self) -> Raw:
+        """The table of all triples."""
+        self._flush()
+        columns = [
+            self._checked(place, column.whole) if len(column) else arrow_column([])
+            for place, column in self._places.items()
+        ]
+        return replace(self._empty, columns=tuple(columns), typed=True)
+
+    def _flush(self) -> None:
+        for place, column in self._places.items():
+            terms = [getattr(triple, _TITLES[place]) for triple in self._last]
+            column.add(self._checked(place, partial(self._values, terms, len(column))))
+        self._last = []
+
+    def _checked(self, place: int, make: Callable[[], Any]) -> Any:
         try:
-            columns.append(arrow_column(list(_column([t[place] for t in triples], names))))
+            return make()
         except CastError as error:
-            raise raw.error(error.row, f"{error.value} is not {error.expected}", titles[place]) from error
-    return Raw(file, raw.names, tuple(columns), raw.line, named=False, typed=True)
+            raise self._empty.error(
+                error.row, f"{error.value} is not {error.expected}", _TITLES[place]
+            ) from error
 
+    def _values(self, terms: Sequence[Any], before: int) -> list[object]:
+        return [self._value(term, row) for row, term in enumerate(terms, before)]
 
-def _column(terms: list[Any], names: _Names) -> Iterator[object]:
-    for row, term in enumerate(terms):
-        if hasattr(term, "datatype"):
-            yield literal(term.value, term.datatype.value, row)
-        elif type(term).__name__ == "NamedNode":
-            yield names.short(term.value)
-        elif type(term).__name__ == "BlankNode":
-            yield f"_:{term.value}"
-        else:
-            raise CastError(row, str(term)[:60], "an IRI, a blank node or a literal")
+    def _value(self, term: Any, row: int) -> object:
+        kind = type(term).__name__
+        if kind == "NamedNode":
+            return self._names.short(term.value)
+        if kind == "BlankNode":
+            return f"_:{term.value}"
+        if kind == "Literal":
+            return literal(term.value, term.datatype.value, row)
+        raise CastError(row, str(term)[:60], "an IRI, a blank node or a literal")
 
 
 def literal(text: str, datatype: str, row: int) -> object:
