@@ -79,7 +79,7 @@ def _kept(predicate: str, source: SourceSpec | None, relation: Relation, progres
 
 def _holds(format: str, relation: Relation) -> bool:
     """Whether a format has a place for all that a relation holds."""
-    return relation.weight is None or format not in ("rdf", "ttl")
+    return True
 
 
 def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Layout:

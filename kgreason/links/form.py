@@ -101,7 +101,9 @@ def _claimed(given: bytes, released: Released) -> int | None:
     return int(claim[1]) if claim and conditions.shows_clusters(released) else None
 
 
-def reports(released: Released, k: int | None, *, holds: bool, seeded: bool, format: str = "csv") -> dict[str, bytes]:
+def reports(
+    released: Released, k: int | None, *, holds: bool, seeded: bool, format: str = "csv"
+) -> dict[str, bytes]:
     """The reports that go with a release, by name."""
     from kgreason.report.links import public_report
     from kgreason.report.write import texts
