@@ -132,7 +132,7 @@ def anonymize(
         "keep_cuts": keep_cuts,
     }
     run = Run(parameters, seed, program, np.random.default_rng(seed))
-    layout = None if folders is None else planned(written, graph, _read(data), folders.format, progress)
+    layout = None if folders is None else planned(written, _read(data), folders.format, progress)
     protected = () if method == "k-iso" else sizes
     check_parameters(graph, 1, 1)
     for size in protected:
