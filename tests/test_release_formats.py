@@ -26,13 +26,15 @@ from kgreason.anonymizers.publish import publish
 from kgreason.assess.labels import CHANCE, labels
 from kgreason.cli import app
 from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.kept import format_of
+from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.layout import LISTING, NUMBERED, Layout
 from kgreason.output.target import FORMATS
 from kgreason.pairs import read_release
 from kgreason.progress import SILENT, Progress
 from kgreason.publication import Folders, write_mapping
-from kgreason.release_tables import fitting, write_tables
+from kgreason.release_tables import fitting, planned, write_tables
 from tests.conftest import OWNERSHIP
 
 RULES = """\
@@ -47,6 +49,7 @@ two_owns(X) :- own(X, Y, W), X != Y, K = mcount(Y), K >= 2.
 WEIGHTED = list(FORMATS)
 PACKAGES = {"duckdb": "duckdb", "rdf": "pyoxigraph"}
 CANARY = "Kanarienvogel"
+BESIDE = {"README.txt", "rules.vada", "report.html", "report.json"}
 
 
 class Notes(Progress):
@@ -112,7 +115,7 @@ def test_a_release_keeps_the_format_and_is_judged_in_it(
     assert made.exit_code == 0, made.output
     layout = Layout.of({"own": name})
     files = {p.name for p in Path("release").iterdir()}
-    assert files == {"README.txt", "rules.vada", *layout.files}
+    assert files == {*BESIDE, *layout.files}
     readme = Path("release/README.txt").read_text()
     assert all(file in readme for file in layout.files)
     held = read_back(name)
@@ -230,7 +233,7 @@ def test_each_predicate_keeps_its_own_format(tmp_path: Path, monkeypatch: pytest
     made = kgreason.anonymize(rules, data, k=2, x=2, trials=1, folders=folders, progress=notes)
     assert made.holds
     files = {p.name for p in Path("release").iterdir()}
-    assert files == {"own.parquet", "owes.tsv", "knows.csv", "nodes.parquet", "rules.vada", "README.txt"}
+    assert files == {"own.parquet", "owes.tsv", "knows.csv", "nodes.parquet", *BESIDE}
     assert [note for note in notes.told if "CSV" in note] == [
         "knows was read from no file, so the release holds it as CSV"
     ]
@@ -253,6 +256,26 @@ def test_a_format_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         Folders(Path("a"), Path("b"), format="xlsx").check()
     refused = run("anonymize", "--rules", rules, "--data", f"own={file}", "--format", "xlsx")
     assert refused.exit_code == 2
+
+
+def test_what_no_file_holds_is_released_as_csv(tmp_path: Path) -> None:
+    server = SourceSpec(Path(), "postgresql", {"host": "db1", "table": "own"})
+    asked = SourceSpec(tmp_path, "duckdb", query="select * from 'own.parquet'")
+    base = tmp_path / "own.db"
+    base.touch()
+    assert [format_of(s) for s in (server, asked, SourceSpec(base, query="select 1"))] == [
+        *("postgresql", "query", "sqlite")
+    ]
+    graph, notes = ownership("csv"), Notes()
+    rules = load_text(RULES)
+    for source in (server, asked):
+        assert planned(rules, {"own": source}, None, notes).edges["own"].file == "own.csv"
+    planned(rules, None, None, notes)
+    assert [note.partition(":")[0] for note in notes.told] == [
+        "own",
+        "own was read by a query, so the release holds it as CSV",
+        "own was read from no file, so the release holds it as CSV",
+    ]
 
 
 @pytest.mark.parametrize("k_iso", [False, True])

@@ -19,10 +19,12 @@ from kgreason.graph.links.model import LinkGraph, Released, observations
 from kgreason.graph.links.write import write_links
 from kgreason.links.form import form
 from kgreason.links.pairs import read_released
+from kgreason.links.readme import readme
 from kgreason.people.pairs import read_published
 from kgreason.publication import Folders
 
 CANARY = "Kanarienvogel"
+BESIDE = ("README.txt", "report.html", "report.json")
 PEOPLE = [f"{CANARY}{name}" for name in ("Ken", "Mary", "Tom", "Jane", "Ann", "Joe")]
 
 
@@ -66,7 +68,7 @@ def test_people_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert made.exit_code == 0, made.output
     kept = format if format in FORMATS else "csv"
     tables = {f"{table}.{kept}" for table in ("users", "attributes", "relations")}
-    assert {p.name for p in Path("release").iterdir()} == {*tables, "people.toml", "README.txt"}
+    assert {p.name for p in Path("release").iterdir()} == {*tables, "people.toml", *BESIDE}
     readme = Path("release/README.txt").read_text()
     assert all(table in readme for table in tables)
     for path in Path("release").iterdir():
@@ -90,7 +92,7 @@ def test_links_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert made.exit_code == 0, made.output
     kept = format if format in FORMATS else "csv"
     tables = {f"{table}.{kept}" for table in ("nodes", "attributes", "links")}
-    assert {p.name for p in Path("release").iterdir()} == {*tables, "links.toml", "README.txt"}
+    assert {p.name for p in Path("release").iterdir()} == {*tables, "links.toml", *BESIDE}
     for path in Path("release").iterdir():
         assert CANARY.encode() not in path.read_bytes()
     judged = run(
@@ -134,14 +136,24 @@ def test_weights_of_links_come_back(tmp_path: Path, format: str) -> None:
 def test_parquet_of_links_is_compared_byte_by_byte(tmp_path: Path) -> None:
     released = weighted()
     write_links(tmp_path, released, "parquet")
-    from kgreason.links.readme import readme
-
     (tmp_path / "README.txt").write_text(readme(released, None, holds=True, seeded=False, format="parquet"))
     assert form(tmp_path, released).holds
     table = pq.read_table(tmp_path / "links.parquet")
     pq.write_table(table, tmp_path / "links.parquet", compression="gzip", store_schema=False)
     found = form(tmp_path, read_released(tmp_path))
     assert found.witnesses == ("links.parquet: the same graph is written otherwise",)
+    assert not found.undecided
+
+
+def test_parquet_of_another_arrow_is_not_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = weighted()
+    write_links(tmp_path, released, "parquet")
+    (tmp_path / "README.txt").write_text(readme(released, None, holds=True, seeded=False, format="parquet"))
+    pq.write_table(pq.read_table(tmp_path / "links.parquet"), tmp_path / "links.parquet", compression="gzip")
+    monkeypatch.setattr("kgreason.links.form.writer_of", lambda path: f"one of {path.parent}")
+    found = form(tmp_path, released)
+    assert found.undecided
+    assert "verify with that version" in found.witnesses[0]
 
 
 def test_a_table_that_says_more_is_refused(tmp_path: Path) -> None:

@@ -77,7 +77,10 @@ MemoryLimit = Annotated[
 Format = FileFormat
 ReleaseFormat = Annotated[
     Format | None,
-    typer.Option("--format", help="Of the tables to publish; default: that of the input."),
+    typer.Option(
+        "--format",
+        help="Of the tables to publish; default: that of the input. Of people and links csv, tsv or parquet.",
+    ),
 ]
 Read = Format  # each format that is read is written
 K = Annotated[

@@ -22,6 +22,7 @@ from kgreason.graph.links.write import NODES, names_of, write_links
 from kgreason.links.pairs import BESIDE, REPORT
 from kgreason.links.readme import readme
 
+OTHER_WRITER = "which may write the same table in other bytes: verify with that version"
 README, UNVERIFIED = BESIDE[:2]
 _CLAIM = re.compile(r"at least ([0-9]{1,18})\b")
 
@@ -47,6 +48,10 @@ def form(folder: Path, released: Released) -> Item:
         *_text(folder, released, format),
         *(f"{label}: no name that kgreason draws" for label in released.graph.labels if not fresh(label)),
     ]
+    if words and all(OTHER_WRITER in word for word in words):
+        return Item(
+            "form", False, "tables are from another version of pyarrow", listing(words), undecided=True
+        )
     if words:
         return Item("form", False, "the folder holds what kgreason does not write", listing(words))
     return Item("form", True, "each file is to the byte what kgreason writes of this release")
@@ -74,10 +79,10 @@ def _tables(folder: Path, released: Released, format: str, files: tuple[str, ...
 
 def _otherwise(there: Path, made: Path) -> str:
     """How a file may come to differ: of Parquet, two versions of Arrow write the same in other bytes."""
-    theirs, ours = (None, None) if there.suffix != ".parquet" else (writer_of(there), writer_of(made))
-    if theirs == ours:
+    theirs = writer_of(there)
+    if theirs == writer_of(made):
         return "the same graph is written otherwise"
-    return f"written by {theirs}, while {ours} is here: compare with the pyarrow that wrote it"
+    return f"written by {theirs}, {OTHER_WRITER}"
 
 
 def _text(folder: Path, released: Released, format: str) -> Iterator[str]:
@@ -85,7 +90,7 @@ def _text(folder: Path, released: Released, format: str) -> Iterator[str]:
     marked = (folder / UNVERIFIED).exists()
     if marked and (folder / UNVERIFIED).read_bytes():
         yield f"{UNVERIFIED}: it is not empty"
-    yield from _reports(folder, released, format, marked)
+    yield from _reports(folder, released, marked, format)
     given = (folder / README).read_bytes()
     k = _claimed(given, released)
     texts = (readme(released, k, holds=not marked, seeded=seeded, format=format) for seeded in (False, True))
@@ -104,7 +109,7 @@ def _claimed(given: bytes, released: Released) -> int | None:
 def reports(
     released: Released, k: int | None, *, holds: bool, seeded: bool, format: str = "csv"
 ) -> dict[str, bytes]:
-    """The reports that go with a release, by name."""
+    """The reports that go with a release whose tables are of a format, by name."""
     from kgreason.report.links import public_report
     from kgreason.report.write import texts
 
@@ -112,7 +117,7 @@ def reports(
     return texts(public_report(released, k, confirmed=holds, seeded=seeded, files=names))
 
 
-def _reports(folder: Path, released: Released, format: str, marked: bool) -> Iterator[str]:
+def _reports(folder: Path, released: Released, marked: bool, format: str) -> Iterator[str]:
     """Reports, if there are any, that kgreason does not write of this release."""
     there = [name for name in REPORT if (folder / name).exists()]
     if not there:

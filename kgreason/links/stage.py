@@ -93,7 +93,6 @@ class Stage:
     def _explain(self, released: Released, public: Path, *, holds: bool) -> None:
         text = readme(released, self.asked.k, holds=holds, seeded=self.seeded, format=self.format)
         (public / "README.txt").write_bytes(text.encode())
-        for name, told in reports(
-            released, self.asked.k, holds=holds, seeded=self.seeded, format=self.format
-        ).items():
+        made = reports(released, self.asked.k, holds=holds, seeded=self.seeded, format=self.format)
+        for name, told in made.items():
             (public / name).write_bytes(told)

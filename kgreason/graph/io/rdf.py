@@ -16,7 +16,7 @@ from typing import Any
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes
-from kgreason.graph.io.rdffacts import BASE, ENDS, LABEL, TYPE, Gathered, Scattered, place_of
+from kgreason.graph.io.rdffacts import BASE, ENDS, LABEL, TYPE, Nodes, Scattered, place_of
 from kgreason.graph.io.rdfterms import Names, Terms
 from kgreason.graph.io.sql import extra
 from kgreason.graph.io.values import CastError
@@ -102,7 +102,7 @@ class _Reader:
         self._names = Names(str(path), options)
         self._all = options.predicate is None and options.category is None
         self._columns = [Terms(self._names) for _ in _TITLES]
-        self._facts = Gathered(str(path), self._names, scattered=scattered)
+        self._facts = Nodes(str(path), self._names, scattered=scattered)
         self._labels = _Labels(options, self._names)
         self._places: dict[str, str | None] = {}
         self._wanted: dict[tuple[str | None, str], bool] = {}

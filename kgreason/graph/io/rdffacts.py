@@ -37,7 +37,7 @@ def place_of(iri: str, base: str | None) -> str | None:
     return None
 
 
-class Gathered:
+class Nodes:
     """Facts of a class, put together from the triples of their nodes, and the members that have no arguments.
 
     The triples of a node follow each other in most files, so one node at a time is held; where they do not, reading

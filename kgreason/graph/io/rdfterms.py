@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from kgreason import memory
 from kgreason.arrays import as_arrow
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
@@ -24,6 +25,8 @@ from kgreason.graph.io.values import CastError, arrow_column
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
+_MANY = 1 << 16
+_BYTES = 200  # that a term takes, about
 _INTEGERS = frozenset(
     {"integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger"}
     | {"negativeInteger", "unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte"}
@@ -120,6 +123,8 @@ class Terms:
 
     def _new(self, key: object, value: object) -> int:
         code = self._known[key] = len(self._values)
+        if code % _MANY == 0:
+            memory.claim(_MANY * _BYTES)
         self._values.append(value)
         return code
 
@@ -143,7 +148,7 @@ class Terms:
         if len(numbers) == len(codes) and np.isfinite(numbers).all():
             import pyarrow as pa
 
-            return pa.array(numbers, pa.float64())
+            return pa.array(numbers + 0.0, pa.float64())  # no zero has a sign
         if len(numbers):
             return arrow_column([values[c] if c >= 0 else float(numbers[-1 - c]) for c in codes.tolist()])
         try:
