@@ -62,8 +62,9 @@ def _kept(predicate: str, source: SourceSpec | None, progress: Progress) -> str:
         progress.note(f"{predicate} was read by a query, so the release holds it as CSV")
     elif format != "ttl" and format not in FORMATS:
         progress.note(f"{predicate}: kgreason writes no release as {format}, so it holds {predicate} as CSV")
-        return "csv"
-    return format
+    else:
+        return format
+    return "csv"
 
 
 def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Layout:

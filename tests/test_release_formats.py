@@ -266,7 +266,7 @@ def test_what_no_file_holds_is_released_as_csv(tmp_path: Path) -> None:
     assert [format_of(s) for s in (server, asked, SourceSpec(base, query="select 1"))] == [
         *("postgresql", "query", "sqlite")
     ]
-    graph, notes = ownership("csv"), Notes()
+    notes = Notes()
     rules = load_text(RULES)
     for source in (server, asked):
         assert planned(rules, {"own": source}, None, notes).edges["own"].file == "own.csv"
