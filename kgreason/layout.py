@@ -30,7 +30,7 @@ MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
 DATABASES = frozenset({"sqlite", "duckdb"})
 """Formats whose tables stand in one file."""
 BINARY = frozenset({"parquet", *DATABASES})
-_EXTENSION_OF: Mapping[str, str] = dict(FORMATS)
+_EXTENSION_OF: Mapping[str, str] = {name: extension for name, extension in FORMATS.items()}  # noqa: C416
 _EXTENSIONS = {**{e: format for format, e in FORMATS.items() if format != "neo4j"}, "ttl": "rdf"}
 EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)
 """What the name of a table of a release ends with, if it does not begin as that of a KONECT file."""

@@ -28,6 +28,17 @@ def test_every_public_name_has_its_place_on_the_page_of_the_api() -> None:
     assert sorted(named) == sorted(public + objects)
 
 
+def test_every_page_can_be_found_in_the_navigation() -> None:
+    shown = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    found = {name for name in re.findall(r"[\w/-]+\.md", shown) if not name.startswith("notebooks/")}
+    pages = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}
+    codes = {name for name in pages if re.fullmatch(r"diagnostics/[EW]\d{3}\.md", name)}
+    assert found == pages - codes | {"index.md", "changelog.md"}
+    assert {f"notebooks/{p.stem}.md" for p in (ROOT / "examples").glob("*.ipynb")} <= set(
+        re.findall(r"[\w/-]+\.md", shown)
+    )
+
+
 def build(folder: Path) -> str:
     """Build the site as `mkdocs build --strict` does; what that says."""
     built = subprocess.run(

@@ -185,7 +185,7 @@ def _original(
     if not isinstance(data, Schema | Path | str):
         raise CallError(
             f"data are what kgreason.read_links returns or a schema, not of type {type(data).__name__}",
-            hint="for instance the path of a schema file",
+            hint="for instance the path of a schema file, or kgreason.people_schema(...) of tables and graphs",
         )
     if sensitive is None:
         raise AnonymizationError("it is not said which relation is sensitive", hint='say sensitive="friends"')

@@ -141,7 +141,7 @@ def anonymize_people(
     if not isinstance(data, PeopleGraph | Schema | Path | str):
         raise CallError(
             f"data are a PeopleGraph or a schema, not of type {type(data).__name__}",
-            hint="for instance the path of a schema file, or kgreason.PeopleGraph.from_triples(...)",
+            hint="for instance the path of a schema file, or kgreason.people_schema(...) of tables and graphs",
         )
     kept = None
     if not isinstance(data, PeopleGraph):

@@ -58,8 +58,13 @@ def from_rows(rows: Sequence[object], name: str) -> Raw:
     Raises
     ------
     DataError
-        If they differ in length.
+        If they differ in length, or one is a mapping.
     """
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, Mapping):
+            raise DataError(
+                name, f"row {number} is a mapping", hint="pandas.DataFrame(rows) makes a table of such rows"
+            )
     tuples = [tuple(row) if isinstance(row, (tuple, list, np.ndarray)) else (row,) for row in rows]
     width = len(tuples[0]) if tuples else 0
     for number, row in enumerate(tuples, 1):

@@ -153,7 +153,7 @@ def _mark_hint(error: CastError, table: Selected, *, weight: bool) -> str | None
 def _cast_hint(error: CastError, raw: Raw, row: int, column: str) -> str | None:
     if raw.memory and error.hint == DECIMAL_COMMA:
         return f"if the comma is the decimal point: df[{column!r}].str.replace(',', '.')"
-    if error.hint is None and row == 0 and not raw.named:
+    if error.hint is None and row == 0 and not raw.named and not raw.graph:
         return (
             "if the first row holds names, leave it out"
             if raw.memory
