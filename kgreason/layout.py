@@ -12,9 +12,9 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from kgreason.errors import DataError
+from kgreason.graph.io.rdffacts import BASE
 from kgreason.graph.io.source import SourceSpec
 from kgreason.output.target import DECLARING, FORMATS
-from kgreason.output.triples import BASE
 from kgreason.records import dataclass
 
 NODES, DATABASE = "nodes", "graph"

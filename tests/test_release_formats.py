@@ -46,8 +46,7 @@ RULES = """\
 major(X, Y) :- own(X, Y, W), W > 0.5.
 two_owns(X) :- own(X, Y, W), X != Y, K = mcount(Y), K >= 2.
 """
-PLAIN_RULES = '@edge("own"). @derived("two"). two(X, Z) :- own(X, Y), own(Y, Z), X != Z.\n'
-WEIGHTED = [name for name in FORMATS if name != "rdf"]
+WEIGHTED = list(FORMATS)
 PACKAGES = {"duckdb": "duckdb", "rdf": "pyoxigraph"}
 CANARY = "Kanarienvogel"
 BESIDE = {"README.txt", "rules.vada", "report.html", "report.json"}
@@ -72,11 +71,6 @@ def need(name: str) -> None:
         pytest.importorskip(PACKAGES[name])
 
 
-def program_of(name: str) -> tuple[str, Any]:
-    text = PLAIN_RULES if name in ("rdf", "ttl") else RULES
-    return text, load_text(text)
-
-
 def ownership(name: str) -> KnowledgeGraph:
     """The small graph of companies, with labels that the format can hold and nobody else has."""
     numbers = name in NUMBERED
@@ -85,8 +79,6 @@ def ownership(name: str) -> KnowledgeGraph:
         for end in row[:2]:
             known.setdefault(end, str(len(known) + 1) if numbers else f"{CANARY}{end}")
     edges: Sequence[Any] = [(known[a], known[b], w) for a, b, w in OWNERSHIP]
-    if name in ("rdf", "ttl"):
-        edges = [edge[:2] for edge in edges]
     return KnowledgeGraph.from_edges(edges, relation="own")
 
 
@@ -95,7 +87,7 @@ def put(folder: Path, name: str) -> Path:
     folder.mkdir(exist_ok=True)
     layout = Layout.of({"own": name})
     write_tables(folder, ownership(name), layout, "company")
-    (folder / "rules.vada").write_text(program_of(name)[0], encoding="utf-8")
+    (folder / "rules.vada").write_text(RULES, encoding="utf-8")
     return folder / layout.edges["own"].file
 
 
@@ -148,7 +140,7 @@ def test_a_release_keeps_the_format_and_is_judged_in_it(
 
 
 def read_back(name: str) -> Any:
-    _, program = program_of(name)
+    program = load_text(RULES)
     return read_release(program, ownership(name), Path("release"), Path("private/mapping.csv"))
 
 
@@ -163,8 +155,6 @@ def large(name: str) -> KnowledgeGraph:
     numbers = name in NUMBERED
     names = [str(i + 1) if numbers else f"{CANARY}{i:05}" for i in range(400)]
     pairs = list(pairwise(names))
-    if name in ("rdf", "ttl"):
-        return KnowledgeGraph.from_edges(pairs, "own")
     return KnowledgeGraph.from_edges([(*pair, (i + 1) / 1000) for i, pair in enumerate(pairs)], "own")
 
 
@@ -178,7 +168,7 @@ def test_tables_come_back_and_their_bytes_tell_nothing(tmp_path: Path, name: str
     layout = Layout.of({"own": name})
     write_tables(public, release.graph, layout, "company")
     write_mapping(mapping, graph, release)
-    pair = read_release(program_of(name)[1], graph, public, mapping)
+    pair = read_release(load_text(RULES), graph, public, mapping)
     own, back = release.graph.relations["own"], pair.released.relations["own"]
     names = release.graph.labels
     assert pair.released.n == graph.n
@@ -262,8 +252,6 @@ def test_a_format_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert made.holds
     rows = [json.loads(line) for line in Path("release/own.jsonl").read_text().splitlines()]
     assert set(rows[0]) == {"source", "target", "weight"}
-    with pytest.raises(ReleaseError, match="have weights, and rdf has no place"):
-        kgreason.anonymize(rules, {"own": str(file)}, folders=Folders(Path("a"), Path("b"), format="rdf"))
     with pytest.raises(DataError, match="cannot be written as 'xlsx'"):
         Folders(Path("a"), Path("b"), format="xlsx").check()
     refused = run("anonymize", "--rules", rules, "--data", f"own={file}", "--format", "xlsx")
@@ -278,11 +266,11 @@ def test_what_no_file_holds_is_released_as_csv(tmp_path: Path) -> None:
     assert [format_of(s) for s in (server, asked, SourceSpec(base, query="select 1"))] == [
         *("postgresql", "query", "sqlite")
     ]
-    graph, notes = ownership("csv"), Notes()
+    notes = Notes()
     rules = load_text(RULES)
     for source in (server, asked):
-        assert planned(rules, graph, {"own": source}, None, notes).edges["own"].file == "own.csv"
-    planned(rules, graph, None, None, notes)
+        assert planned(rules, {"own": source}, None, notes).edges["own"].file == "own.csv"
+    planned(rules, None, None, notes)
     assert [note.partition(":")[0] for note in notes.told] == [
         "own",
         "own was read by a query, so the release holds it as CSV",

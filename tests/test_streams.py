@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.errors import DataError
-from kgreason.graph.io import gathered, gml, graphml, jsonrows, pajek, rdf, sqlite
+from kgreason.graph.io import gathered, gml, graphml, jsonrows, pajek, sqlite
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.gathered import Gathered, Numbers, Texts
 from kgreason.graph.io.jsonscan import Malformed, Scanner
@@ -111,7 +111,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def cut(size: int) -> None:
         for module in (gml, graphml, jsonrows):
             monkeypatch.setattr(module, "_BLOCK", size)
-        for module in (gathered, jsonrows, rdf, sqlite):
+        for module in (gathered, jsonrows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)
         monkeypatch.setattr(pajek, "whole_lines", lambda path: whole_lines(path, size))
 

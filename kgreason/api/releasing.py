@@ -117,7 +117,7 @@ def anonymize(
     parameters = {"rules": rule_files(written), "method": method, "mode": chosen, "trials": trials}
     parameters |= {"max_subgraphs": max_subgraphs, "split": split, "keep_cuts": keep_cuts}
     run = Run(parameters, seed, program, np.random.default_rng(seed))
-    layout = None if folders is None else planned(written, graph, _read(data), folders.format, progress)
+    layout = None if folders is None else planned(written, _read(data), folders.format, progress)
     _check_large_enough(graph, k, () if method == "k-iso" else sizes)
     attacked = graph
     if split is not None:

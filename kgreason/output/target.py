@@ -15,7 +15,7 @@ from kgreason.lang.names import FILES, SERVERS, suggest
 from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
-FORMATS = {
+FORMATS: dict[str, str] = {
     name: {"json": "jsonl", "neo4j": "csv", "rdf": "nt", "bods": "bods.json"}.get(name, name)
     for name in FILES
 }

@@ -68,7 +68,7 @@ _APPLIES = {
     "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods"),
     "diagonal": ("mtx",),
     "labels": ("mtx", "konect"),
-    "names": ("gml", "graphml", "net", "neo4j"),
+    "names": ("gml", "graphml", "net", "neo4j", "rdf"),
     **dict.fromkeys(("label", "spaces"), ("neo4j",)),
     "type": ("neo4j", "gleif"),
     "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
