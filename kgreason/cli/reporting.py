@@ -48,7 +48,13 @@ def report(
     write_page(page, found)
     if as_json:
         print_json(
-            {"page": str(page), "secret": found.secret, "state": found.state, "verdict": found.verdict}
+            {
+                "format": 1,
+                "page": str(page),
+                "secret": found.secret,
+                "state": found.state,
+                "verdict": found.verdict,
+            }
         )
     else:
         print(f"{page}: {found.title}, {found.verdict}")
