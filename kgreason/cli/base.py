@@ -16,6 +16,7 @@ from kgreason.cli.every import COMMON, begin, with_common
 from kgreason.cli.run import aloud, complain, hushed, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
+from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -62,7 +63,7 @@ def shown(error: KgreasonError) -> str:
 
 
 def _stop(message: str, code: int) -> NoReturn:
-    complain(message)
+    complain(hidden(message))
     raise typer.Exit(code)
 
 

@@ -56,6 +56,6 @@ def convert(
         done = convert(read, Target.at(written), name=name, force=force, progress=bar)
     alone = f" and {counted(done.vertices, 'vertex', 'vertices')} without edges" if done.vertices else ""
     print(
-        f"{read.path}: {counted(done.read, 'row')} -> {written.path}: {counted(done.written, 'row')}{alone}"
+        f"{read.file}: {counted(done.read, 'row')} -> {written.file}: {counted(done.written, 'row')}{alone}"
     )
     return 0

@@ -24,6 +24,7 @@ from kgreason.cli.options import (
 )
 from kgreason.cli.run import aloud, complain, running, tell
 from kgreason.errors import DataError, KgreasonError, render_all
+from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
     from kgreason.analysis.check import Examined
@@ -68,9 +69,8 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
             complain(render_all([d for d in found.diagnostics if d.severity == "error"], found.sources))
     elif found.diagnostics:
         print(found, end="\n\n")
-    print(
-        f"{file}: {counted(errors, 'error')}, {counted(len(found.diagnostics) - errors, 'warning')}", end=""
-    )
+    warnings = len(found.diagnostics) - errors
+    print(f"{hidden(str(file))}: {counted(errors, 'error')}, {counted(warnings, 'warning')}", end="")
     if found.program and not explain:
         print(f", fragment: {found.program.wardedness.fragment}", end="")
     print()
@@ -87,14 +87,14 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
 
     commutes = commutation(found.program) if found.program else None
     return {
-        "file": str(file),
+        "file": hidden(str(file)),
         "fragment": found.program.wardedness.fragment if found.program else None,
         "commutes": str(commutes) if commutes else None,
         "findings": [
             {
                 "code": d.code,
                 "severity": d.severity,
-                "file": d.span.file if d.span else str(file),
+                "file": d.span.file if d.span else hidden(str(file)),
                 "line": d.span.line if d.span else None,
                 "column": d.span.column if d.span else None,
                 "message": d.message,

@@ -44,7 +44,9 @@ DATABASES = _words("sqlite duckdb postgresql")
 
 SERVERS = _words("postgresql")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods")
+TARGETS = _words(
+    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods"
+)
 
 ARITIES: dict[str, tuple[int, int | None]] = {
     "edges": (1, None),
