@@ -181,6 +181,30 @@ def test_the_public_report_is_a_function_of_what_is_published(
     }
 
 
+@pytest.mark.parametrize("method", ["ckga", "pckga", "ctkga", "cdga"])
+def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path: Path, method: Any) -> None:
+    names = [f"Canary {i}" for i in range(9)]
+    values = (
+        [] if method == "cdga" else [(n, "job", "cook" if i % 3 else "nurse") for i, n in enumerate(names)]
+    )
+    follows = [(names[i], "follows", names[(i * i + 1) % 9]) for i in range(9) if (i * i + 1) % 9 != i]
+    graph = kgreason.PeopleGraph.from_triples(names, values, follows)
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    own = {name: 1 + i % 3 for i, name in enumerate(names)} if method == "pckga" else None
+    made = kgreason.anonymize_people(
+        graph, method=method, k=None if own else 2, k_values=own, folders=folders
+    )
+    assert made.holds
+    published = kgreason.read_people(folders.release / "people.toml")
+    files = [path.name for path in folders.release.iterdir()]
+    readme = (folders.release / "README.txt").read_text(encoding="utf-8")
+    assert made.verdict.asked in readme
+    told = people.public_report(published, people.promise_of(made), confirmed=True, seeded=False, files=files)
+    for name, text in texts(told).items():
+        assert (folders.release / name).read_bytes() == text
+        assert b"Canary" not in text
+
+
 def test_the_owners_figures_are_those_of_verdict_and_score(
     released: tuple[kgreason.Anonymization, Folders],
 ) -> None:

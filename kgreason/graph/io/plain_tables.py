@@ -122,7 +122,7 @@ def _check_metadata(path: Path) -> None:
 
 def writer_of(path: Path) -> str | None:
     """What wrote a Parquet file, as it says itself; `None` of texts."""
-    if path.suffix in _DELIMITERS:
+    if path.suffix != ".parquet":
         return None
     import pyarrow.parquet as pq
 
