@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -250,30 +247,6 @@ def test_several_relations_and_attributes() -> None:
     with pytest.raises(DataError, match="there is no relation 'owns'"):
         to_arrow(graph, "owns")
     assert to_arrow(graph, "knows").to_pylist() == [{"source": "b", "target": "a"}]
-
-
-def test_pandas_is_optional() -> None:
-    code = """
-import sys
-class Without:
-    def find_spec(self, name, *_):
-        if name == "pandas":
-            raise ModuleNotFoundError("No module named 'pandas'", name=name)
-sys.meta_path.insert(0, Without())
-import kgreason
-derived = kgreason.reason("q(X) :- p(X).", {"p": [("a",)]})
-graph = kgreason.KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")
-for frame in (lambda: derived.to_pandas("q"), lambda: kgreason.to_pandas(graph)):
-    try:
-        frame()
-    except kgreason.KgreasonError as error:
-        print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == 2 * (
-        "to_pandas: a DataFrame needs the package pandas, which is not installed\n"
-        "  help: pip install pandas; to_arrow does without\n"
-    )
 
 
 def test_tables_out() -> None:

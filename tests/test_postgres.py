@@ -615,3 +615,57 @@ def test_anonymization_reads_the_database(
         if "release" in file.parts:
             assert register.name.encode() not in held, file
             assert register.server.host.encode() not in held, file
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["reason", "--rules", "control.vada", "--data", "own=ADDRESS"],
+        ["reason", "--rules", "ADDRESS"],
+        ["check", "ADDRESS"],
+        ["check", "ADDRESS", "--json"],
+        ["fmt", "ADDRESS"],
+        ["explain", "--rules", "control.vada", "control(X, Y)", "--data", "own=ADDRESS"],
+        ["anonymize", "ADDRESS"],
+        ["anonymize", "--rules", "control.vada", "--data", "own=ADDRESS"],
+        ["verify", "--rules", "control.vada", "ADDRESS", "release", "--mapping", "private"],
+        ["score", "--rules", "control.vada", "ADDRESS", "ADDRESS", "--mapping", "ADDRESS"],
+        ["risk", "--rules", "control.vada", "ADDRESS"],
+        ["attack", "--rules", "control.vada", "ADDRESS", "--truth", "ADDRESS"],
+        ["convert", "ADDRESS", "own.csv"],
+        ["convert", "control.vada", "ADDRESS"],
+        ["init", "ADDRESS"],
+        ["frobnicate", "ADDRESS"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("log", [False, True])
+def test_no_command_repeats_a_password(
+    words: list[str], log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "control.vada").write_text(CONTROL, encoding="utf-8")
+    address = f"postgresql://reader:{CANARY}@db1/register?table=own"
+    given = [word.replace("ADDRESS", address) for word in words]
+    done = _command(*given, *(["--log", "log.txt"] if log and words[0] != "frobnicate" else []))
+    assert done.exit_code in (1, 2)
+    assert CANARY not in done.stdout + done.stderr
+    for file in (file for file in tmp_path.rglob("*") if file.is_file()):
+        assert CANARY.encode() not in file.read_bytes(), file
+
+
+def test_convert_to_and_from_a_table(
+    register: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    register.run("CREATE SCHEMA copies")
+    there = f"{register.uri}?schema=copies&table=own"
+    done = _command("convert", f"{register.uri}?table=own", "own.csv")
+    assert done.stdout == f"{register.shown} table own: 8 rows -> own.csv: 8 rows\n"
+    assert _command("convert", "own.csv", there).exit_code == 0
+    assert sorted(register.rows("SELECT * FROM copies.own")) == sorted(OWNERSHIP)
+    again = _command("convert", "own.csv", there)
+    assert f"{register.shown}: the table own is there already\n  help: --force replaces it" in again.stderr
+    assert _command("convert", "own.csv", there, "--force").exit_code == 0
+    assert "which table is to be written" in _command("convert", "own.csv", register.uri).stderr
+    assert "kgreason convert" in _command("init", f"{register.uri}?table=own").stderr

@@ -542,6 +542,10 @@ REPORT = Report(
             "items[1].rows[0][1] is 3, which is no str",
         ),
         (lambda d: d["sections"].append(7), "report.sections[1] is no object"),
+        (
+            lambda d: d["sections"][0]["items"][0].update(number=float("nan")),
+            "items[0].number is nan, which is no float",
+        ),
     ],
 )
 def test_broken_reports_are_refused(change: Callable[[Any], object], said: str) -> None:
@@ -551,6 +555,33 @@ def test_broken_reports_are_refused(change: Callable[[Any], object], said: str) 
         from_dict(data, "x/report.json")
     assert str(caught.value).startswith("x/report.json: ")
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (Figure("δ", "1", term="delta"), "the term 'delta', which is unknown"),
+        (Table("t", ("a", "b"), (("1",),)), "more or fewer cells"),
+        (Chart("c", "a", ("1", "2"), (), (0.5,), "n"), "a bar for each label"),
+        (Chart("c", "a", ("1",), (0.5, 0.5), (0.5,), "n"), "a bar for each label"),
+        (Picture("p", (0.0,), (0.0,), ("a", "b"), (False, False), ()), "a place for each vertex"),
+        (
+            Picture("p", (0.0,), (0.0,), ("a",), (False,), ((0, 1, "r", "", False),)),
+            "a vertex that it has not",
+        ),
+        (
+            Picture("p", (0.0,), (0.0,), ("a",), (False,), ((-1, 0, "r", "", False),)),
+            "a vertex that it has not",
+        ),
+    ],
+)
+def test_items_of_which_no_page_can_be_made_are_refused(tmp_path: Path, item: Any, said: str) -> None:
+    report = Report("t", True, "holds", "v", "d", "s", (Section("A", "", (item,)),))
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps({"page": as_dict(report)}), encoding="utf-8")
+    with pytest.raises(ReleaseError, match=re.escape(said)) as refused:
+        read_report(file)
+    assert "report.sections[0].items[0]" in str(refused.value)
 
 
 @pytest.mark.parametrize(

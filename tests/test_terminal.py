@@ -155,6 +155,57 @@ def test_quiet_says_nothing_but_results_and_errors(here: Path, before: bool) -> 
     assert (here / "release" / "own.csv").is_file()
 
 
+@pytest.mark.parametrize(
+    ("words", "kind", "told"),
+    [
+        (
+            "reason --rules none.vada",
+            "input",
+            {"message": "cannot read none.vada: No such file or directory"},
+        ),
+        ("reason --rules bad.vada", "input", {"file": "bad.vada", "line": 1, "column": 3}),
+        ("init none.csv", "input", {"file": "none.csv", "message": "there is no such file", "line": None}),
+        ("verify own.csv none --rules control.vada --mapping x", "input", {"file": "none"}),
+        ("risk", "usage", {"message": "--rules is not said"}),
+        ("frobnicate", "usage", {"message": "there is no command 'frobnicate'"}),
+        ("init postgresql://ada:hunter2@db.example/register", "input", {}),
+        ("convert own.csv own.csv", "input", {}),
+        ("--log none/run.log --config none.toml risk", "input", {"file": "none.toml"}),
+    ],
+)
+def test_an_error_is_json_for_who_asks_for_json(
+    here: Path, words: str, kind: str, told: dict[str, object]
+) -> None:
+    (here / "bad.vada").write_text("p(X\n", encoding="utf-8")
+    done = run(*words.split(), "--json")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["exit"], found["error"]["kind"]) == (2, 2, kind)
+    assert found["error"].items() >= told.items()
+    assert found["error"]["hint"]
+    assert "error" in done.stderr
+    assert "hunter2" not in done.output
+    assert run(*words.split()).stdout == ""
+
+
+def test_a_defect_is_json_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr("kgreason.cli.reasoning.load_rules", broken)
+    done = run("reason", "--rules", "control.vada", "--json")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["error"]["kind"], found["exit"]) == (1, "defect", 1)
+    assert "RuntimeError: no such thing" in found["error"]["message"]
+
+
+def test_a_text_that_is_formatted_and_a_file_that_is_converted_are_json(here: Path) -> None:
+    text = 'p( X):-q(X ).\n@output("p").\n'
+    done = CliRunner().invoke(app, ["fmt", "-", "--json"], input=text)
+    assert json.loads(done.stdout)["text"].startswith("p(X) :- q(X).")
+    found = json.loads(run("convert", "own.csv", "own.gml", "--json").stdout)
+    assert found["read"] == found["written"] > 0
+
+
 def test_check_fmt_and_generate_print_json(here: Path) -> None:
     (here / "bad.vada").write_text("p(X :- q.\n", encoding="utf-8")
     good, bad = json.loads(run("check", "control.vada", "bad.vada", "--json").stdout)["files"]

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 import typer
 
 from kgreason.cli.every import COMMON, begin, with_common
-from kgreason.cli.run import aloud, complain, hushed, running, tell
+from kgreason.cli.failing import Kind, fail
+from kgreason.cli.run import aloud, hushed, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
+from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -32,24 +34,26 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             kwargs.pop(name, None)
         try:
             leave_in_order()
+            running().json = bool(kwargs.get("as_json"))
             begin(kwargs)
             with hushed(running().quiet):
                 code = command(*args, **kwargs)
         except KgreasonError as error:
-            _stop(shown(error), 2)
+            _stop(shown(error), "input", 2, error)
         except BrokenPipeError:  # whoever read our output has gone
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
         except OSError as error:
-            _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", 2)
+            _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", "file", 2)
         except MemoryError as error:
             _stop(
                 f"error: there is not enough memory for this{': ' * bool(str(error))}{error}\n"
                 "  help: take a smaller graph, a higher --memory-limit or (to anonymize) a smaller k or x",
+                "memory",
                 2,
             )
         except KeyboardInterrupt as interrupt:
-            _stop(str(interrupt) or NOTHING, INTERRUPTED)
+            _stop(str(interrupt) or NOTHING, "interrupted", INTERRUPTED)
         raise typer.Exit(code)
 
     return with_common(command, run)
@@ -61,9 +65,8 @@ def shown(error: KgreasonError) -> str:
     return text if ": error[" in text or text.startswith("error") else f"error: {text}"
 
 
-def _stop(message: str, code: int) -> NoReturn:
-    complain(message)
-    raise typer.Exit(code)
+def _stop(message: str, kind: Kind, code: int, error: KgreasonError | None = None) -> NoReturn:
+    raise typer.Exit(fail(hidden(message), kind, code, error))
 
 
 def load_rules(
@@ -141,5 +144,7 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
 
 def print_json(data: Mapping[str, Any]) -> None:
     """Print JSON that others can read."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     with aloud():
-        print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+        running().answered = True
+        print(text)

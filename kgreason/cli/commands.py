@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from kgreason.cli.base import shown
+from kgreason.cli.failing import Kind, fail, give_json
 from kgreason.cli.run import Run, complain, run_of
 from kgreason.cli.usage import UsageError, explained
 from kgreason.errors import KgreasonError
@@ -43,24 +44,27 @@ class Commands(TyperGroup):
                 if type(error).__name__ == "NoArgsIsHelpError":  # of a group: its help, as the message
                     print(error.format_message())
                     sys.exit(0)
-                code = _fail(run, explained(error))
+                code = _fail(run, explained(error), "usage")
             except KgreasonError as error:
-                code = _fail(run, shown(error))
+                code = _fail(run, shown(error), "input", error)
             except typer.Abort:
                 code = INTERRUPTED
+            except Exception as defect:
+                text = f"error: a defect of kgreason: {type(defect).__name__}: {defect}"
+                give_json(text, "defect", 1, defect)
+                raise
             sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(run: Run, message: str) -> int:
+def _fail(run: Run, message: str, kind: Kind, error: KgreasonError | None = None) -> int:
     """Tell an error that came before the command, and log it if the log is known by then."""
     if run.log is None:
         run.log = _named_log(run)
     try:
         run.begin({} if run.context is None else run.context.params)
-    except KgreasonError as error:
-        complain(shown(error))
-    complain(message)
-    return 2
+    except KgreasonError as of_log:
+        complain(shown(of_log))
+    return fail(message, kind, 2, error)
 
 
 def _named_log(run: Run) -> Log | None:

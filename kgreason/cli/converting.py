@@ -56,11 +56,11 @@ def convert(
     with limited(memory_limit), progress() as bar:
         done = convert(read, Target.at(written), name=name, force=force, progress=bar)
     if as_json:
-        found = {"read": done.read, "written": done.written, "vertices": done.vertices, "columns": done.names}
-        print_json({"format": 1, "file": written.place, **found})
+        told = {"read": done.read, "written": done.written, "vertices": done.vertices, "columns": done.names}
+        print_json({"format": 1, "source": read.file, "target": written.file, **told})
         return 0
     alone = f" and {counted(done.vertices, 'vertex', 'vertices')} without edges" if done.vertices else ""
     print(
-        f"{read.path}: {counted(done.read, 'row')} -> {written.path}: {counted(done.written, 'row')}{alone}"
+        f"{read.file}: {counted(done.read, 'row')} -> {written.file}: {counted(done.written, 'row')}{alone}"
     )
     return 0

@@ -10,6 +10,7 @@ import typer
 
 from kgreason.cli.base import counted, guarded, load_rules, print_json, shown, sources, warn
 from kgreason.cli.completing import rule_files
+from kgreason.cli.failing import finding
 from kgreason.cli.options import (
     DEPTH,
     ROUNDS,
@@ -24,6 +25,7 @@ from kgreason.cli.options import (
 )
 from kgreason.cli.run import aloud, complain, running, tell
 from kgreason.errors import DataError, KgreasonError, render_all
+from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
     from kgreason.analysis.check import Examined
@@ -68,9 +70,8 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
             complain(render_all([d for d in found.diagnostics if d.severity == "error"], found.sources))
     elif found.diagnostics:
         print(found, end="\n\n")
-    print(
-        f"{file}: {counted(errors, 'error')}, {counted(len(found.diagnostics) - errors, 'warning')}", end=""
-    )
+    warnings = len(found.diagnostics) - errors
+    print(f"{hidden(str(file))}: {counted(errors, 'error')}, {counted(warnings, 'warning')}", end="")
     if found.program and not explain:
         print(f", fragment: {found.program.wardedness.fragment}", end="")
     print()
@@ -87,22 +88,10 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
 
     commutes = commutation(found.program) if found.program else None
     return {
-        "file": str(file),
+        "file": hidden(str(file)),
         "fragment": found.program.wardedness.fragment if found.program else None,
         "commutes": str(commutes) if commutes else None,
-        "findings": [
-            {
-                "code": d.code,
-                "severity": d.severity,
-                "file": d.span.file if d.span else str(file),
-                "line": d.span.line if d.span else None,
-                "column": d.span.column if d.span else None,
-                "message": d.message,
-                "note": d.note,
-                "hint": d.hint,
-            }
-            for d in found.diagnostics
-        ],
+        "findings": [{**finding(d), "file": d.span.file if d.span else hidden(str(file))} for d in found.diagnostics],
     }
 
 
@@ -121,13 +110,20 @@ def fmt(
     """Format rule files in place; meaning and comments stay. Standard input goes to standard output."""
     changed: list[str] = []
     failed: list[str] = []
+    text: str | None = None
     for file in files:
         try:
-            differs = _format_input(check=check) if str(file) == "-" else _format(file, check=check)
+            if str(file) == "-":
+                differs, text = _format_input()
+            else:
+                differs = _format(file, check=check)
         except KgreasonError as error:  # the other files are formatted all the same
             complain(shown(error))
             failed.append(str(file))
             continue
+        if text is not None and str(file) == "-" and not check and not as_json:
+            with aloud():
+                print(text, end="")
         if differs:
             changed.append(str(file))
             if str(file) != "-" and not as_json:
@@ -135,7 +131,10 @@ def fmt(
             elif check and not as_json:
                 print("<stdin>: would change")
     if as_json:
-        print_json({"format": 1, "would change" if check else "formatted": changed, "failed": failed})
+        formatted = {"text": text} if text is not None and not check else {}
+        print_json(
+            {"format": 1, "would change" if check else "formatted": changed, "failed": failed, **formatted}
+        )
     return 2 if failed else int(check and bool(changed))
 
 
@@ -146,7 +145,8 @@ def _format(file: Path, *, check: bool) -> bool:
     return format_file(file, write=not check)
 
 
-def _format_input(*, check: bool) -> bool:
+def _format_input() -> tuple[bool, str]:
+    """Format standard input: whether that changes it, and the text."""
     from kgreason.lang.format import format_text
 
     try:
@@ -154,10 +154,7 @@ def _format_input(*, check: bool) -> bool:
     except UnicodeDecodeError as error:
         raise DataError("<stdin>", f"no UTF-8 text: {error.reason}", hint="save it as UTF-8") from None
     formatted = format_text(text, "<stdin>")
-    if not check:
-        with aloud():
-            print(formatted, end="")
-    return formatted != text
+    return formatted != text, formatted
 
 
 @guarded

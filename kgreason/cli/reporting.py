@@ -40,16 +40,36 @@ def report(
             hint="say where the page goes: --out FILE",
         )
     page = file.parent / HTML if out is None else out
+    if found.secret and _published(page.parent):
+        raise ReleaseError(
+            f"{page.parent} is published, and the page is secret",
+            hint="name a file elsewhere: --out FILE",
+        )
     write_page(page, found)
     if as_json:
         print_json(
-            {"page": str(page), "secret": found.secret, "state": found.state, "verdict": found.verdict}
+            {
+                "format": 1,
+                "page": str(page),
+                "secret": found.secret,
+                "state": found.state,
+                "verdict": found.verdict,
+            }
         )
     else:
         print(f"{page}: {found.title}, {found.verdict}")
         if found.secret:
             print(SECRET)
     return 0
+
+
+def _published(folder: Path) -> bool:
+    """Whether a folder is that of a release."""
+    from kgreason.written import KINDS
+
+    return (
+        any((folder / mark).is_file() for mark, _, _ in KINDS.values()) and (folder / "README.txt").is_file()
+    )
 
 
 def _file(folder: Path) -> Path:

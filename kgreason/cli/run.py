@@ -38,6 +38,10 @@ class Run:
         The file that options were read from, if there is one.
     context
         Of the command, once its line is being read.
+    json
+        Results are printed as JSON.
+    answered
+        Something has been printed as JSON: nothing else may be.
     """
 
     words: Sequence[str] = ()
@@ -46,6 +50,13 @@ class Run:
     config: Config | None = None
     context: typer.Context | None = None
     begun: bool = False
+    json: bool = False
+    answered: bool = False
+
+    def wants_json(self) -> bool:
+        """Whether results, and so errors, are printed as JSON; known of a line that could not be read, too."""
+        words = list(self.words)
+        return self.json or "--json" in words[: words.index("--") if "--" in words else len(words)]
 
     def begin(self, parameters: Mapping[str, Any]) -> None:
         """Note in the log, if there is one, what is run.

@@ -73,6 +73,9 @@ def tables(text: str) -> list[Found]:
         If it cannot be read in any way that is known.
     """
     given = parse_file(text)
+    if given.server:
+        hint = f"make a file of the table first: kgreason convert '{text}' {given.options.get('table', 'own')}.parquet"
+        raise DataError(given.file, "tables of a server are not guessed from", hint=hint)
     if not given.path.is_file():
         if given.path.is_dir():
             raise DataError(text, "is a folder", hint="name the tables in it one by one")

@@ -12,9 +12,11 @@ from filecmp import cmp
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kgreason import __version__
 from kgreason.assess.links import conditions
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
+from kgreason.errors import ReleaseError
 from kgreason.graph.io.plain_tables import found_format, writer_of
 from kgreason.graph.labels import fresh
 from kgreason.graph.links.model import Released
@@ -54,6 +56,12 @@ def form(folder: Path, released: Released) -> Item:
         )
     if words:
         return Item("form", False, "the folder holds what kgreason does not write", listing(words))
+    if unlike := list(_reports(folder, released, format)):
+        other = _writer(folder)
+        if other in ("", __version__):
+            return Item("form", False, "the folder holds what kgreason does not write", listing(unlike))
+        detail = f"the report was written by kgreason {other}: verify with that version whether anything hides in it"
+        return Item("form", False, detail, listing(unlike), undecided=True)
     return Item("form", True, "each file is to the byte what kgreason writes of this release")
 
 
@@ -90,7 +98,6 @@ def _text(folder: Path, released: Released, format: str) -> Iterator[str]:
     marked = (folder / UNVERIFIED).exists()
     if marked and (folder / UNVERIFIED).read_bytes():
         yield f"{UNVERIFIED}: it is not empty"
-    yield from _reports(folder, released, marked, format)
     given = (folder / README).read_bytes()
     k = _claimed(given, released)
     texts = (readme(released, k, holds=not marked, seeded=seeded, format=format) for seeded in (False, True))
@@ -117,8 +124,9 @@ def reports(
     return texts(public_report(released, k, confirmed=holds, seeded=seeded, files=names))
 
 
-def _reports(folder: Path, released: Released, marked: bool, format: str) -> Iterator[str]:
+def _reports(folder: Path, released: Released, format: str) -> Iterator[str]:
     """Reports, if there are any, that kgreason does not write of this release."""
+    marked = (folder / UNVERIFIED).exists()
     there = [name for name in REPORT if (folder / name).exists()]
     if not there:
         return
@@ -127,3 +135,14 @@ def _reports(folder: Path, released: Released, marked: bool, format: str) -> Ite
     for name in there:
         if (folder / name).read_bytes() not in [texts[name] for texts in made]:
             yield f"{name}: not the report of this release, as this version of kgreason writes it"
+
+
+def _writer(folder: Path) -> str:
+    """Version of kgreason that wrote the reports, by their own account; empty: they do not say."""
+    from kgreason.report.json import read_report
+    from kgreason.report.write import JSON
+
+    try:
+        return str(read_report(folder / JSON).parameters.get("kgreason", ""))
+    except ReleaseError:
+        return ""

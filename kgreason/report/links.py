@@ -64,7 +64,11 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
     picture = None if merged else drawn(_graph(original), _graph(released, original), mapping, run.generator)
     sections = (
         Section("Guarantee", GUARANTEE, (*_guarantee(verdict), *findings(verdict))),
-        Section("Risk before and after", RISK, tuple(risk_items([], seen, verdict.k or 2, "entities"))),
+        Section(
+            "Risk before and after",
+            RISK,
+            tuple(risk_items([], seen, verdict.k or 2, ("entities", "entities"))),
+        ),
         Section("Utility", "What the release costs those who work with it.", tuple(_utility(result))),
         Section(
             "Distributions",

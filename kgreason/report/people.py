@@ -119,7 +119,11 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
             f"{promise.words} {GUARANTEE}",
             (*_guarantee(verdict), *findings(verdict), *_notes(verdict)),
         ),
-        Section("Risk before and after", RISK, tuple(risk_items(stands, others, verdict.k or 2, "users"))),
+        Section(
+            "Risk before and after",
+            RISK,
+            tuple(risk_items(stands, others, verdict.k or 2, ("users", "users"))),
+        ),
         Section("Utility", UTILITY, tuple(_utility(result))),
         Section(
             "Distributions",

@@ -34,8 +34,10 @@ RISK = (
     "after, in the release."
 )
 PARTS = (
-    "The guarantee is about connected parts of the sizes that it names. Nothing is promised against somebody who knows "
-    "other things, such as how many edges a vertex has in the whole graph: what he finds is told, too, and called so."
+    "The guarantee is about connected parts of the sizes that it names; their candidates are the places where they "
+    "stand, whereas `kgreason risk` counts the vertices that stand there. Nothing is promised against somebody who "
+    "knows other things, such as how many edges a vertex has in the whole graph: what he finds is told, too, and "
+    "called so."
 )
 NOTHING = "Nothing of this is promised: k-Iso makes blocks alike, and protects neither degrees nor what rules derive."
 UTILITY = "What the release costs those who work with it."
@@ -131,7 +133,9 @@ def _risk(seen: list[Seen], promise: Promise) -> Iterator[Item]:
     promised = [] if promise.baseline else [one for one in seen if one.of_parts]
     others = [one for one in seen if one not in promised]
     degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)
-    yield from risk_items(promised, others, promise.k, "vertices", degrees)
+    yield from risk_items(
+        promised, others, promise.k, ("places", "vertices" if promised else "vertices or places"), degrees
+    )
 
 
 def _utility(result: Anonymization, run: Run) -> Iterator[Item]:

@@ -20,6 +20,10 @@ KEY = ("Candidate set, smallest", "Prosecutor's risk, highest")
 """Figures that stand on top of a page, where they are of what is promised."""
 
 
+NONE = "–"
+"""What was not counted."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sight:
     """Candidates of each target in one graph.
@@ -196,7 +200,11 @@ def as_shown(knowledge: str, original: Ints, released: Ints, mapping: Ints, size
 
 
 def risk_items(
-    promised: Sequence[Seen], others: Sequence[Seen], k: int, what: str, example: Seen | None = None
+    promised: Sequence[Seen],
+    others: Sequence[Seen],
+    k: int,
+    what: tuple[str, str],
+    example: Seen | None = None,
 ) -> Iterator[Item]:
     """Figures and tables of risks: first of what is promised, then of what is not.
 
@@ -204,8 +212,10 @@ def risk_items(
     ----------
     promised, others
         Kinds of knowledge against which something is promised, and all others; both from little knowledge to much.
-    k, what
+    k
         As for `tables`.
+    what
+        What is looked for: of what is promised, and of the others.
     example
         Of the others, which one has figures; by default the last where nothing is promised, else none.
     """
@@ -219,8 +229,8 @@ def risk_items(
     if example is not None:
         said = "not promised" if promised else ""
         yield from (one for one in figures(example, said) if one.name not in counted or last is None)
-    yield from tables(promised, k, what, "promised" if others else "")
-    yield from tables(others, k, what, "not promised" if promised else "")
+    yield from tables(promised, k, what[0], "promised" if others else "")
+    yield from tables(others, k, what[1], "not promised" if promised else "")
 
 
 def tables(found: Sequence[Seen], k: int, what: str, said: str = "") -> list[Item]:
@@ -261,30 +271,38 @@ def tables(found: Sequence[Seen], k: int, what: str, said: str = "") -> list[Ite
             "candidate set",
             _remarks(found),
         ),
-        Table(
-            f"Risks{middle}: how surely an attacker names them",
-            (
-                *("an attacker knows", "prosecutor highest, before", "prosecutor highest, after"),
-                *("prosecutor average, before", "prosecutor average, after"),
-                *("journalist, before", "journalist, after", "marketer, before", "marketer, after"),
-                "misled, after",
-            ),
-            tuple(
-                (
-                    *(seen.knowledge, _risk(before.highest), _risk(after.highest)),
-                    *(_average(before, seen), _average(after, seen)),
-                    *map(_risk, (before.journalist, after.journalist, before.marketer, after.marketer)),
-                    _percent(after.misled),
-                )
-                for seen, before, after in looked
-            ),
-            "less is better",
-            "prosecutor's risk",
-            f"± is a 95 % confidence interval where targets were drawn; {_remarks(found)}".rstrip("; ")
-            if any(seen.sampled for seen in found)
-            else _remarks(found),
-        ),
+        _risks(f"Risks{middle}: how surely an attacker names them", found, looked),
     ]
+
+
+def _risks(title: str, found: Sequence[Seen], looked: Sequence[tuple[Seen, Sight, Sight]]) -> Table:
+    """Risks before and after; what was counted for none of them has no column."""
+    known = ["prosecutor highest", "prosecutor average", "journalist", "marketer"]
+    cells = [
+        (
+            *((_risk(before.highest), _risk(after.highest)), (_average(before, seen), _average(after, seen))),
+            *(
+                (_risk(before.journalist), _risk(after.journalist)),
+                (_risk(before.marketer), _risk(after.marketer)),
+            ),
+        )
+        for seen, before, after in looked
+    ]
+    there = [i for i in range(len(known)) if any(row[i] != (NONE, NONE) for row in cells)]
+    pairs = [f"{known[i]}, {side}" for i in there for side in ("before", "after")]
+    interval = "± is a 95 % confidence interval where targets were drawn; "
+    drawn = any(seen.sampled for seen, _, _ in looked)
+    return Table(
+        title,
+        ("an attacker knows", *pairs, "misled, after"),
+        tuple(
+            (seen.knowledge, *(cell for i in there for cell in row[i]), _percent(after.misled))
+            for (seen, _, after), row in zip(looked, cells, strict=True)
+        ),
+        "less is better",
+        "prosecutor's risk",
+        f"{interval if drawn else ''}{_remarks(found)}".removesuffix("; "),
+    )
 
 
 def figures(seen: Seen, said: str = "", *, key: bool = False) -> Iterator[Figure]:
@@ -310,7 +328,8 @@ def figures(seen: Seen, said: str = "", *, key: bool = False) -> Iterator[Figure
     for name, (better, old, new) in found.items():
         if old is not None and new is not None:
             shown = _number if isinstance(new, int) else _risk
-            known = f"an attacker knows: {seen.knowledge}{'; ' * bool(seen.remark)}{seen.remark}"
+            drawn = " (of some that were drawn)" if seen.sampled else ""
+            known = f"an attacker knows: {seen.knowledge}{drawn}{'; ' * bool(seen.remark)}{seen.remark}"
             note = f"{said}, where {known}" if said else f"where {known}"
             chosen = key and name in KEY
             yield Figure(name, shown(new), better, _term(name), shown(old), float(new), note, chosen)
@@ -352,7 +371,7 @@ def _number(value: float | None) -> str:
 
 
 def _risk(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    return NONE if value is None else f"{value:.4f}"
 
 
 def _percent(share: float) -> str:
