@@ -192,6 +192,64 @@ def test_many_rows_come_in_blocks(base: Database, monkeypatch: pytest.MonkeyPatc
     assert columns["v"].to_pylist()[-1] == "v2000"
 
 
+def test_a_server_that_goes_away(base: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgreason.graph.io import postgres
+
+    base.run("CREATE TABLE t AS SELECT i AS x FROM generate_series(1, 1000000) i")
+    parsed, left = postgres._parsed, ["pg_terminate_backend(pid)"]
+
+    def ended(*given: Any) -> None:
+        if left:
+            base.run(f"SELECT {left.pop()} FROM pg_stat_activity WHERE application_name = 'kgreason'")
+        parsed(*given)
+
+    monkeypatch.setattr(postgres, "BLOCK", 10_000)
+    monkeypatch.setattr(postgres, "_parsed", ended)
+    message = said(lambda: base.read("t"))
+    assert message.startswith(base.shown)
+    assert "help: the server ended it" in message
+    assert base.server.password not in message
+
+
+@pytest.mark.parametrize("name", ["Select", "user", "order", "Ä b", 'a"b'])
+def test_names_that_need_quotes(base: Database, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    base.run(
+        f'CREATE TABLE {quoted} ({quoted} text, "Share" float8)', f"INSERT INTO {quoted} VALUES ('a', 0.5)"
+    )
+    assert {name: column.to_pylist() for name, column in base.read(name).items()} == {
+        name: ["a"],
+        "Share": [0.5],
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ("'NaN'::float8", "is not a finite number"),
+        ("'-Infinity'::float8", "is not a finite number"),
+        ("'NaN'::numeric", "is not a finite number"),
+        ("'0044-03-15 BC'::date", "is not a date of the years 1 to 9999"),
+        ("'0044-03-15 BC'::timestamptz", "is not a timestamp with time zone of the years 1 to 9999"),
+        ("ARRAY[1, NULL]", "the cell is empty"),
+    ],
+)
+def test_values_that_the_language_lacks_are_named(base: Database, value: str, what: str) -> None:
+    base.run(f"CREATE TABLE t AS SELECT {value} AS x")
+    message = said(lambda: api.reason(load_text("q(X) :- p(X)."), {"p": f"{base.uri}?table=t"}))
+    assert f"{base.shown} table t: column 'x': " in message
+    assert what in message
+
+
+def test_a_function_that_writes_is_refused(base: Database) -> None:
+    base.run(
+        "CREATE TABLE t (x int)",
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (1) RETURNING x'",
+    )
+    said(lambda: base.query("SELECT f()"))
+    assert base.rows("SELECT count(*) FROM t") == [(0,)]
+
+
 def test_tables_of_schemas(base: Database) -> None:
     base.run(
         "CREATE SCHEMA finance",

@@ -117,7 +117,11 @@ def _check_metadata(path: Path) -> None:
     said = {*(schema.metadata or {}), *(key for field in schema for key in field.metadata or {})}
     if told := sorted(said - {b"PARQUET:field_id"}):
         what = told[0].decode(errors="replace")
-        raise DataError(str(path), f"the file says more than its table, under {what!r}")
+        raise DataError(
+            str(path),
+            f"the file says more than its table, under {what!r}",
+            hint="write it anew without metadata, with the program that made it",
+        )
 
 
 def writer_of(path: Path) -> str | None:
