@@ -90,6 +90,10 @@ class Config:
         options = {key: p for p in command.params if p.param_type_name == "option" for key in keys_of(p)}
         found: Defaults = {}
         for key, value in section.items():
+            if isinstance(value, dict):
+                where = ".".join(path)
+                hint = f'options stand in [{where}] itself, whatever it is asked for: method = "klone", k = 3'
+                raise self.error((*path, key), None, f"there is no section [{where}.{key}]", hint)
             if key not in options or key == "help":
                 near = suggest(key, options) or suggest(key.replace("_", "-"), options)
                 near = key.replace("_", "-") if key.replace("_", "-") in options else near
@@ -238,5 +242,7 @@ def _no_toml(file: Path, text: str, error: tomllib.TOMLDecodeError) -> DataError
     message, _, where = str(error).rpartition(" (at ")
     number = where.removeprefix("line ").partition(",")[0]
     line = int(number) if number.isdecimal() else text.rstrip("\n").count("\n") + 1
+    if message == "Cannot overwrite a value":
+        return DataError(str(file), "this key is there already", line, hint="leave one of them out")
     hint = 'write a section as [anonymize], and below it lines such as k = 5 or rules = "control.vada"'
     return DataError(str(file), f"no TOML: {message or error}", line, hint=hint)

@@ -36,7 +36,10 @@ def _told(error: Any) -> tuple[str, str]:
     if kind == "NoSuchOption":
         flags = [f for p in context.command.params for f in p.opts] if context is not None else []
         near = suggest(error.option_name, flags)
-        return f"{name} has no option {error.option_name}", _means(near) + f"{help} lists its options"
+        elsewhere = _elsewhere(error.option_name, context)
+        return f"{name} has no option {error.option_name}", (
+            elsewhere or _means(near) + f"{help} lists its options"
+        )
     if kind == "MissingParameter" and error.param is not None:
         return _missing(error.param, help)
     if kind in ("BadParameter", "MissingParameter"):
@@ -55,6 +58,21 @@ def _told(error: Any) -> tuple[str, str]:
             f"write it behind the option; {help} says what it is",
         )
     return f"{name}: {_lower(message)}", f"{help} shows what belongs where"
+
+
+def _elsewhere(flag: str, context: Any) -> str | None:
+    """Where an option belongs that stands on the wrong side of the command."""
+    if context is None:
+        return None
+    top = context.find_root()
+    if context is not top and any(flag in p.opts for p in top.command.params):
+        return (
+            f"it stands before the command: kgreason {flag} ... {' '.join(context.command_path.split()[1:])}"
+        )
+    command = next((top.command.commands[w] for w in running().words if w in top.command.commands), None)
+    if context is top and command is not None and any(flag in p.opts for p in command.params):
+        return f"it stands behind the command: kgreason {command.name} ... {flag}"
+    return None
 
 
 def _missing(param: Any, help: str) -> tuple[str, str]:
