@@ -44,6 +44,7 @@ def test_the_page_is_made_again(place: Path) -> None:
     page.unlink()
     told = run("report", "private/report.json", "--json")
     assert json.loads(told.stdout) == {
+        "format": 1,
         "page": "private/report.html",
         "secret": True,
         "state": "holds",

@@ -479,7 +479,6 @@ PASSES_ON = {
     "engine.naive.fixpoint": 4,
     "engine.seminaive": 2,
     "graph.io.jsonrows": 1,
-    "graph.io.jsonstream": 1,
     "graph.io.weights": 1,
     "lang.definitions": 3,  # what the user's own Python file raised
     "reasoner": 1,
