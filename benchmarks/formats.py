@@ -193,7 +193,8 @@ def compare(name: str, source: str, size: float, options: argparse.Namespace) ->
             continue
         mark = "  over the bound" if reader in OURS and found.gigabytes > MOST else ""
         print(
-            f"  {title:16} {found.seconds:8.2f} s  cpu {found.cpu:8.2f} s  {found.gigabytes:6.2f} GB  {found.edges:,} edges{mark}",
+            f"  {title:16} {found.seconds:8.2f} s  cpu {found.cpu:8.2f} s  {found.gigabytes:6.2f} GB  "
+            f"{found.edges:,} edges{mark}",
             flush=True,
         )
 

@@ -186,7 +186,7 @@ def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) 
         if len(columns) != 2:
             raise ReleaseError(
                 f"the mapping has {len(columns)} columns, not the original's and the released label",
-                hint="name the private folder, or a table with the two columns original,released",
+                hint="choose these two, in this order",
             )
         ours, theirs = ([str(label) for label in column.to_pylist()] for column in columns)
         return resolve_mapping(dict(zip(ours, theirs, strict=True)), original, released, "mapping")

@@ -81,7 +81,7 @@ class Diagnostic:
           help: bind Y
         """
         where = f"{self.span}: " if self.span else ""
-        parts = [f"{where}{self.severity}[{self.code}]: {self.message}"]
+        parts = [hidden(f"{where}{self.severity}[{self.code}]: {self.message}")]
         if self.span:
             parts += _quote(self.span, source)
         for span, words in self.related:
@@ -90,7 +90,7 @@ class Diagnostic:
         if self.note:
             parts.append(f"  note: {self.note}")
         if self.hint:
-            parts.append(f"  help: {self.hint}")
+            parts.append(hidden(f"  help: {self.hint}"))
         return "\n".join(parts)
 
 
@@ -118,6 +118,11 @@ def _quote(span: Span, source: Source) -> list[str]:
     return [f"  {gutter} | {line}", f"  {' ' * len(gutter)} | {' ' * start}{'^' * width}"]
 
 
+def _shown(message: str, hint: str | None) -> str:
+    """A message with its hint; a password that someone wrote into an address or an option is not repeated."""
+    return hidden(message + (f"\n  help: {hint}" if hint else ""))
+
+
 class KgreasonError(Exception):
     """Base of every error that a user can cause."""
 
@@ -130,7 +135,7 @@ class CallError(KgreasonError, TypeError):
     hint: str | None = None
 
     def __str__(self) -> str:
-        return self.message + (f"\n  help: {self.hint}" if self.hint else "")
+        return _shown(self.message, self.hint)
 
 
 @dataclass
@@ -194,7 +199,7 @@ class DataError(KgreasonError):
     def __str__(self) -> str:
         where = self.file + (f":{self.line}" if self.line is not None else "")
         column = f" column {self.column!r}:" if self.column is not None else ""
-        return hidden(f"{where}:{column} {self.message}") + (f"\n  help: {self.hint}" if self.hint else "")
+        return _shown(f"{where}:{column} {self.message}", self.hint)
 
 
 @dataclass
@@ -209,7 +214,7 @@ class EvaluationError(KgreasonError):
     def __str__(self) -> str:
         where = f"{self.span}: " if self.span else ""
         rule = f"\n  rule: {self.rule}" if self.rule else ""
-        return f"{where}{self.message}{rule}" + (f"\n  help: {self.hint}" if self.hint else "")
+        return _shown(f"{where}{self.message}{rule}", self.hint)
 
 
 @dataclass
@@ -220,7 +225,7 @@ class AnonymizationError(KgreasonError):
     hint: str | None = None
 
     def __str__(self) -> str:
-        return self.message + (f"\n  help: {self.hint}" if self.hint else "")
+        return _shown(self.message, self.hint)
 
 
 class TooLargeError(AnonymizationError):

@@ -12,9 +12,9 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from kgreason.errors import DataError
-from kgreason.graph.io.source import DATABASES, SourceSpec
+from kgreason.graph.io.rdffacts import BASE
+from kgreason.graph.io.source import SourceSpec
 from kgreason.output.target import DECLARING, FORMATS
-from kgreason.output.triples import BASE
 from kgreason.records import dataclass
 
 NODES, DATABASE = "nodes", "graph"
@@ -27,7 +27,10 @@ EDGES_ALONE = frozenset({"edges", "konect"})
 HEADED = frozenset({"csv", "tsv"})
 MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
 """Text formats of which a table without rows is a file without bytes."""
+DATABASES = frozenset({"sqlite", "duckdb"})
+"""Formats whose tables stand in one file."""
 BINARY = frozenset({"parquet", *DATABASES})
+_EXTENSION_OF: Mapping[str, str] = {name: extension for name, extension in FORMATS.items()}  # noqa: C416
 _EXTENSIONS = {**{e: format for format, e in FORMATS.items() if format != "neo4j"}, "ttl": "rdf"}
 EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)
 """What the name of a table of a release ends with, if it does not begin as that of a KONECT file."""
@@ -155,7 +158,7 @@ def _triples(stored: Stored) -> bool:
 
 def _plain(table: str, name: str) -> Stored:
     """A table in a format, or with an extension of one."""
-    extension = FORMATS.get(name, name)
+    extension = _EXTENSION_OF.get(name, name)
     format = _EXTENSIONS[extension]
     if format in DATABASES:
         return Stored(format, f"{DATABASE}.{extension}", {"table": table})

@@ -11,6 +11,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.load import load_graph
+from kgreason.graph.io.neo4j_files import parts_of
 from kgreason.graph.io.raw import similar
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -112,7 +113,7 @@ def read_released(
 
 def _nodes(tables: Mapping[str, Sequence[SourceSpec]]) -> SourceSpec | None:
     """Table of the vertices beside the first table of edges that has one."""
-    for source in (source for given in tables.values() for source in given):
+    for source in (s for given in tables.values() for s in given if not s.server):
         edges = Stored(source.kind("csv"), source.path.name, source.options)
         if found := found_nodes(source.path.parent, [edges]):
             return found.source(source.path.parent)
@@ -130,7 +131,7 @@ def _released(
     sources = {predicate: [_with_header(source) for source in given] for predicate, given in tables.items()}
     with as_written():
         for source in (source for given in tables.values() for source in given):
-            if source.kind() not in BINARY and "encoding" not in source.options:
+            if not source.server and source.kind() not in BINARY and "encoding" not in source.options:
                 check_whole(source.path, empty=source.kind() in MAYBE_EMPTY)
         if nodes is not None and nodes.kind() not in BINARY:
             check_whole(nodes.path)
@@ -175,17 +176,20 @@ def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
 
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
     for source in (source for given in tables.values() for source in given):
-        if not source.server and not source.path.exists():
+        if not source.server and not parts_of(source.path)[0].exists():
             hint = similar(source.path) or hint
             raise DataError(source.file, f"there is no such {what}", hint=hint)
 
 
 def _in_folders(tables: Mapping[str, Sequence[SourceSpec]]) -> dict[str, list[SourceSpec]]:
     """The tables meant where folders are named."""
-    return {
-        predicate: [found_edges(s.path, predicate).source(s.path) if s.path.is_dir() else s for s in given]
-        for predicate, given in tables.items()
-    }
+    return {predicate: [_in_folder(s, predicate) for s in given] for predicate, given in tables.items()}
+
+
+def _in_folder(source: SourceSpec, predicate: str) -> SourceSpec:
+    if source.server or not source.path.is_dir() or source.kind("folder") == "neo4j":
+        return source
+    return found_edges(source.path, predicate).source(source.path)
 
 
 def _with_header(source: SourceSpec) -> SourceSpec:

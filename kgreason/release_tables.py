@@ -12,7 +12,6 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
-from kgreason.errors import ReleaseError
 from kgreason.graph.io.csv_writer import DECIMALS, write_csv
 from kgreason.graph.io.kept import first_files, format_of
 from kgreason.graph.io.loader import Data
@@ -30,7 +29,6 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 def planned(
     program: CheckedProgram,
-    graph: KnowledgeGraph,
     data: Data | None,
     format: str | None,
     progress: Progress,
@@ -46,40 +44,27 @@ def planned(
     ------
     DataError
         If the package that a format needs is not installed.
-    ReleaseError
-        If the format has no place for weights.
     """
     if format is not None:
-        for predicate, relation in graph.relations.items():
-            if not _holds(format, relation):
-                raise ReleaseError(
-                    f"the edges {predicate} have weights, and {format} has no place for them",
-                    hint="choose another --format, as csv or graphml",
-                )
         return Layout.of(dict.fromkeys(program.edges, format))
     files = dict.fromkeys(program.edges) if data is None else first_files(program, data)
-    formats = {p: _kept(p, source, graph.relations[p], progress) for p, source in files.items()}
+    formats = {p: _kept(p, source, progress) for p, source in files.items()}
     return Layout.of(formats)
 
 
-def _kept(predicate: str, source: SourceSpec | None, relation: Relation, progress: Progress) -> str:
+def _kept(predicate: str, source: SourceSpec | None, progress: Progress) -> str:
     """Format of a source if it can be written, else CSV, and a note says so."""
     if source is None:
         progress.note(f"{predicate} was read from no file, so the release holds it as CSV")
         return "csv"
     format = format_of(source)
-    if format != "ttl" and format not in FORMATS:
+    if format == "query":
+        progress.note(f"{predicate} was read by a query, so the release holds it as CSV")
+    elif format != "ttl" and format not in FORMATS:
         progress.note(f"{predicate}: kgreason writes no release as {format}, so it holds {predicate} as CSV")
-    elif not _holds(format, relation):
-        progress.note(f"{predicate}: {format} has no place for weights, so the release holds it as CSV")
     else:
         return format
     return "csv"
-
-
-def _holds(format: str, relation: Relation) -> bool:
-    """Whether a format has a place for all that a relation holds."""
-    return relation.weight is None or format not in ("rdf", "ttl")
 
 
 def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Layout:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgreason.errors import DataError
-from kgreason.graph.io.delimited import read_csv
-from kgreason.graph.io.options import Options
+from kgreason.graph.io.plain_tables import read_table
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.parts import empty, texts
@@ -33,11 +32,12 @@ def read_rows(path: Path, header: Sequence[str], blank: Sequence[str] = ()) -> R
         If the file is not whole, its columns are called otherwise, or a cell is empty.
     """
     with as_written():
-        check_whole(path)
-        raw = read_csv(path, Options(header=True))
+        if path.suffix != ".parquet":
+            check_whole(path)
+        raw = read_table(path)
     if raw.names != tuple(header):
         what = f"the names of columns must be {','.join(header)}, not {','.join(raw.names)}"
-        raise DataError(str(path), what, 1, hint=UNCHANGED)
+        raise DataError(str(path), what, raw.title_line, hint=UNCHANGED)
     for name, column in zip(header, raw.columns, strict=True):
         if name not in blank and (gone := empty(texts(column))).any():
             raise raw.error(int(gone.argmax()), f"there is no {name}", hint=UNCHANGED)

@@ -13,6 +13,7 @@ from time import monotonic
 from types import TracebackType
 
 from kgreason.errors import ReleaseError
+from kgreason.passwords import hidden
 from kgreason.progress import Progress
 
 _SECRET = re.compile(r"(?i)(password|passwd|pwd|token|secret)=('[^']*'|[^\s&;'\"]+)")
@@ -113,7 +114,7 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("postgresql://ada:hunter2@db/register")
     'postgresql://ada:***@db/register'
     """
-    return _LOGIN.sub(r"://\1:***@", _SECRET.sub(r"\1=***", text))
+    return _LOGIN.sub(r"://\1:***@", _SECRET.sub(r"\1=***", hidden(text)))
 
 
 class Logged:

@@ -19,10 +19,10 @@ from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import BLOCK, decoded, open_bytes, read_block
 from kgreason.graph.io.select import keyed
-from kgreason.graph.io.source import DATABASES, SourceSpec
+from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.tables import tables_of
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.layout import HEADED, NODES, Layout, found_edges, found_nodes, is_table, table_of
+from kgreason.layout import DATABASES, HEADED, NODES, Layout, found_edges, found_nodes, is_table, table_of
 from kgreason.records import dataclass
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
@@ -177,7 +177,7 @@ def read_nodes(nodes: SourceSpec) -> list[str]:
         if len(raw.columns) != 1:
             line = 1 if headed else None
             message = f"{len(raw.columns)} columns where vertices have one, their label"
-            raise DataError(str(nodes.path), message, line, hint="leave the label alone in it")
+            raise DataError(str(nodes.path), message, line, hint=UNCHANGED)
     labels: list[str] = list(map(str, raw.columns[0].to_pylist()))
     if headed and raw.names[0] in labels:
         row = labels.index(raw.names[0])

@@ -109,6 +109,7 @@ def _guarantee(state: State) -> tuple[Figure | Finding, ...]:
             "δ-anonymity",
             number=1.0,
             note="For x = 4.",
+            key=True,
         ),
         Finding("mapping", "holds", "each of 291 vertices has its own among 297", term="mapping"),
         Finding("weights", "given up", "the weights stay as they are, as was asked for", term="weights"),
@@ -132,7 +133,14 @@ def _risk(secret: bool) -> tuple[Figure | Table, ...]:
     )
     return (
         Figure(
-            "prosecutor's risk", "0.333", "better is less", "prosecutor's risk", before, 1 / 3, "The highest."
+            "prosecutor's risk",
+            "0.333",
+            "better is less",
+            "prosecutor's risk",
+            before,
+            1 / 3,
+            "The highest.",
+            True,
         ),
         Figure("journalist's risk", "0.333", "better is less", "journalist's risk", before, 1 / 3),
         Figure(
@@ -161,7 +169,7 @@ def _utility(secret: bool) -> tuple[Figure | Table, ...]:
     columns = ("query", "answers before", "answers after", "lost", "gained", "U△")
     return (
         Figure("U", "0.000", "better is 0", "U", number=0.0),
-        Figure("U△", "0.207", "better is 0", "U△", number=0.207),
+        Figure("U△", "0.207", "better is 0", "U△", number=0.207, key=True),
         Table("Answers of each query", columns, rows, "better is fewer lost and gained", "query"),
     )
 

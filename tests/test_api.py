@@ -292,8 +292,14 @@ OF_ONE_TYPE = "\n  help: a column has values of one type; str(...) makes strings
             pd.DataFrame({"x": [None, 1, "a"]}),
             f"<q>: column 'x': row 3: 'a' is a string where the rows before have a number{OF_ONE_TYPE}",
         ),
-        ({"x": 5}, "<q>: column 'x': a column is a list of values, not of type int"),
-        ({"x": [1, 2], "y": [1]}, "<q>: column 'y': 1 values where the first column has 2"),
+        (
+            {"x": 5},
+            "<q>: column 'x': a column is a list of values, not of type int\n  help: give a list, or an array",
+        ),
+        (
+            {"x": [1, 2], "y": [1]},
+            "<q>: column 'y': 1 values where the first column has 2\n  help: give all columns the same length",
+        ),
         ([("a\ud800",)], "<q>: 'a\\ud800' is no Unicode text\n  help: replace the lone surrogates in it"),
     ],
 )

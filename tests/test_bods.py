@@ -158,6 +158,9 @@ def test_a_range_of_shares_is_an_error_until_a_number_of_it_is_chosen(tmp_path: 
     assert rows(file, share="exact", missing="skip") == {("a", "c", 0.01)}
 
 
+HELD_BY_NONE = {"subject": "a", "interestedParty": "b", "interests": {"type": "x"}}
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -170,6 +173,33 @@ def test_a_range_of_shares_is_an_error_until_a_number_of_it_is_chosen(tmp_path: 
             [relation("r", "a", "b", shares(1)), relation("s", "a", "b", shares(101))],
             "2: a share of 101 is no percentage",
         ),
+        ([relation("r", "a", "b", shares("7"))], "1: the exact share '7' is no number"),
+        ([relation("r", "a", "b", shares(float("1e400")))], "1: no JSON: Infinity is no value"),
+        ([relation("r", "a", "b", {"share": [7]})], "1: the share [7] is no object"),
+        ([relation("r", "a", "b", "shareholding")], "1: the interest 'shareholding' is no object"),
+        (
+            [relation("r", "a", "b", {"directOrIndirect": "near"})],
+            "1: the level of an interest cannot be 'near'",
+        ),
+        (
+            [relation("r", "a", "b", {"directOrIndirect": ["direct"]})],
+            "1: the level of an interest cannot be",
+        ),
+        (
+            [{**relation("r", "a", "b"), "recordDetails": HELD_BY_NONE}],
+            "1: interests is no list but {'type': 'x'}",
+        ),
+        ([record("r", "relationship", subject=["a"], interests=[])], "1: a party cannot be ['a']"),
+        ([record("r", "person", names="Ann")], "1: names is no list but 'Ann'"),
+        ([record("r", "person", date="tomorrow")], "1: the statementDate 'tomorrow' is no ISO date"),
+        ([record("r", "person", date="1" * 500)], f"1: the statementDate '{'1' * 56}... is no ISO date"),
+        ([old("s", "entity", replacesStatements="t")], "1: replacesStatements is no list but 't'"),
+        (
+            [old("s", "entity", replacesStatements=[["t"]])],
+            "1: replacesStatements holds ['t'], which is no id",
+        ),
+        ([old("s", "entity", statementDate=20200101)], "1: the statementDate 20200101 is no ISO date"),
+        ([old(["s"], "entity")], "1: the statement has no statementID"),
     ],
 )
 def test_what_is_no_statement_is_named_with_its_line(tmp_path: Path, wrong: list[Any], message: str) -> None:
@@ -177,7 +207,9 @@ def test_what_is_no_statement_is_named_with_its_line(tmp_path: Path, wrong: list
     file.write_text("[" + ",\n".join(map(json.dumps, wrong)) + "]", encoding="utf-8")
     with pytest.raises(DataError) as caught:
         rows(file)
-    assert str(caught.value).endswith(f"own.bods.json:{message}")
+    said, _, hint = str(caught.value).partition("\n  help: ")
+    assert f"own.bods.json:{message}" in said
+    assert hint
 
 
 names = st.text(min_size=1, max_size=6).filter(lambda t: not set(t) & set(map(chr, range(0xD800, 0xE000))))
@@ -241,7 +273,7 @@ def test_broken_json_is_an_error_with_its_line(tmp_path: Path, text: str, messag
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as caught:
         list(jsonstream.values(path))
-    assert str(caught.value) == f"{path}:{message}"
+    assert str(caught.value).startswith(f"{path}:{message}\n  help: is the file whole")
 
 
 def gleif(records: str, root: str = "RelationshipData", before: str = "") -> str:

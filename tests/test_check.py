@@ -569,7 +569,8 @@ of its rules, and either always the greatest value or always the least
 <text>:1:11: error[E307]: there is no source 'cvs'
   1 | @bind("p","cvs","","p.csv"). q(X) :- p(X).
     |           ^^^^^
-  note: the sources are bods, csv, duckdb, edges, gleif, gml, graphml, json, konect, mtx, neo4j, net, pajek, parquet, postgresql, rdf, sqlite, tsv
+  note: the sources are bods, csv, duckdb, edges, gleif, gml, graphml, json, konect, """
+        """mtx, neo4j, net, pajek, parquet, postgresql, rdf, sqlite, tsv
   help: did you mean 'csv'?""",
     ),
 }

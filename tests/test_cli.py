@@ -293,7 +293,7 @@ def test_nothing_half_written(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("kgreason.api.releasing.verify", fail)
+    monkeypatch.setattr("kgreason.api.staging.verify", fail)
     result = anonymize(ownership)
     assert result.exit_code != 0
     assert list(anywhere.iterdir()) == []
@@ -301,17 +301,17 @@ def test_nothing_half_written(
 
 VERIFICATION_WITH_A_SIGNAL = """
 import os, signal, sys
-from kgreason.api import releasing
+from kgreason.api import staging
 from kgreason.__main__ import main
 number, before = int(sys.argv.pop()), sys.argv.pop()
 signal.signal(number, {"ignored": signal.SIG_IGN, "by default": signal.SIG_DFL}[before])
 if number == signal.SIGINT and before == "by default":
     signal.signal(number, signal.default_int_handler)  # as Python starts
-verify = releasing.verify
+verify = staging.verify
 def send(*values, **options):
     exec("os.kill(os.getpid(), number)")  # after which Python would end by a signal
     return verify(*values, **options)
-releasing.verify = send
+staging.verify = send
 main()
 """
 IMPORT_WITH_A_SIGNAL = """
@@ -524,7 +524,7 @@ def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> 
     rules.write_text(rules.read_text().replace("own(", "nodes(").replace('"own"', '"nodes"'))
     result = anonymize(ownership)
     assert result.exit_code == 2
-    assert "`nodes` would be written to nodes.csv" in result.output
+    assert "the edges `nodes` would be written to where the vertices go" in result.output
 
 
 def test_verify_refuses_what_would_take_too_long(ownership: Path, anywhere: Path) -> None:

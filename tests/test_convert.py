@@ -170,7 +170,7 @@ def test_a_failure_leaves_nothing(here: Path) -> None:
         (("a.csv", "b.gml?names=x"), "unknown option 'names' of a gml output"),
         (("a.csv?delim=;", "b.gml"), "unknown option 'delim'"),
         (("a.csv", "b.csv", "--name", "Own it"), "--name: 'Own it' is no name of a predicate"),
-        (("a.csv", "b.csv", "--to", "xlsx"), "--to cannot be 'xlsx'"),
+        (("a.csv", "b.csv", "--to", "xlsx"), "--to cannot be 'xlsx' help: one of csv, tsv, parquet, json"),
     ],
 )
 def test_mistakes_are_told(here: Path, words: tuple[str, ...], message: str) -> None:
@@ -195,9 +195,11 @@ def test_formats_of_the_commands_are_those_of_the_writers() -> None:
     from kgreason.cli.options import Format
     from kgreason.graph.io.formats import READERS
     from kgreason.graph.io.options import FORMATS
-    from kgreason.lang.names import SERVERS
+    from kgreason.lang.names import SERVERS, SOURCES, TARGETS
     from kgreason.output.target import FORMATS as WRITTEN
     from kgreason.output.write import _FILES, _TABLES
 
-    assert {*get_args(Format)} == {*WRITTEN} == {*_FILES, *_TABLES} - {*SERVERS}
-    assert {*READERS} == {*FORMATS} >= {*WRITTEN}
+    assert {*get_args(Format)} == {*WRITTEN} == {*_FILES, *_TABLES} - SERVERS
+    assert {*READERS} == {*FORMATS} >= {*_FILES, *_TABLES}
+    assert {*READERS} == {*SOURCES} - {"pajek"}
+    assert {*_FILES, *_TABLES} == {*TARGETS} - {"pajek"}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.table import Facts
@@ -21,7 +20,6 @@ from kgreason.graph.interchange import (
     as_table,
     facts_to_arrow,
     from_networkx,
-    from_table,
     to_arrow,
     to_networkx,
     to_pandas,
@@ -62,7 +60,6 @@ def test_table_likes_are_data(table: object) -> None:
 def test_column_names_are_kept() -> None:
     assert load_graph(OWN, {"own": FRAME}).relations["own"].columns == ("by", "of", "share")
     assert load_graph(OWN, {"own": [FRAME, FRAME]}).m == 3
-    assert from_table(FRAME).relations["edge"].columns == ("by", "of", "share")
 
 
 SHARES = load_text('@edge("own"). @incoming_sum("own",1.0). control(X,Y) :- own(X,Y,W), W > 0.5.')
@@ -149,8 +146,49 @@ def test_no_tables() -> None:
         as_table([(1, 2), (3,)])
     with pytest.raises(DataError, match=r"row 3: .* is a list where the rows before have a number"):
         as_table([(1,), (None,), ((2, 3),)])
-    with pytest.raises(DataError, match="4 columns, expected source, target"):
-        from_table([(1, 2, 3, 4)])
+    with pytest.raises(DataError, match=r"row 2 is a mapping\n  help: pandas\.DataFrame\(rows\)"):
+        as_table([(1, 2), {"a": 1, "b": 2}])
+    with pytest.raises(DataError, match=r"a matrix of SciPy is no table\n  help: networkx\.from_scipy"):
+        as_table(scipy.sparse.eye(2))
+
+
+def test_arrays_with_names_and_sparse_columns() -> None:
+    rows = np.array([("a", "b", 0.5)], dtype=[("by", "U1"), ("of", "U1"), ("share", float)])
+    names, columns = as_table(rows)
+    assert (names, [c.to_pylist() for c in columns]) == (("by", "of", "share"), [["a"], ["b"], [0.5]])
+    _, (sparse,) = as_table(pd.DataFrame({"x": pd.arrays.SparseArray([0, 1, 0])}))
+    assert sparse.to_pylist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("kind", ["period", "interval"])
+def test_types_of_pandas_alone_are_not_read_as_what_stands_behind_them(kind: str) -> None:
+    ranges = {"period": pd.period_range("2020", periods=2, freq="Y"), "interval": pd.interval_range(0, 2)}
+    frame = pd.DataFrame({"a": ranges[kind], "b": [1, 2]})
+    words = f"column 'a': values of the type {kind} are none of the rules"
+    for table in (frame, pa.Table.from_pandas(frame)):
+        with pytest.raises(DataError, match=words):
+            as_table(table)
+    assert as_table(frame.astype({"a": str}))[1][0].type in (pa.string(), pa.large_string())
+
+
+def test_a_table_alone_is_read_as_one_that_is_named() -> None:
+    rules = (
+        '@node("company"). @bind("company", "csv", "", "not there.csv"). @edge("own"). p(X) :- own(X,Y,W).'
+    )
+    for frame in (FRAME, pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4], "w": ["60%", "0.5"]})):
+        alone = kgreason.read_graph(rules, frame)
+        named = load_graph(OWN, {"own": frame})
+        assert alone.labels.tolist() == named.labels.tolist()
+        assert edges(alone) == edges(named)
+    for frame in (FRAME.assign(by=["A", None, "D"]), FRAME.assign(share=[0.5, np.nan, 0.5])):
+        with pytest.raises(DataError, match="row 2: the cell is empty"):
+            kgreason.read_graph(rules, frame)
+
+
+def test_a_weight_of_a_graph_is_no_heading() -> None:
+    with pytest.raises(DataError) as caught:
+        load_graph(OWN, {"own": nx.DiGraph([("a", "b", {"weight": "heavy"})])})
+    assert caught.value.hint is None
 
 
 def test_missing_values_of_a_frame() -> None:
@@ -209,30 +247,6 @@ def test_several_relations_and_attributes() -> None:
     with pytest.raises(DataError, match="there is no relation 'owns'"):
         to_arrow(graph, "owns")
     assert to_arrow(graph, "knows").to_pylist() == [{"source": "b", "target": "a"}]
-
-
-def test_pandas_is_optional() -> None:
-    code = """
-import sys
-class Without:
-    def find_spec(self, name, *_):
-        if name == "pandas":
-            raise ModuleNotFoundError("No module named 'pandas'", name=name)
-sys.meta_path.insert(0, Without())
-import kgreason
-derived = kgreason.reason("q(X) :- p(X).", {"p": [("a",)]})
-graph = kgreason.KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")
-for frame in (lambda: derived.to_pandas("q"), lambda: kgreason.to_pandas(graph)):
-    try:
-        frame()
-    except kgreason.KgreasonError as error:
-        print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == 2 * (
-        "to_pandas: a DataFrame needs the package pandas, which is not installed\n"
-        "  help: pip install pandas; to_arrow does without\n"
-    )
 
 
 def test_tables_out() -> None:

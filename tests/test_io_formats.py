@@ -284,7 +284,8 @@ def test_bad_triples(write: Write) -> None:
     )
     wrong = write("c.ttl", TURTLE.replace('"8"', '"eight"'))
     assert fails(lambda: rows(wrong, predicate="age", strip="true")) == (
-        "c.ttl: column 'object': row 2: 'eight' is not of type xsd:long"
+        "c.ttl: column 'object': row 2: 'eight' is not of type xsd:long\n"
+        "  help: mend the literal, or leave out its type: it is text then"
     )
     twins = write("d.nt", "<http://x/a> <http://x/p> <http://y/a> .\n")
     assert fails(lambda: rows(twins, predicate="p", strip="true")) == (

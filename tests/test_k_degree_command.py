@@ -461,10 +461,10 @@ def test_a_supergraph_that_lost_an_edge_is_not_verified(
 ) -> None:
     honest = stage.write_people
 
-    def careless(folder: Path, graph: PeopleGraph) -> None:
+    def careless(folder: Path, graph: PeopleGraph, format: str) -> None:
         ring = {(i, (i + step) % graph.n) for i in range(graph.n) for step in (1, -1)}
         ends = np.array(sorted(ring)).T
-        honest(folder, PeopleGraph(graph.labels, {}, {"mail": Links(ends[0], ends[1], mutual=True)}))
+        honest(folder, PeopleGraph(graph.labels, {}, {"mail": Links(ends[0], ends[1], mutual=True)}), format)
 
     monkeypatch.setattr(stage, "write_people", careless)
     asked: Any = {"method": "k-degree", "k": 3}

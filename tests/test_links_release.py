@@ -24,7 +24,7 @@ from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, observations
 from kgreason.graph.links.program import links_of_program
 from kgreason.graph.links.read import read_links
-from kgreason.graph.links.write import FILES, write_links
+from kgreason.graph.links.write import names_of, write_links
 from kgreason.graph.people.model import attribute
 from kgreason.graph.people.schema import schema_of_options
 from kgreason.links.pairs import read_mapping, read_released
@@ -32,6 +32,9 @@ from tests.examples import inputs
 
 ALL: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")
 Content = dict[str, Counter[Any]]
+
+
+FILES = tuple(names_of("csv").values())
 
 
 class Notes:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason import Folders, anonymize_links
+from kgreason import Folders, __version__, anonymize_links
 from kgreason.assess.links.source import Source
 from kgreason.assess.links.verdict import LinksVerdict
 from kgreason.assess.links.verify import verify_links
@@ -582,6 +582,19 @@ def test_what_is_written_has_the_form(tmp_path: Path, strategy: Strategy, seeded
     for name in ("report.html", "report.json"):  # as in releases of earlier versions
         (folders.release / name).unlink()
     assert form(folders.release, found).holds
+
+
+def test_a_report_of_another_version_is_no_proof_of_anything(tmp_path: Path) -> None:
+    """Its page may be set otherwise; but what hides elsewhere, or under this version's name, is found."""
+    folders = shop(tmp_path, "intact")
+    for name in ("report.html", "report.json"):
+        file = folders.release / name
+        file.write_text(file.read_text(encoding="utf-8").replace(__version__, "0.0.9"), encoding="utf-8")
+    item = form(folders.release, read_released(folders.release))
+    assert item.state == "undecided"
+    assert "written by kgreason 0.0.9" in item.detail
+    more("links.toml", "# A-B\n")(folders.release)
+    assert judged_form(folders.release) == "fails"
 
 
 def report(folder: Path, released: Released, *, holds: bool, seeded: bool) -> None:

@@ -19,7 +19,7 @@ from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.engine.table import Facts
 from kgreason.graph.links.model import Original, Released, Sensitive, observations
 from kgreason.graph.links.school import school
-from kgreason.notebook.blocks import COLOURS, ROWS, escaped
+from kgreason.notebook.blocks import COLOURS, ROWS, escaped, table
 from tests.examples import inputs
 
 OWN = '@edge("own"). @derived("major"). @query("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
@@ -277,6 +277,12 @@ def test_any_text_is_escaped(text: str) -> None:
     parser.feed(f"<td>{shown}</td>")
     parser.close()
     assert parser.open == []
+
+
+def test_heads_stand_as_what_is_below_them() -> None:
+    names, numbers = re.findall(r"<th[^>]*text-align:(\w+)", table(["name", "edges"], [("own", 3)]))
+    assert (names, numbers) == ("left", "right")
+    assert table(["name"], []).count("text-align:left") == 1
 
 
 def test_no_more_rows_than_eight() -> None:

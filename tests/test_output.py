@@ -234,16 +234,19 @@ def test_form_of_rdf(tmp_path: Path) -> None:
     double = "<http://www.w3.org/2001/XMLSchema#double>"
     texts = {p.name: p.read_text().splitlines() for p in sorted(tmp_path.iterdir())}
     assert texts == {
-        "company.nt": [f"<urn:kgreason:A%20%26%20B> {kind} <urn:kgreason:company> ."],
+        "company.nt": [
+            f"<urn:kgreason:A%20%26%20B> {kind} <urn:kgreason:company> .",
+            '<urn:kgreason:A%20%26%20B> <http://www.w3.org/2000/01/rdf-schema#label> "A & B" .',
+        ],
         "control.nt": [
             "<http://x/a> <urn:kgreason:control> <urn:kgreason:b> .",
             "_:n1 <urn:kgreason:control> _:n1 .",
         ],
         "own.nt": [
             f"_:own1 {kind} <urn:kgreason:own> .",
-            "_:own1 <urn:kgreason:arg1> <urn:kgreason:a> .",
-            "_:own1 <urn:kgreason:arg2> <urn:kgreason:b> .",
-            f'_:own1 <urn:kgreason:arg3> "0.5"^^{double} .',
+            "_:own1 <urn:kgreason:source> <urn:kgreason:a> .",
+            "_:own1 <urn:kgreason:target> <urn:kgreason:b> .",
+            f'_:own1 <urn:kgreason:weight> "0.5"^^{double} .',
         ],
         "holds.nt": [f"_:holds1 {kind} <urn:kgreason:holds> ."],
     }
@@ -440,7 +443,8 @@ def test_outputs_are_checked_before_the_run(tmp_path: Path) -> None:
     assert "p has no arguments" in failed(lambda: check_outputs(rules, folder=tmp_path, format="graphml"))
     assert failed(lambda: check_outputs(rules, folder=tmp_path, format="xlsx")) == (
         "--format: facts cannot be written as 'xlsx'\n"
-        "  help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf, bods"
+        "  help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, "
+        "rdf, bods"
     )
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "in" / "it"):

@@ -29,10 +29,11 @@ from kgreason.graph.people.levels import (
 from kgreason.graph.people.model import PeopleGraph, attribute
 from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema, schema_of_options
-from kgreason.graph.people.write import FILES, opaque, write_people
+from kgreason.graph.people.write import SCHEMA, TABLES, opaque, write_people
 from tests.conftest import ROOT
 from tests.examples import inputs
 
+FILES = (*(f"{table}.csv" for table in TABLES), SCHEMA)
 EXAMPLE = ROOT / "examples" / "people"
 
 

@@ -192,6 +192,64 @@ def test_many_rows_come_in_blocks(base: Database, monkeypatch: pytest.MonkeyPatc
     assert columns["v"].to_pylist()[-1] == "v2000"
 
 
+def test_a_server_that_goes_away(base: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgreason.graph.io import postgres
+
+    base.run("CREATE TABLE t AS SELECT i AS x FROM generate_series(1, 1000000) i")
+    parsed, left = postgres._parsed, ["pg_terminate_backend(pid)"]
+
+    def ended(*given: Any) -> None:
+        if left:
+            base.run(f"SELECT {left.pop()} FROM pg_stat_activity WHERE application_name = 'kgreason'")
+        parsed(*given)
+
+    monkeypatch.setattr(postgres, "BLOCK", 10_000)
+    monkeypatch.setattr(postgres, "_parsed", ended)
+    message = said(lambda: base.read("t"))
+    assert message.startswith(base.shown)
+    assert "help: the server ended it" in message
+    assert base.server.password not in message
+
+
+@pytest.mark.parametrize("name", ["Select", "user", "order", "Ä b", 'a"b'])
+def test_names_that_need_quotes(base: Database, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    base.run(
+        f'CREATE TABLE {quoted} ({quoted} text, "Share" float8)', f"INSERT INTO {quoted} VALUES ('a', 0.5)"
+    )
+    assert {name: column.to_pylist() for name, column in base.read(name).items()} == {
+        name: ["a"],
+        "Share": [0.5],
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ("'NaN'::float8", "is not a finite number"),
+        ("'-Infinity'::float8", "is not a finite number"),
+        ("'NaN'::numeric", "is not a finite number"),
+        ("'0044-03-15 BC'::date", "is not a date of the years 1 to 9999"),
+        ("'0044-03-15 BC'::timestamptz", "is not a timestamp with time zone of the years 1 to 9999"),
+        ("ARRAY[1, NULL]", "the cell is empty"),
+    ],
+)
+def test_values_that_the_language_lacks_are_named(base: Database, value: str, what: str) -> None:
+    base.run(f"CREATE TABLE t AS SELECT {value} AS x")
+    message = said(lambda: api.reason(load_text("q(X) :- p(X)."), {"p": f"{base.uri}?table=t"}))
+    assert f"{base.shown} table t: column 'x': " in message
+    assert what in message
+
+
+def test_a_function_that_writes_is_refused(base: Database) -> None:
+    base.run(
+        "CREATE TABLE t (x int)",
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (1) RETURNING x'",
+    )
+    said(lambda: base.query("SELECT f()"))
+    assert base.rows("SELECT count(*) FROM t") == [(0,)]
+
+
 def test_tables_of_schemas(base: Database) -> None:
     base.run(
         "CREATE SCHEMA finance",
@@ -557,3 +615,57 @@ def test_anonymization_reads_the_database(
         if "release" in file.parts:
             assert register.name.encode() not in held, file
             assert register.server.host.encode() not in held, file
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["reason", "--rules", "control.vada", "--data", "own=ADDRESS"],
+        ["reason", "--rules", "ADDRESS"],
+        ["check", "ADDRESS"],
+        ["check", "ADDRESS", "--json"],
+        ["fmt", "ADDRESS"],
+        ["explain", "--rules", "control.vada", "control(X, Y)", "--data", "own=ADDRESS"],
+        ["anonymize", "ADDRESS"],
+        ["anonymize", "--rules", "control.vada", "--data", "own=ADDRESS"],
+        ["verify", "--rules", "control.vada", "ADDRESS", "release", "--mapping", "private"],
+        ["score", "--rules", "control.vada", "ADDRESS", "ADDRESS", "--mapping", "ADDRESS"],
+        ["risk", "--rules", "control.vada", "ADDRESS"],
+        ["attack", "--rules", "control.vada", "ADDRESS", "--truth", "ADDRESS"],
+        ["convert", "ADDRESS", "own.csv"],
+        ["convert", "control.vada", "ADDRESS"],
+        ["init", "ADDRESS"],
+        ["frobnicate", "ADDRESS"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("log", [False, True])
+def test_no_command_repeats_a_password(
+    words: list[str], log: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "control.vada").write_text(CONTROL, encoding="utf-8")
+    address = f"postgresql://reader:{CANARY}@db1/register?table=own"
+    given = [word.replace("ADDRESS", address) for word in words]
+    done = _command(*given, *(["--log", "log.txt"] if log and words[0] != "frobnicate" else []))
+    assert done.exit_code in (1, 2)
+    assert CANARY not in done.stdout + done.stderr
+    for file in (file for file in tmp_path.rglob("*") if file.is_file()):
+        assert CANARY.encode() not in file.read_bytes(), file
+
+
+def test_convert_to_and_from_a_table(
+    register: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    register.run("CREATE SCHEMA copies")
+    there = f"{register.uri}?schema=copies&table=own"
+    done = _command("convert", f"{register.uri}?table=own", "own.csv")
+    assert done.stdout == f"{register.shown} table own: 8 rows -> own.csv: 8 rows\n"
+    assert _command("convert", "own.csv", there).exit_code == 0
+    assert sorted(register.rows("SELECT * FROM copies.own")) == sorted(OWNERSHIP)
+    again = _command("convert", "own.csv", there)
+    assert f"{register.shown}: the table own is there already\n  help: --force replaces it" in again.stderr
+    assert _command("convert", "own.csv", there, "--force").exit_code == 0
+    assert "which table is to be written" in _command("convert", "own.csv", register.uri).stderr
+    assert "kgreason convert" in _command("init", f"{register.uri}?table=own").stderr

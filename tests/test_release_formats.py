@@ -26,13 +26,15 @@ from kgreason.anonymizers.publish import publish
 from kgreason.assess.labels import CHANCE, labels
 from kgreason.cli import app
 from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.kept import format_of
+from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.layout import LISTING, NUMBERED, Layout
 from kgreason.output.target import FORMATS
 from kgreason.pairs import read_release
 from kgreason.progress import SILENT, Progress
 from kgreason.publication import Folders, write_mapping
-from kgreason.release_tables import fitting, write_tables
+from kgreason.release_tables import fitting, planned, write_tables
 from tests.conftest import OWNERSHIP
 
 RULES = """\
@@ -44,10 +46,10 @@ RULES = """\
 major(X, Y) :- own(X, Y, W), W > 0.5.
 two_owns(X) :- own(X, Y, W), X != Y, K = mcount(Y), K >= 2.
 """
-PLAIN_RULES = '@edge("own"). @derived("two"). two(X, Z) :- own(X, Y), own(Y, Z), X != Z.\n'
-WEIGHTED = [name for name in FORMATS if name != "rdf"]
+WEIGHTED = list(FORMATS)
 PACKAGES = {"duckdb": "duckdb", "rdf": "pyoxigraph"}
 CANARY = "Kanarienvogel"
+BESIDE = {"README.txt", "rules.vada", "report.html", "report.json"}
 
 
 class Notes(Progress):
@@ -69,11 +71,6 @@ def need(name: str) -> None:
         pytest.importorskip(PACKAGES[name])
 
 
-def program_of(name: str) -> tuple[str, Any]:
-    text = PLAIN_RULES if name in ("rdf", "ttl") else RULES
-    return text, load_text(text)
-
-
 def ownership(name: str) -> KnowledgeGraph:
     """The small graph of companies, with labels that the format can hold and nobody else has."""
     numbers = name in NUMBERED
@@ -82,8 +79,6 @@ def ownership(name: str) -> KnowledgeGraph:
         for end in row[:2]:
             known.setdefault(end, str(len(known) + 1) if numbers else f"{CANARY}{end}")
     edges: Sequence[Any] = [(known[a], known[b], w) for a, b, w in OWNERSHIP]
-    if name in ("rdf", "ttl"):
-        edges = [edge[:2] for edge in edges]
     return KnowledgeGraph.from_edges(edges, relation="own")
 
 
@@ -92,12 +87,14 @@ def put(folder: Path, name: str) -> Path:
     folder.mkdir(exist_ok=True)
     layout = Layout.of({"own": name})
     write_tables(folder, ownership(name), layout, "company")
-    (folder / "rules.vada").write_text(program_of(name)[0], encoding="utf-8")
+    (folder / "rules.vada").write_text(RULES, encoding="utf-8")
     return folder / layout.edges["own"].file
 
 
 def given(file: Path) -> str:
     options = {".sqlite": "?table=own", ".duckdb": "?table=own"}.get(file.suffix, "")
+    if (file.parent / "own-nodes.csv").is_file():
+        options = "?format=neo4j"
     if file.suffix in (".nt", ".ttl"):
         options = "?predicate=urn:kgreason:own&base=urn:kgreason:"
     return f"own={file}{options}"
@@ -105,10 +102,7 @@ def given(file: Path) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(n, marks=[] if n in ("parquet", "mtx") else [pytest.mark.slow])
-        for n in (*FORMATS, "ttl")
-    ],
+    [pytest.param(n, marks=[] if n in ("parquet", "mtx") else [pytest.mark.slow]) for n in (*FORMATS, "ttl")],
 )
 def test_a_release_keeps_the_format_and_is_judged_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -121,7 +115,7 @@ def test_a_release_keeps_the_format_and_is_judged_in_it(
     assert made.exit_code == 0, made.output
     layout = Layout.of({"own": name})
     files = {p.name for p in Path("release").iterdir()}
-    assert files == {"README.txt", "rules.vada", *layout.files}
+    assert files == {*BESIDE, *layout.files}
     readme = Path("release/README.txt").read_text()
     assert all(file in readme for file in layout.files)
     held = read_back(name)
@@ -146,7 +140,7 @@ def test_a_release_keeps_the_format_and_is_judged_in_it(
 
 
 def read_back(name: str) -> Any:
-    _, program = program_of(name)
+    program = load_text(RULES)
     return read_release(program, ownership(name), Path("release"), Path("private/mapping.csv"))
 
 
@@ -161,8 +155,6 @@ def large(name: str) -> KnowledgeGraph:
     numbers = name in NUMBERED
     names = [str(i + 1) if numbers else f"{CANARY}{i:05}" for i in range(400)]
     pairs = list(pairwise(names))
-    if name in ("rdf", "ttl"):
-        return KnowledgeGraph.from_edges(pairs, "own")
     return KnowledgeGraph.from_edges([(*pair, (i + 1) / 1000) for i, pair in enumerate(pairs)], "own")
 
 
@@ -176,7 +168,7 @@ def test_tables_come_back_and_their_bytes_tell_nothing(tmp_path: Path, name: str
     layout = Layout.of({"own": name})
     write_tables(public, release.graph, layout, "company")
     write_mapping(mapping, graph, release)
-    pair = read_release(program_of(name)[1], graph, public, mapping)
+    pair = read_release(load_text(RULES), graph, public, mapping)
     own, back = release.graph.relations["own"], pair.released.relations["own"]
     names = release.graph.labels
     assert pair.released.n == graph.n
@@ -241,7 +233,7 @@ def test_each_predicate_keeps_its_own_format(tmp_path: Path, monkeypatch: pytest
     made = kgreason.anonymize(rules, data, k=2, x=2, trials=1, folders=folders, progress=notes)
     assert made.holds
     files = {p.name for p in Path("release").iterdir()}
-    assert files == {"own.parquet", "owes.tsv", "knows.csv", "nodes.parquet", "rules.vada", "README.txt"}
+    assert files == {"own.parquet", "owes.tsv", "knows.csv", "nodes.parquet", *BESIDE}
     assert [note for note in notes.told if "CSV" in note] == [
         "knows was read from no file, so the release holds it as CSV"
     ]
@@ -260,12 +252,30 @@ def test_a_format_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert made.holds
     rows = [json.loads(line) for line in Path("release/own.jsonl").read_text().splitlines()]
     assert set(rows[0]) == {"source", "target", "weight"}
-    with pytest.raises(ReleaseError, match="have weights, and rdf has no place"):
-        kgreason.anonymize(rules, {"own": str(file)}, folders=Folders(Path("a"), Path("b"), format="rdf"))
     with pytest.raises(DataError, match="cannot be written as 'xlsx'"):
         Folders(Path("a"), Path("b"), format="xlsx").check()
     refused = run("anonymize", "--rules", rules, "--data", f"own={file}", "--format", "xlsx")
     assert refused.exit_code == 2
+
+
+def test_what_no_file_holds_is_released_as_csv(tmp_path: Path) -> None:
+    server = SourceSpec(Path(), "postgresql", {"host": "db1", "table": "own"})
+    asked = SourceSpec(tmp_path, "duckdb", query="select * from 'own.parquet'")
+    base = tmp_path / "own.db"
+    base.touch()
+    assert [format_of(s) for s in (server, asked, SourceSpec(base, query="select 1"))] == [
+        *("postgresql", "query", "sqlite")
+    ]
+    notes = Notes()
+    rules = load_text(RULES)
+    for source in (server, asked):
+        assert planned(rules, {"own": source}, None, notes).edges["own"].file == "own.csv"
+    planned(rules, None, None, notes)
+    assert [note.partition(":")[0] for note in notes.told] == [
+        "own",
+        "own was read by a query, so the release holds it as CSV",
+        "own was read from no file, so the release holds it as CSV",
+    ]
 
 
 @pytest.mark.parametrize("k_iso", [False, True])
@@ -337,7 +347,7 @@ def test_parallel_edges_are_no_matrix() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["csv", "json", "rdf", "edges", "parquet", "sqlite", "mtx", "gml", "net", "graphml"]
+    "name", ["csv", "json", "rdf", "edges", "parquet", "sqlite", "mtx", "gml", "net", "neo4j", "graphml"]
 )
 def test_an_empty_relation_and_vertices_without_edges(tmp_path: Path, name: str) -> None:
     need(name)

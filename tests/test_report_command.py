@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def test_the_page_is_made_again(place: Path) -> None:
     page.unlink()
     told = run("report", "private/report.json", "--json")
     assert json.loads(told.stdout) == {
+        "format": 1,
         "page": "private/report.html",
         "secret": True,
         "state": "holds",
@@ -104,6 +106,41 @@ def test_what_is_no_folder_of_a_release_is_refused(
     assert refused.exit_code == 2
     assert said in refused.stderr
     assert "help: " in refused.stderr
+
+
+def test_a_secret_page_does_not_go_into_a_release(place: Path) -> None:
+    before = (place / "release" / "report.html").read_bytes()
+    refused = run("report", "private", "--out", "release/report.html")
+    assert refused.exit_code == 2
+    assert "release is published, and the page is secret" in refused.stderr
+    assert (place / "release" / "report.html").read_bytes() == before
+
+
+def test_the_page_needs_nothing_of_the_original(place: Path) -> None:
+    before = (place / "private" / "report.html").read_bytes()
+    kept = place / "elsewhere"
+    kept.mkdir()
+    (place / "private" / "report.json").rename(kept / "report.json")
+    for left in (place / "own.csv", place / "control.vada"):
+        left.unlink()
+    for folder in ("release", "private"):
+        shutil.rmtree(place / folder)
+    made = run("report", "elsewhere", "--quiet")
+    assert made.exit_code == 0, made.stderr
+    assert not made.stdout
+    assert (kept / "report.html").read_bytes() == before
+
+
+def test_a_report_of_an_earlier_version_says_so(place: Path) -> None:
+    file = place / "private" / "report.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    page = data.pop("page")
+    file.write_text(json.dumps(data))
+    refused = run("report", "private")
+    assert (refused.exit_code, "holds no page" in refused.stderr) == (2, True)
+    assert "written by an earlier version" in refused.stderr
+    file.write_text(json.dumps({**data, "page": page | {"format": 2}}))
+    assert "has format 2, but this version reads 1" in run("report", "private").stderr
 
 
 def test_a_place_that_cannot_be_written_is_refused(place: Path) -> None:

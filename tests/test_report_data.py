@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
+from kgreason.anonymizers.base import Guarantee
 from kgreason.assess.risk import of_vertices
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.errors import ReleaseError
@@ -30,7 +31,14 @@ from kgreason.report.distributions import counts_chart, values_chart
 from kgreason.report.json import as_dict, from_dict, read_report
 from kgreason.report.seen import as_shown, by_classes
 from kgreason.report.terms import TERMS, term_of
-from kgreason.report.words import SEEDED, Promise, safe_private, safe_public, state_words
+from kgreason.report.words import (
+    SEEDED,
+    Promise,
+    safe_private,
+    safe_public,
+    state_words,
+    verdict_words,
+)
 from kgreason.report.write import texts
 from tests.conftest import ROOT
 from tests.examples import inputs
@@ -173,6 +181,30 @@ def test_the_public_report_is_a_function_of_what_is_published(
     }
 
 
+@pytest.mark.parametrize("method", ["ckga", "pckga", "ctkga", "cdga"])
+def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path: Path, method: Any) -> None:
+    names = [f"Canary {i}" for i in range(9)]
+    values = (
+        [] if method == "cdga" else [(n, "job", "cook" if i % 3 else "nurse") for i, n in enumerate(names)]
+    )
+    follows = [(names[i], "follows", names[(i * i + 1) % 9]) for i in range(9) if (i * i + 1) % 9 != i]
+    graph = kgreason.PeopleGraph.from_triples(names, values, follows)
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    own = {name: 1 + i % 3 for i, name in enumerate(names)} if method == "pckga" else None
+    made = kgreason.anonymize_people(
+        graph, method=method, k=None if own else 2, k_values=own, folders=folders
+    )
+    assert made.holds
+    published = kgreason.read_people(folders.release / "people.toml")
+    files = [path.name for path in folders.release.iterdir()]
+    readme = (folders.release / "README.txt").read_text(encoding="utf-8")
+    assert made.verdict.asked in readme
+    told = people.public_report(published, people.promise_of(made), confirmed=True, seeded=False, files=files)
+    for name, text in texts(told).items():
+        assert (folders.release / name).read_bytes() == text
+        assert b"Canary" not in text
+
+
 def test_the_owners_figures_are_those_of_verdict_and_score(
     released: tuple[kgreason.Anonymization, Folders],
 ) -> None:
@@ -191,7 +223,8 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     rows = {row[0]: row for row in table(report, "Answers to the queries").rows}
     query = score.utility.per_query["holder"]
     assert rows["holder"][1:5] == tuple(map(str, (query.original, query.released, query.lost, query.gained)))
-    assert report.warnings == (SEEDED,) == (report.safe,)
+    assert report.warnings == (SEEDED,)
+    assert report.safe != SEEDED
 
 
 def test_answers_are_named_by_the_original(tmp_path: Path) -> None:
@@ -208,17 +241,25 @@ def test_answers_are_named_by_the_original(tmp_path: Path) -> None:
 
 # risks
 
-classes = st.lists(st.integers(0, 4), min_size=1, max_size=8)
+
+@st.composite
+def published(draw: st.DrawFn) -> tuple[list[int], list[int], list[int]]:
+    """Classes of the original, classes of the release, and the place of each original there (-1: none)."""
+    own = draw(st.lists(st.integers(0, 4), min_size=1, max_size=6))
+    more = draw(st.lists(st.integers(0, 4), max_size=3))
+    changed = draw(st.lists(st.integers(-1, 4), min_size=len(own), max_size=len(own)))
+    shift = draw(st.integers(0, len(own) + len(more) - 1))
+    shown = [c if new < 0 else new for c, new in zip(own, changed, strict=True)] + more
+    mapping = [-1 if new == 4 else (i + shift) % len(shown) for i, new in enumerate(changed)]
+    return own, shown[len(shown) - shift :] + shown[: len(shown) - shift], mapping
 
 
 @settings(max_examples=inputs(200))
-@given(classes, st.data())
+@given(published())
 def test_candidates_and_risks_by_classes_are_those_of_their_definitions(
-    own: list[int], data: st.DataObject
+    made: tuple[list[int], list[int], list[int]],
 ) -> None:
-    shown = data.draw(st.lists(st.integers(0, 4), min_size=len(own), max_size=len(own) + 3))
-    places = data.draw(st.permutations(range(len(shown))))[: len(own)]
-    mapping = [place if data.draw(st.booleans()) else -1 for place in places]
+    own, shown, mapping = made
     seen = by_classes("it", np.array(own), np.array(shown), np.array(mapping))
     before, after = seen.before, seen.after
     assert before is not None
@@ -254,6 +295,53 @@ def test_risks_before_are_those_of_the_command_risk(
         assert before.candidates.tolist() == expected.candidates.tolist()
         assert (before.average, before.below(2)) == (expected.average, expected.at_risk)
     assert [one.remark for one in seen[len(known) :]] == [exposure.TOO_LARGE] * 2, "without a generator"
+
+
+def test_what_is_promised_comes_first_and_the_rest_is_called_so(
+    released: tuple[kgreason.Anonymization, Folders],
+    users: tuple[Any, Folders],
+    observed: tuple[Any, Folders],
+) -> None:
+    def risk(report: Report) -> tuple[list[Figure], list[Table]]:
+        (section,) = (s for s in report.sections if s.title == "Risk before and after")
+        found = ([i for i in section.items if isinstance(i, kind)] for kind in (Figure, Table))
+        return next(found), next(found)
+
+    rules, people_, links_ = (risk(made.report()) for made, _ in (released, users, observed))
+    for shown, tables in (rules, people_):
+        said = [figure.note.startswith("promised") for figure in shown]
+        assert said == sorted(said, reverse=True)
+        assert [figure.name for figure in shown if figure.key] == [
+            "Candidate set, smallest",
+            "Prosecutor's risk, highest",
+        ]
+        assert all(figure.note.startswith(("promised, ", "not promised, ")) for figure in shown)
+        titles = [table.title.split(":")[0] for table in tables]
+        assert titles == [f"{n}, {w}" for w in ("promised", "not promised") for n in ("Candidates", "Risks")]
+        least = [int(row[2]) for row in tables[0].rows]
+        assert min(least) >= made_k(shown)
+    assert all(row[0].startswith("part of") for row in rules[1][0].rows)
+    assert {row[0] for row in rules[1][2].rows} >= {"nothing", "in- and out-degree"}
+    assert all(row[0].endswith("as they stand") for row in people_[1][0].rows)
+    assert [table.title.split(":")[0] for table in links_[1]] == ["Candidates", "Risks"], (
+        "nothing is promised"
+    )
+    assert not any(figure.key for figure in links_[0])
+
+
+def made_k(shown: list[Figure]) -> int:
+    """The fixtures ask for 2 places, and 3 users."""
+    return 2 if "part" in shown[0].note else 3
+
+
+def test_nothing_of_the_risks_of_a_baseline_is_promised() -> None:
+    made = kgreason.anonymize(CONTROL, {"own": EDGES}, method="k-iso", k=2, x=3, trials=1)
+    report = made.report()
+    assert any("not to be published" in warning for warning in report.warnings)
+    assert "Nothing of this is promised" in next(
+        s.lead for s in report.sections if s.title.startswith("Risk")
+    )
+    assert not [t.title for t in items(report) if isinstance(t, Table) and ", promised" in t.title]
 
 
 def test_parts_have_their_places_after(released: tuple[kgreason.Anonymization, Folders]) -> None:
@@ -309,11 +397,14 @@ def test_each_state_has_its_sentence(verdict: Verdict, words: str, said: str, ke
     assert ("finds at least 3 places" in sentence) is kept
     assert ("edges between them are left out" in sentence) is (CUT in verdict.items)
     assert sentence.count(".") == 1, "one sentence"
-    assert "can compute the release again" in safe_private(promise, verdict, seeded=True)
+    seeded = safe_private(promise, verdict, seeded=True)
+    assert ("although the check confirmed" in seeded) is kept
+    assert ("nor was it confirmed" in seeded) is not kept
+    assert "do not publish" in seeded
 
 
 def test_k_iso_is_called_a_baseline() -> None:
-    promise = replace(PROMISE, baseline=True)
+    promise = replace(PROMISE, baseline=True, text="k-isomorphism: 3 blocks without edges")
     verdict = Verdict(3, 4, (Item("blocks", True, "fine"),), None, model="k-iso")
     for sentence in (
         safe_private(promise, verdict, seeded=False),
@@ -321,7 +412,25 @@ def test_k_iso_is_called_a_baseline() -> None:
     ):
         assert sentence.startswith("This is a baseline")
     assert "not confirmed" in safe_public(PROMISE, confirmed=False, seeded=False)
-    assert "can be computed again" in safe_public(PROMISE, confirmed=True, seeded=True)
+    assert "protects nobody" in safe_public(PROMISE, confirmed=True, seeded=True)
+    assert "not even the blocks" in safe_public(promise, confirmed=False, seeded=False)
+    assert verdict_words(promise, verdict).endswith("edges: holds")
+
+
+def test_what_is_given_up_is_said_once() -> None:
+    guarantee = Guarantee(3, 4, cut=2)
+    promise = Promise.of(guarantee, "x = 4", ("own",), ("control",))
+    words = verdict_words(promise, Verdict(3, 4, (CUT, FINE), Delta(7, 7)))
+    assert words == "(3,4)-isomorphism within parts (edges between parts are left out): holds"
+
+
+def test_a_refuted_release_says_in_words_what_is_wrong() -> None:
+    sentence = safe_private(PROMISE, Verdict(3, 4, (BAD,), Delta(5, 7, 1)), seeded=False)
+    assert "of 7 connected parts with x vertices (x = 4) 1 do not stand at 3 places" in sentence
+    wrong = Item("labels", False, "an original label is in the release")
+    assert "does not hold: images, labels" in safe_private(
+        PROMISE, Verdict(3, 4, (BAD, wrong), Delta(5, 7)), seeded=False
+    )
 
 
 def test_people_and_links_say_what_was_done(
@@ -329,7 +438,8 @@ def test_people_and_links_say_what_was_done(
 ) -> None:
     for made, _ in (users, observed):
         report = made.report()
-        assert report.safe.startswith("Made with a fixed seed")
+        assert report.safe.startswith("It is not safe")
+        assert report.warnings == (SEEDED,)
         unseeded = replace(made, run=replace(made.run, seed=None)).report()
         assert unseeded.safe.count(".") == 1
         assert not unseeded.warnings
@@ -456,6 +566,10 @@ REPORT = Report(
             "items[1].rows[0][1] is 3, which is no str",
         ),
         (lambda d: d["sections"].append(7), "report.sections[1] is no object"),
+        (
+            lambda d: d["sections"][0]["items"][0].update(number=float("nan")),
+            "items[0].number is nan, which is no float",
+        ),
     ],
 )
 def test_broken_reports_are_refused(change: Callable[[Any], object], said: str) -> None:
@@ -465,6 +579,33 @@ def test_broken_reports_are_refused(change: Callable[[Any], object], said: str) 
         from_dict(data, "x/report.json")
     assert str(caught.value).startswith("x/report.json: ")
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (Figure("δ", "1", term="delta"), "the term 'delta', which is unknown"),
+        (Table("t", ("a", "b"), (("1",),)), "more or fewer cells"),
+        (Chart("c", "a", ("1", "2"), (), (0.5,), "n"), "a bar for each label"),
+        (Chart("c", "a", ("1",), (0.5, 0.5), (0.5,), "n"), "a bar for each label"),
+        (Picture("p", (0.0,), (0.0,), ("a", "b"), (False, False), ()), "a place for each vertex"),
+        (
+            Picture("p", (0.0,), (0.0,), ("a",), (False,), ((0, 1, "r", "", False),)),
+            "a vertex that it has not",
+        ),
+        (
+            Picture("p", (0.0,), (0.0,), ("a",), (False,), ((-1, 0, "r", "", False),)),
+            "a vertex that it has not",
+        ),
+    ],
+)
+def test_items_of_which_no_page_can_be_made_are_refused(tmp_path: Path, item: Any, said: str) -> None:
+    report = Report("t", True, "holds", "v", "d", "s", (Section("A", "", (item,)),))
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps({"page": as_dict(report)}), encoding="utf-8")
+    with pytest.raises(ReleaseError, match=re.escape(said)) as refused:
+        read_report(file)
+    assert "report.sections[0].items[0]" in str(refused.value)
 
 
 @pytest.mark.parametrize(

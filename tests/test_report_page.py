@@ -102,7 +102,8 @@ def test_it_shows_all_items(report: Report) -> None:
 
 
 def test_it_is_visibly_secret_or_public() -> None:
-    secret, public = (Document(page(sample_report(s, vertices=40))).said() for s in (True, False))
+    reports = (replace(sample_report(s, vertices=40), warnings=()) for s in (True, False))
+    secret, public = (Document(page(report)).said() for report in reports)
     assert "do not publish" in secret
     assert "may be published" not in secret
     assert "may be published" in public
@@ -326,19 +327,38 @@ def test_a_note_that_figures_share_stands_once() -> None:
     assert shown.count("other") == 1
 
 
-def test_the_key_figures_are_numbers_to_compare() -> None:
+def test_the_key_figures_are_those_that_the_report_calls_so() -> None:
     items = (
-        Figure("Guarantee", "k-ad"),
-        Figure("Verdict", "holds", "better is holds"),
-        Figure("one", "1.0", "better is 1"),
-        Figure("two", "2.0", "better is 1"),
-        Figure("three", "3.0", "better is 1"),
+        Figure("first", "1.0", "better is 1"),
+        Figure("second", "~ 2", "better is less", note="where parts are known; of a sample", key=True),
+        Figure("third", "3.0", "better is 1", key=True),
     )
     report = replace(EMPTY, sections=(Section("A", "", items), Section("B", "", items)))
     key = page(report).split('<dl class="key of')[1].split("</dl>")[0]
-    assert [key.count(name) for name in ("Guarantee", "Verdict", "one", "two", "three")] == [0, 0, 2, 2, 0]
-    only = page(replace(EMPTY, sections=(Section("A", "", items[:2]),)))
-    assert "Guarantee" in only.split('<dl class="key of')[1].split("</dl>")[0]
+    assert [key.count(name) for name in ("first", "second", "third")] == [0, 2, 2]
+    assert "where parts are known" in key
+    assert "of a sample" not in key
+    assert '<dl class="key of' not in page(replace(EMPTY, sections=(Section("A", "", items[:1]),)))
+
+
+@pytest.mark.parametrize(
+    ("state", "warnings", "fine"),
+    [
+        ("holds", (), True),
+        ("given up", (), True),
+        ("fails", (), False),
+        ("undecided", (), False),
+        ("holds", ("x",), False),
+    ],
+)
+def test_a_public_page_says_may_be_published_only_where_that_is_so(
+    state: State, warnings: tuple[str, ...], fine: bool
+) -> None:
+    text = page(replace(EMPTY, secret=False, state=state, warnings=warnings))
+    body = text.split("<body")[1]
+    assert ("may be published" in body) is fine
+    assert ("the release is not safe" in body) is not fine
+    assert body.startswith(' class="public"') is fine
 
 
 def test_an_empty_chart_and_an_empty_picture() -> None:

@@ -7,13 +7,20 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 import kgreason
 from kgreason import estimators
 from tests.conftest import ROOT
+from tests.needs import needed, needs_chromium
 
 ELSEWHERE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=[\"']?(?:https?:)?//[^>]*>")
 
@@ -26,6 +33,17 @@ def test_every_public_name_has_its_place_on_the_page_of_the_api() -> None:
     public = [f"kgreason.{name}" for name in kgreason.__all__]
     objects = [f"kgreason.estimators.{name}" for name in estimators.__all__ if name != "Estimator"]
     assert sorted(named) == sorted(public + objects)
+
+
+def test_every_page_can_be_found_in_the_navigation() -> None:
+    shown = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    found = {name for name in re.findall(r"[\w/-]+\.md", shown) if not name.startswith("notebooks/")}
+    pages = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}
+    codes = {name for name in pages if re.fullmatch(r"diagnostics/[EW]\d{3}\.md", name)}
+    assert found == pages - codes | {"index.md", "changelog.md"}
+    assert {f"notebooks/{p.stem}.md" for p in (ROOT / "examples").glob("*.ipynb")} <= set(
+        re.findall(r"[\w/-]+\.md", shown)
+    )
 
 
 def build(folder: Path) -> str:
@@ -49,6 +67,51 @@ def seconds(said: str) -> dict[str, float]:
     return {name: float(time) for name, time in re.findall(r"notebook (\w+\.ipynb): ([\d.]+) s", said)}
 
 
+LOOKED_AT = ("index", "tutorial", "comparison", "terminal", "api", "notebooks/company_ownership")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Address of the site, which a browser does not search when it is a folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def look_at(site: str) -> None:
+    """Open pages on a narrow screen, and search: nothing is asked of others, no page is wider than the screen."""
+    chromium = needs_chromium()
+    needed("the package playwright", find_spec("playwright") is not None)
+    from playwright.sync_api import sync_playwright
+
+    asked: list[str] = []
+    said: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(chromium), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport={"width": 390, "height": 900})
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        for name in LOOKED_AT:
+            page.goto(f"{site}{name}.html")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+        page.set_viewport_size({"width": 1300, "height": 900})
+        page.keyboard.press("/")
+        page.keyboard.type("k-degree")
+        page.wait_for_selector(".md-search-result__item")
+        assert "k_degree.html" in str(page.locator(".md-search-result__link").first.get_attribute("href"))
+        browser.close()
+    assert [url for url in asked if not url.startswith((site, "data:", "blob:"))] == []
+    assert said == []
+
+
 @pytest.mark.slow
 def test_site(tmp_path: Path) -> None:
     """The notebooks of examples/ are executed on the way."""
@@ -66,6 +129,8 @@ def test_site(tmp_path: Path) -> None:
         assert not ELSEWHERE.findall(page.read_text(encoding="utf-8")), name
     for name in took:
         assert f"notebooks/{name.removesuffix('.ipynb')}.html" in pages
+    with served(tmp_path) as site:
+        look_at(site)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda p: p.stem)

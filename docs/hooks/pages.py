@@ -15,7 +15,12 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from pygments.lexers import LEXERS
 
-HOMES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "rules": "rules.md"}
+HOMES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "rules": "rules.md",
+    "examples": "notebooks/company_ownership.md",
+}
 PUBLISHED = ("rules", "examples")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.S)

@@ -13,6 +13,7 @@ from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
 from kgreason.lang.names import suggest
 from kgreason.lang.parser import read
+from kgreason.passwords import hidden
 from kgreason.records import dataclass
 
 DEPTH = 50  # files that include each other in a chain
@@ -72,7 +73,7 @@ def _instead(path: str | Path) -> str | None:
     """What to read in place of a file that cannot be read."""
     folder = Path(path).parent
     if not folder.is_dir():
-        return f"there is no folder {folder}"
+        return hidden(f"there is no folder {folder}")
     near = suggest(Path(path).name, [p.name for p in folder.iterdir() if p.suffix == ".vada"])
     return f"did you mean {near}?" if near else None
 
@@ -83,7 +84,7 @@ def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return "", Diagnostic("E007", f"cannot read {path}: {reason}", hint=_instead(path))
+        return "", Diagnostic("E007", hidden(f"cannot read {path}: {reason}"), hint=_instead(path))
     try:
         return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kgreason.errors import CallError
@@ -68,7 +69,8 @@ def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
     >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
     <KnowledgeGraph with 2 vertices; own: 1 edges>
     """
-    from kgreason.graph.interchange.tables import as_foreign, from_table
+    from kgreason.graph.interchange.tables import as_foreign
+    from kgreason.graph.io.load import load_graph
     from kgreason.graph.model import KnowledgeGraph
 
     if isinstance(given, KnowledgeGraph):
@@ -86,4 +88,5 @@ def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
             f"a table alone does not say of which of the edges {', '.join(edges) or 'none'} it is",
             hint='give a mapping {"own": table, ...}, or a graph whose edges carry relation',
         )
-    return from_table(given, edges[0])
+    rules_alone = replace(program.without_graph(), binds=(), queries_bound=())
+    return load_graph(rules_alone, {edges[0]: given})

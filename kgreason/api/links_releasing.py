@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from kgreason.api.links import links_of_rules
-from kgreason.api.reasoning import Rules
+from kgreason.api.reasoning import Rules, load
 from kgreason.arguments import check_data, check_folders, check_numbers
 from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import AnonymizationError, CallError
@@ -93,6 +93,8 @@ def anonymize_links(
     """
     from kgreason.anonymizers.links.publish import publish
     from kgreason.anonymizers.links.strategies import apply
+    from kgreason.graph.io.plain_tables import check_plain, plain_format
+    from kgreason.graph.people.read import schema_of
     from kgreason.links.arguments import check_links
     from kgreason.links.results import Asked, LinksAnonymization
     from kgreason.links.stage import Stage
@@ -102,8 +104,11 @@ def anonymize_links(
     check_links(strategy, percent, clustering, clusters)
     check_numbers(k=(k, 1), seed=(seed, 0))
     if folders is not None:
+        check_plain(folders.format)
         check_folders(folders)
     clock, rng = Clock(), np.random.default_rng(seed)
+    if rules is None and sensitive is not None and isinstance(data, Path | str):
+        data = schema_of(data)
     original = _original(data, rules, sensitive, progress)
     graph = original.graph
     if not graph.n:
@@ -123,8 +128,9 @@ def anonymize_links(
         "percent": asked.percent,
         "clustering": how,
     }
-    run = Run(parameters, seed, sampling=np.random.default_rng(0))
-    stage = Stage(original, asked, seed is not None)
+    run = Run(parameters, seed, sampling=np.random.default_rng(seed))
+    chosen = None if folders is None else folders.format
+    stage = Stage(original, asked, seed is not None, chosen or plain_format(_kept(data, rules)))
     alone = np.arange(graph.n) if found is None else found
     made, node = apply(graph, alone, strategy, asked.percent or 0, rng)
     release = publish(made, strategy, node, graph.labels, None if seed is None else rng)
@@ -142,6 +148,20 @@ def anonymize_links(
         stage.conclude(result, public, private, progress)
         clock.lap("report")
     return result
+
+
+def _kept(data: object, rules: Rules | None) -> str | None:
+    """Format of the first file of the data, if they are files."""
+    from kgreason.graph.io.kept import first_files, format_of
+    from kgreason.graph.people.sources import Schema
+
+    if isinstance(data, Schema):
+        return data.format
+    if rules is None:
+        return None
+    files = first_files(load(rules), data if isinstance(data, Mapping) else {})
+    first = next(iter(files.values()), None)
+    return None if first is None else format_of(first)
 
 
 def _original(
@@ -165,7 +185,7 @@ def _original(
     if not isinstance(data, Schema | Path | str):
         raise CallError(
             f"data are what kgreason.read_links returns or a schema, not of type {type(data).__name__}",
-            hint="for instance the path of a schema file",
+            hint="for instance the path of a schema file, or kgreason.people_schema(...) of tables and graphs",
         )
     if sensitive is None:
         raise AnonymizationError("it is not said which relation is sensitive", hint='say sensitive="friends"')

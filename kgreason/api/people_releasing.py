@@ -102,8 +102,9 @@ def anonymize_people(
     from kgreason.anonymizers.people.history_file import read_history
     from kgreason.anonymizers.people.methods import release_of
     from kgreason.anonymizers.people.settings import Settings
+    from kgreason.graph.io.plain_tables import check_plain, plain_format
     from kgreason.graph.people.model import PeopleGraph
-    from kgreason.graph.people.read import read_people
+    from kgreason.graph.people.read import read_people, schema_of
     from kgreason.graph.people.sources import Schema
     from kgreason.people.results import PeopleAnonymization
     from kgreason.people.stage import Stage
@@ -134,19 +135,26 @@ def anonymize_people(
     own = "each user's own" if k_values is not None else k or 3
     run = Run({**chosen, "k": own}, seed, sampling=np.random.default_rng(0))
     if folders is not None:
+        check_plain(folders.format)
         check_folders(folders)
     clock, rng = Clock(), np.random.default_rng(seed)
     if not isinstance(data, PeopleGraph | Schema | Path | str):
         raise CallError(
             f"data are a PeopleGraph or a schema, not of type {type(data).__name__}",
-            hint="for instance the path of a schema file, or kgreason.PeopleGraph.from_triples(...)",
+            hint="for instance the path of a schema file, or kgreason.people_schema(...) of tables and graphs",
         )
+    kept = None
+    if not isinstance(data, PeopleGraph):
+        data = schema_of(data)
+        kept = data.format
     graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
     levels = _levels(graph, k, k_values, settings)
     if unprotected := int((levels == 1).sum()):
         progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
     before = _before(after, settings, folders)
-    stage = Stage(graph, settings, levels, before, seed is not None, k or 3, np.random.default_rng(0))
+    format = plain_format(kept) if folders is None or folders.format is None else folders.format
+    rng_of_sample = np.random.default_rng(0)
+    stage = Stage(graph, settings, levels, before, seed is not None, k or 3, rng_of_sample, format)
     clock.lap("read")
     history = None if before is None else read_history(before / "history.json")
     release = release_of(graph, levels, settings, history, rng, progress, k=k or 3, seeded=seed is not None)

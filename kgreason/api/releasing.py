@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.api.assessing import score, verify
 from kgreason.api.given import graph_of, is_graph_like
 from kgreason.api.reasoning import Rules, load
 from kgreason.arguments import (
@@ -27,12 +26,10 @@ from kgreason.results import Anonymization, Clock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgreason.anonymizers.base import Anonymizer, Release
+    from kgreason.anonymizers.base import Anonymizer
     from kgreason.api.given import GraphData
     from kgreason.graph.model import KnowledgeGraph
-    from kgreason.pairs import Pair
     from kgreason.publication import Folders
-    from kgreason.report.run import Run
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -96,19 +93,13 @@ def anonymize(
     AnonymizationError
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
-    from kgreason.analysis.commute import hidden_vertices
     from kgreason.anonymizers.choose import choose, divide
     from kgreason.anonymizers.publish import publish
-    from kgreason.assess.verify import check_parameters, count_attacked
-    from kgreason.certificates import write_certificate
-    from kgreason.pairs import Pair, read_release
-    from kgreason.publication import staged, write_mapping, write_parts
-    from kgreason.release_tables import fitting, planned, write_tables
-    from kgreason.release_text import check_publishable, write_readme, write_rules
-    from kgreason.report.rules import promise_of
-    from kgreason.report.rules_public import public_report
+    from kgreason.api.staging import Stage
+    from kgreason.publication import staged
+    from kgreason.release_tables import fitting, planned
+    from kgreason.release_text import check_publishable
     from kgreason.report.run import Run, rule_files
-    from kgreason.report.write import FILES, write_report
 
     if folders is not None:
         check_folders(folders)
@@ -122,104 +113,62 @@ def anonymize(
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
-    parameters = {
-        "rules": rule_files(written),
-        "method": method,
-        "mode": mode if method == "kguard" else None,
-        "trials": trials,
-        "max_subgraphs": max_subgraphs,
-        "split": split,
-        "keep_cuts": keep_cuts,
-    }
+    chosen = mode if method == "kguard" else None
+    parameters = {"rules": rule_files(written), "method": method, "mode": chosen, "trials": trials}
+    parameters |= {"max_subgraphs": max_subgraphs, "split": split, "keep_cuts": keep_cuts}
     run = Run(parameters, seed, program, np.random.default_rng(seed))
-    layout = None if folders is None else planned(written, graph, _read(data), folders.format, progress)
-    protected = () if method == "k-iso" else sizes
-    check_parameters(graph, 1, 1)
-    for size in protected:
-        check_parameters(graph, k, size)
+    layout = None if folders is None else planned(written, _read(data), folders.format, progress)
+    _check_large_enough(graph, k, () if method == "k-iso" else sizes)
     attacked = graph
     if split is not None:
         algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
-    counted = method == "kguard" or (method == "klone" and keep_cuts)
-    for size in sizes if counted else ():
-        count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
-        progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
-    one = len(sizes) == 1 and sizes[0] > 2
-    if (method, mode) == ("kguard", "exact") and one and hidden_vertices(program):
-        progress.note(SMALLER_LEFT.format(x=sizes[0]))
+    if method == "kguard" or (method == "klone" and keep_cuts):
+        _tell_work(attacked, program, sizes, max_subgraphs, progress, exact=chosen == "exact")
+    stage = Stage(graph, program, run, sizes, max_subgraphs, clock)
     clock.lap("read")
     augmented = algorithm.augment(graph, program, rng, progress)
     labels = None if layout is not None and layout.numbered else frozenset(graph.labels.tolist())
     release = publish(augmented, labels, None if seed is None else rng)
     clock.lap("anonymize")
     if folders is None or layout is None:
-        pair = Pair(graph, release.graph, release.mapping, release.parts)
-        return _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
+        return stage.judged(release, progress)
     layout = fitting(layout, release.graph, progress)
     with staged(folders) as (public, private):
-        write_tables(public, release.graph, layout, program.nodes[0] if program.nodes else "node")
-        write_rules(public, program, layout)
-        write_mapping(private / "mapping.csv", graph, release)
-        if release.parts is not None:
-            write_parts(private / "parts.csv", graph, release.parts)
+        stage.write(release, layout, public, private)
         clock.lap("write")
-        pair = read_release(program, graph, public, private / "mapping.csv")
-        result = _assess(pair, run, release, sizes, max_subgraphs, clock, progress)
-        checked = result.verdict.sizes
-        write_readme(public, program, release, layout, checked, holds=result.holds, seeded=seed is not None)
-        told = public_report(
-            pair.released,
-            promise_of(result),
-            confirmed=result.holds,
-            seeded=seed is not None,
-            files=[*FILES, *(path.name for path in public.iterdir())],
-        )
-        write_report(public, told)
-        if result.verdict.certificate is not None:
-            shown = result.verdict.certificate
-            file = private / "certificate.json"
-            write_certificate(file, shown, pair, (public, private))
-        report = result.report(progress)
-        clock.lap("report")
-        write_report(private, report, result.as_dict() | {"trials": trials, "method": method, "seed": seed})
+        result, pair = stage.judged_as_written(release, public, private, progress)
+        stage.conclude(result, pair, layout, public, private, progress)
     return result
 
 
-def _assess(
-    pair: Pair,
-    run: Run,
-    release: Release,
+def _check_large_enough(graph: KnowledgeGraph, k: int, sizes: Sequence[int]) -> None:
+    """Refuse graphs that have not the vertices for k places of such parts."""
+    from kgreason.assess.verify import check_parameters
+
+    check_parameters(graph, 1, 1)
+    for size in sizes:
+        check_parameters(graph, k, size)
+
+
+def _tell_work(
+    attacked: KnowledgeGraph,
+    program: CheckedProgram,
     sizes: Sequence[int],
     max_subgraphs: int | None,
-    clock: Clock,
     progress: Progress,
-) -> Anonymization:
-    from kgreason.assess.certificate import Certificate
-    from kgreason.pairs import renumbered
+    *,
+    exact: bool,
+) -> None:
+    """Say how many parts are to be protected, and which are not; refuse too many."""
+    from kgreason.analysis.commute import hidden_vertices
+    from kgreason.assess.verify import count_attacked
 
-    graphs, program = (pair.original, pair.released, pair.mapping), run.program
-    assert program is not None
-    guarantee, most = release.guarantee, max_subgraphs or MAX_SUBGRAPHS
-    certificate = None
-    if release.copies is not None:
-        certificate = Certificate(
-            guarantee.k, copies=renumbered(release.copies, release.graph, pair.released)
-        )
-    verdict = verify(
-        *graphs,
-        program,
-        k=guarantee.k,
-        x=sizes,
-        parts=pair.parts,
-        certificate=certificate,
-        max_subgraphs=most,
-        model=guarantee.model,
-        progress=progress,
-    )
-    clock.lap("verify")
-    result = score(*graphs, program, progress=progress)
-    clock.lap("score")
-    return Anonymization(pair.original, release, verdict, result, program.derived, clock.laps, run)
+    for size in sizes:
+        count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
+        progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
+    one = len(sizes) == 1 and sizes[0] > 2
+    if exact and one and hidden_vertices(program):
+        progress.note(SMALLER_LEFT.format(x=sizes[0]))
 
 
 def _read(data: GraphData | None) -> Mapping[str, Any] | None:

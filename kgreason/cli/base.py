@@ -17,6 +17,7 @@ from kgreason.cli.failing import Kind, fail
 from kgreason.cli.run import all_letters, aloud, hushed, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
+from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -65,7 +66,7 @@ def shown(error: KgreasonError) -> str:
 
 
 def _stop(message: str, kind: Kind, code: int, error: KgreasonError | None = None) -> NoReturn:
-    raise typer.Exit(fail(message, kind, code, error))
+    raise typer.Exit(fail(hidden(message), kind, code, error))
 
 
 def load_rules(

@@ -56,7 +56,7 @@ def convert(
     with limited(memory_limit), progress() as bar:
         done = convert(read, Target.at(written), name=name, force=force, progress=bar)
     if as_json:
-        told = {"read": done.read, "written": done.written, "vertices": done.vertices}
+        told = {"read": done.read, "written": done.written, "vertices": done.vertices, "columns": done.names}
         print_json({"format": 1, "source": read.file, "target": written.file, **told})
         return 0
     alone = f" and {counted(done.vertices, 'vertex', 'vertices')} without edges" if done.vertices else ""

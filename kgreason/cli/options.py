@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from kgreason.cli.completing import rule_files, tables_of_predicates
 from kgreason.engine.limits import Limits
+from kgreason.lang.names import FileFormat
 from kgreason.memory import parse_size
 
 RulesFile = Annotated[
@@ -73,26 +74,13 @@ MemoryLimit = Annotated[
         help="Stop before more memory is held, as in 8GB; default: what is free at the start.",
     ),
 ]
-Format = Literal[  # those of kgreason.output.target, which a command that only shows its help need not import
-    "csv",
-    "tsv",
-    "parquet",
-    "json",
-    "sqlite",
-    "duckdb",
-    "edges",
-    "konect",
-    "mtx",
-    "gml",
-    "graphml",
-    "net",
-    "neo4j",
-    "rdf",
-    "bods",
-]
+Format = FileFormat
 ReleaseFormat = Annotated[
     Format | None,
-    typer.Option("--format", help="Of the tables to publish; default: that of the input."),
+    typer.Option(
+        "--format",
+        help="Of the tables to publish; default: that of the input. Of people and links csv, tsv or parquet.",
+    ),
 ]
 Read = Format  # each format that is read is written
 K = Annotated[

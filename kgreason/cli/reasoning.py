@@ -25,6 +25,7 @@ from kgreason.cli.options import (
 )
 from kgreason.cli.run import aloud, complain, running, tell
 from kgreason.errors import DataError, KgreasonError, render_all
+from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
     from kgreason.analysis.check import Examined
@@ -69,9 +70,8 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
             complain(render_all([d for d in found.diagnostics if d.severity == "error"], found.sources))
     elif found.diagnostics:
         print(found, end="\n\n")
-    print(
-        f"{file}: {counted(errors, 'error')}, {counted(len(found.diagnostics) - errors, 'warning')}", end=""
-    )
+    warnings = len(found.diagnostics) - errors
+    print(f"{hidden(str(file))}: {counted(errors, 'error')}, {counted(warnings, 'warning')}", end="")
     if found.program and not explain:
         print(f", fragment: {found.program.wardedness.fragment}", end="")
     print()
@@ -88,10 +88,10 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
 
     commutes = commutation(found.program) if found.program else None
     return {
-        "file": str(file),
+        "file": hidden(str(file)),
         "fragment": found.program.wardedness.fragment if found.program else None,
         "commutes": str(commutes) if commutes else None,
-        "findings": [{**finding(d), "file": d.span.file if d.span else str(file)} for d in found.diagnostics],
+        "findings": [{**finding(d), "file": d.span.file if d.span else hidden(str(file))} for d in found.diagnostics],
     }
 
 

@@ -40,6 +40,11 @@ def report(
             hint="say where the page goes: --out FILE",
         )
     page = file.parent / HTML if out is None else out
+    if found.secret and _published(page.parent):
+        raise ReleaseError(
+            f"{page.parent} is published, and the page is secret",
+            hint="name a file elsewhere: --out FILE",
+        )
     write_page(page, found)
     if as_json:
         print_json(
@@ -56,6 +61,15 @@ def report(
         if found.secret:
             print(SECRET)
     return 0
+
+
+def _published(folder: Path) -> bool:
+    """Whether a folder is that of a release."""
+    from kgreason.written import KINDS
+
+    return (
+        any((folder / mark).is_file() for mark, _, _ in KINDS.values()) and (folder / "README.txt").is_file()
+    )
 
 
 def _file(folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, get_args
 
 
 def _words(text: str) -> frozenset[str]:
@@ -36,15 +37,38 @@ TYPES = {
     "date": "date",
 }
 
-SOURCES = _words(
-    "csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods gleif"
-)
+FileFormat = Literal[
+    "csv",
+    "tsv",
+    "parquet",
+    "json",
+    "sqlite",
+    "duckdb",
+    "edges",
+    "konect",
+    "mtx",
+    "gml",
+    "graphml",
+    "net",
+    "neo4j",
+    "rdf",
+    "bods",
+]
+"""Formats of files that are read and written. This is the one list of them: all others are made of it."""
 
-DATABASES = _words("sqlite duckdb postgresql")
+FILES: tuple[FileFormat, ...] = get_args(FileFormat)
 
 SERVERS = _words("postgresql")
 
-TARGETS = _words("csv tsv parquet json sqlite duckdb postgresql edges konect mtx gml graphml pajek net neo4j rdf bods")
+READ_ALONE = _words("gleif")
+
+_OTHER_NAMES = _words("pajek")
+
+DATABASES = SERVERS | _words("sqlite duckdb")
+
+TARGETS = SERVERS | _OTHER_NAMES | set(FILES)
+
+SOURCES = TARGETS | READ_ALONE
 
 ARITIES: dict[str, tuple[int, int | None]] = {
     "edges": (1, None),

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.plain_tables import found_format
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
-from kgreason.graph.links.write import COUNTED, FILES, HEADERS, LINKS, NODES, SCHEMA, VALUES, WEIGHTED
+from kgreason.graph.links.write import COUNTED, HEADERS, LINKS, NODES, SCHEMA, VALUES, WEIGHTED, names_of
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.graph.people.parts import texts
@@ -37,15 +38,15 @@ def read_released(folder: Path) -> Released:
         If a file is missing or strange, a table is not whole or its columns are called otherwise, a row stands twice,
         names an unknown node, relation or attribute, or holds a size, count or weight that is none.
     """
-    _check_files(folder)
+    files = _check_files(folder)
     described = read_description(folder / SCHEMA)
-    nodes = read_rows(folder / NODES, HEADERS[NODES])
+    nodes = read_rows(folder / files[NODES], HEADERS[NODES])
     labels = labels_of(nodes, "node")
     size = _whole(nodes, 1)
     names = np.array([*labels.to_pylist(), None], dtype=object)[:-1]
-    attributes = _attributes(read_rows(folder / VALUES, HEADERS[VALUES]), labels, described)
+    attributes = _attributes(read_rows(folder / files[VALUES], HEADERS[VALUES]), labels, described)
     header, blank = (COUNTED + WEIGHTED, WEIGHTED) if described.weighted else (COUNTED, ())
-    observed = _observed(read_rows(folder / LINKS, header, blank), labels, names, described)
+    observed = _observed(read_rows(folder / files[LINKS], header, blank), labels, names, described)
     return Released(LinkGraph(names, observed, attributes, size), described.strategy)
 
 
@@ -87,22 +88,25 @@ def read_mapping(path: Path, original: LinkGraph, released: LinkGraph) -> Vertic
     return mapping
 
 
-def _check_files(folder: Path) -> None:
+def _check_files(folder: Path) -> dict[str, str]:
+    """Name of the file of each table."""
+    files = names_of(found_format(folder, NODES))
     if not folder.is_dir():
-        hint = f"name a folder with {', '.join(FILES)}"
+        hint = f"name a folder with {', '.join(files.values())}"
         raise DataError(str(folder), "there is no such release folder", hint=hint)
     check_kind(folder, "links")
-    for name in FILES:
+    for name in files.values():
         if not (folder / name).is_file():
             hint = "take an unchanged copy of the folder"
             raise DataError(str(folder / name), "there is no such file", hint=hint)
     for path in sorted(folder.iterdir()):
-        if path.name not in (*FILES, *BESIDE):
+        if path.name not in (*files.values(), *BESIDE):
             hint = "take it out of the release: what it tells is not looked at"
             raise DataError(str(path), "this is none of the files of a release of links", hint=hint)
         if not path.is_file():
             what = "a link that leads nowhere" if path.is_symlink() else "no file"
             raise DataError(str(path), f"this is {what}", hint="take an unchanged copy of the folder")
+    return files
 
 
 def _whole(raw: Raw, column: int) -> Counts:
@@ -140,8 +144,13 @@ def _refuse_again(raw: Raw, *columns: Vertices) -> None:
         raise raw.error(int(again[0]), "a row that stands again", hint=UNCHANGED)
 
 
+def _nodes(raw: Raw) -> str:
+    """File of the nodes that stand in another table of the same release."""
+    return Path(raw.file).with_stem(NODES).name
+
+
 def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, Attribute]:
-    node = places(raw, 0, labels, "node", NODES)
+    node = places(raw, 0, labels, "node", _nodes(raw))
     names = (*described.numeric, *described.categorical)
     name = _known(raw, 1, names)
     value, said = coded(raw.columns[2])
@@ -158,7 +167,7 @@ def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, A
 
 
 def _observed(raw: Raw, labels: object, names: Texts, described: Description) -> dict[str, Observations]:
-    source, target = (places(raw, column, labels, "node", NODES) for column in (0, 2))
+    source, target = (places(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
     relations = described.relations
     kind, count = _known(raw, 1, relations), _whole(raw, 3)
     _check_direction(raw, source, target, names, np.isin(relations, described.mutual)[kind])

@@ -6,6 +6,7 @@ It says nothing of the relation that was left out, not even what it is called.
 from __future__ import annotations
 
 from kgreason.choices import CLUSTERED, Strategy
+from kgreason.graph.io.plain_tables import cell, indented, width
 from kgreason.graph.links.model import Released
 
 DONE: dict[Strategy, str] = {
@@ -30,11 +31,11 @@ NOT PROTECTED: links that are not released can be guessed with some probability 
 owner of the original finds out with `kgreason attack`.{more}
 
 Files
-  nodes.csv       the nodes, and for how many entities each stands; labels are random
-  attributes.csv  their values{mixed}
-  links.csv       links between nodes{weights}
-  links.toml      says what the tables hold; kgreason reads the release by it
-  report.html     a page about the release, for reading; report.json is the same for programs
+  {nodes}the nodes, and for how many entities each stands; labels are random
+  {values}their values{mixed}
+  {links}links between nodes{weights}
+  {schema}says what the tables hold; kgreason reads the release by it
+  {report}a page about the release, for reading; report.json is the same for programs
 """
 DEGREES = """ With how many others a node is linked, and with whom,
 stands here as it was, or nearly: whoever knows that of an entity may find its node."""
@@ -61,7 +62,7 @@ Made with a fixed seed: it can be computed again. Do not publish this.
 """
 
 
-def readme(released: Released, k: int | None, *, holds: bool, seeded: bool) -> str:
+def readme(released: Released, k: int | None, *, holds: bool, seeded: bool, format: str = "csv") -> str:
     """Write the text of README.txt.
 
     Parameters
@@ -72,6 +73,8 @@ def readme(released: Released, k: int | None, *, holds: bool, seeded: bool) -> s
         Whether the checker confirmed the release.
     seeded
         Whether the run can be repeated.
+    format
+        Of the tables.
     """
     graph, strategy = released.graph, released.strategy
     merged = strategy in CLUSTERED
@@ -84,7 +87,18 @@ def readme(released: Released, k: int | None, *, holds: bool, seeded: bool) -> s
         checked="Confirmed by an exact check of these files.\n" if holds else "",
         done=DONE[strategy],
         more=SHARED if merged else "" if strategy == "removed" else DEGREES,
-        mixed=NONE if not valued else UNITED if merged else MIXED,
-        weights=NONE if strategy == "removed" else "" if not weighted else MEANS if merged else KEPT,
+        nodes=cell("nodes", format),
+        values=cell("attributes", format),
+        links=cell("links", format),
+        schema=f"{'links.toml':<{width(format)}}",
+        report=f"{'report.html':<{width(format)}}",
+        mixed=NONE if not valued else UNITED if merged else indented(MIXED, format),
+        weights=NONE
+        if strategy == "removed"
+        else ""
+        if not weighted
+        else MEANS
+        if merged
+        else indented(KEPT, format),
     )
     return "".join([UNVERIFIED * (not holds), EXPERIMENT * seeded, text])

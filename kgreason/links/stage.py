@@ -39,11 +39,14 @@ class Stage:
         How they are anonymized.
     seeded
         Whether the run can be repeated.
+    format
+        Of the tables that are published.
     """
 
     original: Original
     asked: Asked
     seeded: bool
+    format: str = "csv"
 
     def judged(self, release: LinksRelease) -> LinksVerdict:
         """What the checker finds of a release in memory."""
@@ -69,7 +72,7 @@ class Stage:
 
     def write(self, release: LinksRelease, public: Path, private: Path) -> None:
         """Write the graph, and who is where; what README.txt confirms is checked with the other files."""
-        write_links(public, release.released)
+        write_links(public, release.released, self.format)
         self._explain(release.released, public, holds=True)
         graph = self.original.graph
         order = np.argsort(graph.labels.astype(str), kind="stable")
@@ -88,7 +91,8 @@ class Stage:
         write_report(private, result.report(progress), result.as_dict())
 
     def _explain(self, released: Released, public: Path, *, holds: bool) -> None:
-        text = readme(released, self.asked.k, holds=holds, seeded=self.seeded)
+        text = readme(released, self.asked.k, holds=holds, seeded=self.seeded, format=self.format)
         (public / "README.txt").write_bytes(text.encode())
-        for name, told in reports(released, self.asked.k, holds=holds, seeded=self.seeded).items():
+        made = reports(released, self.asked.k, holds=holds, seeded=self.seeded, format=self.format)
+        for name, told in made.items():
             (public / name).write_bytes(told)

@@ -77,7 +77,11 @@ def table(
     shown = list(islice(rows, ROWS + 1))
     total = len(shown) if count is None else count
     caption = f'<caption style="text-align:left;font-weight:600">{escaped(title)}</caption>' if title else ""
-    heads = "".join(f'<th scope="col" style="{_CELL}">{escaped(name)}</th>' for name in columns)
+    first = shown[0] if shown else [""] * len(columns)
+    heads = "".join(
+        f'<th scope="col" style="{_NUMBER if _is_number(value) else _CELL}">{escaped(name)}</th>'
+        for name, value in zip(columns, first, strict=True)
+    )
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in shown[:ROWS])
     left = total - min(len(shown), ROWS)
     rest = f"… {left:,} more" if left > 0 and count is not None else "… and more" if left > 0 else ""
@@ -87,8 +91,12 @@ def table(
     )
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: object) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = _is_number(value)
     text = f"{value:,}" if isinstance(value, int) and number else f"{value:.6g}" if number else value
     return f'<td style="{_NUMBER if number else _CELL}">{escaped("" if text is None else text)}</td>'
 

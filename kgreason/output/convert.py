@@ -12,7 +12,7 @@ from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.loader import Loaded, Loader
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.select import keyed
-from kgreason.graph.io.source import SourceSpec
+from kgreason.graph.io.source import DATABASES, SourceSpec
 from kgreason.output.beforehand import check_plan
 from kgreason.output.existing import existing_columns
 from kgreason.output.names import free
@@ -66,6 +66,10 @@ def convert(
     ReleaseError
         If the target is the source, is there already, or cannot be written.
     """
+    if target.server and not (name or target.table):
+        raise DataError(
+            target.file, "it is not said which table is to be written", hint="say table= or --name"
+        )
     predicate = name or target.table or predicate_of(target.path)
     if not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate):
         raise DataError("--name", f"{predicate!r} is no name of a predicate", hint="as in own or heldBy")
@@ -76,7 +80,7 @@ def convert(
     loaded = loader.load(predicate)
     if loaded is None or not loaded.kinds:
         raise DataError(
-            source.file, "the file has neither rows nor names of columns", hint="name a file with rows"
+            source.file, "the file has neither rows nor names of columns", hint="is it the one you mean?"
         )
     alone = _alone(source, loaded)
     if alone and not target.declares:
@@ -84,7 +88,7 @@ def convert(
         alone = []
     columns = loader.unique(predicate, loaded.joined())
     facts = Facts({predicate: Table(loaded.kinds, columns, len(columns[0]))}, loader.symbols)
-    progress.step(f"Writing {target.path.name}")
+    progress.step(f"Writing {target.file if target.server else target.path.name}")
     names = _names(loaded)
     write_output(facts, predicate, replace(target, vertices=alone), names)
     read = sum(len(part.raw.vertices or part.raw if _single(loaded) else part.raw) for part in loaded.parts)
@@ -111,7 +115,7 @@ def _single(loaded: Loaded) -> bool:
 def _check_free(target: Target, predicate: str) -> None:
     """Refuse to replace what nobody said may be replaced."""
     there = target.path
-    if target.format in ("sqlite", "duckdb"):
+    if target.format in DATABASES:
         if existing_columns(target, predicate) is None:
             return
         what = f"the table {target.table or predicate} is there already"
@@ -121,7 +125,7 @@ def _check_free(target: Target, predicate: str) -> None:
         if not there.name:
             return
         what = "the file is there already"
-    raise ReleaseError(f"{there}: {what}", hint="--force replaces it")
+    raise ReleaseError(f"{target.address if target.server else there}: {what}", hint="--force replaces it")
 
 
 def _alone(source: SourceSpec, loaded: Loaded) -> list[str]:

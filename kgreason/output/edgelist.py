@@ -94,7 +94,7 @@ def write_konect(path: Path, facts: Facts, predicate: str, names: Sequence[str],
             file,
             f"the times of {predicate} are no integers, and konect holds no others",
             column=names[3],
-            hint="write another format, for instance csv",
+            hint="write them as integers, for instance seconds, or choose another format",
         )
     found = numbered(facts, predicate, target)
     with path.open("wb") as stream:

@@ -11,26 +11,13 @@ from kgreason.analysis.server import OPTIONS, address, connection, table_of
 from kgreason.errors import DataError
 from kgreason.graph.io.options import check_value, delimiter_of, normal
 from kgreason.graph.io.source import SourceSpec, parse_file
-from kgreason.lang.names import SERVERS, suggest
+from kgreason.lang.names import FILES, SERVERS, suggest
 from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
-FORMATS = {
-    "csv": "csv",
-    "tsv": "tsv",
-    "parquet": "parquet",
-    "json": "jsonl",
-    "sqlite": "sqlite",
-    "duckdb": "duckdb",
-    "edges": "edges",
-    "konect": "konect",
-    "mtx": "mtx",
-    "gml": "gml",
-    "graphml": "graphml",
-    "net": "net",
-    "neo4j": "csv",
-    "rdf": "nt",
-    "bods": "bods.json",
+FORMATS: dict[str, str] = {
+    name: {"json": "jsonl", "neo4j": "csv", "rdf": "nt", "bods": "bods.json"}.get(name, name)
+    for name in FILES
 }
 """Formats that can be written, with the extension each gives a file without one of its own."""
 

@@ -1,8 +1,8 @@
 """Facts as RDF; needs the package pyoxigraph.
 
 ``p(a, b)`` is the triple ``<base a> <base p> <base b>``, ``p(a)`` says that a is of class ``<base p>``. Facts with more
-arguments are nodes of their own, of class ``<base p>``, with the arguments as ``<base arg1>``, ``<base arg2>``
-and so on (docs/data.md).
+arguments are nodes of their own, of class ``<base p>``: an edge with a weight has a source, a target and a weight,
+others arg1, arg2 and so on (docs/data.md).
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
-from kgreason.engine.table import Facts
+from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import DataError
-from kgreason.graph.io.rdf import TYPE, XSD
+from kgreason.graph.io.rdffacts import BASE, ENDS, LABEL, TYPE
+from kgreason.graph.io.rdfterms import XSD
 from kgreason.graph.io.sql import extra
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value
 from kgreason.output.target import Target
-
-BASE = "urn:kgreason:"
 
 _ABSOLUTE = re.compile(r"""[a-z][a-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`]+""", re.ASCII)
 _BLANK = re.compile(r"_:([A-Za-z0-9_]+)", re.ASCII)
@@ -65,6 +64,8 @@ class _Terms:
                     f"there is no column {column!r}",
                     hint=f"the columns are {', '.join(names)}",
                 )
+        self._labelled: set[str] = set()
+        self._labels: list[tuple[Any, str]] = []
         self.literals = frozenset(places[c] for c in given)
 
     def node(self, value: Value) -> Any:
@@ -80,7 +81,17 @@ class _Terms:
                 return self.rdf.NamedNode(words)
             except ValueError:
                 pass  # it has the look of an IRI only
-        return self.name(quote(words, safe=""))
+        local = quote(words, safe="")
+        node = self.name(local)
+        if local != words and words not in self._labelled:
+            self._labelled.add(words)
+            self._labels.append((node, words))
+        return node
+
+    def labels(self) -> list[tuple[Any, str]]:
+        """Nodes that were named since, and whose IRIs do not show their names as they are."""
+        new, self._labels = self._labels, []
+        return new
 
     def name(self, local: str) -> Any:
         """IRI of the vocabulary."""
@@ -107,15 +118,27 @@ class _Terms:
 
 
 def _triples(facts: Facts, predicate: str, terms: _Terms) -> Iterator[Any]:
-    triple, kind, arity = terms.rdf.Triple, terms.rdf.NamedNode(TYPE), facts.tables[predicate].arity
-    name = terms.name(predicate)
+    """The triples of a fact follow each other, so that they can be read one fact at a time."""
+    triple, kind, table = terms.rdf.Triple, terms.rdf.NamedNode(TYPE), facts.tables[predicate]
+    name, label = terms.name(predicate), terms.rdf.NamedNode(LABEL)
+    places = [terms.rdf.NamedNode(BASE + place) for place in _places(table)]
     for number, row in enumerate(facts.rows(predicate), 1):
-        if arity == 1:
+        if table.arity == 1:
             yield triple(terms.node(row[0]), kind, name)
-        elif arity == 2:
+        elif table.arity == 2:
             yield triple(terms.node(row[0]), name, terms.object(row[1], 1))
         else:
             fact = terms.rdf.BlankNode(f"{predicate}{number}")
             yield triple(fact, kind, name)
             for place, value in enumerate(row):
-                yield triple(fact, terms.name(f"arg{place + 1}"), terms.object(value, place))
+                yield triple(fact, places[place], terms.object(value, place))
+        for node, words in terms.labels():
+            yield triple(node, label, terms.rdf.Literal(words))
+
+
+def _places(table: Table) -> Sequence[str]:
+    """Names of the arguments; those of an edge with a weight are what a reader would look for."""
+    numbers = table.arity == 3 and table.kinds[2] in (Kind.INT, Kind.DOUBLE)
+    if numbers and all(kind not in (Kind.INT, Kind.DOUBLE, Kind.BOOL, Kind.DATE) for kind in table.kinds[:2]):
+        return ENDS
+    return [f"arg{place + 1}" for place in range(table.arity)]

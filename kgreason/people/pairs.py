@@ -17,18 +17,19 @@ from kgreason.assess.people.given import source_of
 from kgreason.assess.people.information import distinct, paired
 from kgreason.assess.people.published import Published, Rows
 from kgreason.errors import DataError
+from kgreason.graph.io.plain_tables import found_format, row_of
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
 from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema
 from kgreason.graph.people.sources import Schema
+from kgreason.graph.people.write import HEADERS, SCHEMA, TABLES, USERS
 from kgreason.progress import SILENT, Progress
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.written import UNCHANGED, Cell, check_kind, read_pairs
 
 BESIDE = ("README.txt", "UNVERIFIED", "report.html", "report.json")
-USERS, VALUES, LINKS, SCHEMA = "users.csv", "attributes.csv", "relations.csv", "people.toml"
 SHOWN = 5
 
 
@@ -90,32 +91,29 @@ def _cells(mapping: Path) -> tuple[Path, dict[str, Cell]]:
 
 
 def _read(folder: Path) -> Published:
-    _check_files(folder)
+    files = _check_files(folder)
     schema = read_schema(folder / SCHEMA)
     parts = (schema.triples, schema.tables, schema.names)
     named = {file.spec.path.name for part in parts for some in part for file in some.files}
-    if strange := sorted(named - {USERS, VALUES, LINKS}):
+    if strange := sorted(named - set(files.values())):
         raise DataError(
             str(folder / SCHEMA),
             f"it names {strange[0]}, which is none of a release of people",
             hint=UNCHANGED,
         )
     kinds = schema.kinds
-    labels = labels_of(read_rows(folder / USERS, ("user",)), "user")
-    values = read_rows(folder / VALUES, ("user", "attribute", "value"))
-    links = read_rows(folder / LINKS, ("source", "relation", "target"))
+    users, values, links = (read_rows(folder / files[name], HEADERS[name]) for name in TABLES)
+    labels = labels_of(users, "user")
     owner, (name, attributes), (value, said) = (
-        places(values, 0, labels, "user", USERS),
+        places(values, 0, labels, "user", files[USERS]),
         *(coded(column) for column in values.columns[1:]),
     )
     source, (kind, relations), target = (
-        places(links, 0, labels, "user", USERS),
+        places(links, 0, labels, "user", files[USERS]),
         coded(links.columns[1]),
-        places(links, 2, labels, "user", USERS),
+        places(links, 2, labels, "user", files[USERS]),
     )
-    own = [
-        f"{LINKS}:{links.line(int(row))}: from a user to himself" for row in np.flatnonzero(source == target)
-    ]
+    own = [f"{row_of(links, int(row))}: from a user to himself" for row in np.flatnonzero(source == target)]
     again = [*_again(values, owner, name, value), *_again(links, source, kind, target)]
     graph = PeopleGraph(
         np.array(labels.to_pylist(), dtype=object),
@@ -138,20 +136,24 @@ def _read(folder: Path) -> Published:
     return Published(graph, rows=rows, name=str(folder))
 
 
-def _check_files(folder: Path) -> None:
+def _check_files(folder: Path) -> dict[str, str]:
+    """Name of the file of each table."""
+    format = found_format(folder, USERS)
+    files = {name: f"{name}.{format}" for name in TABLES}
     if not folder.is_dir():
-        hint = f"name a folder with {USERS}, {VALUES}, {LINKS} and {SCHEMA}"
+        hint = f"name a folder with {', '.join(files.values())} and {SCHEMA}"
         raise DataError(str(folder), "there is no such release folder", hint=hint)
     check_kind(folder, "people")
-    for name in (USERS, VALUES, LINKS, SCHEMA):
+    for name in (*files.values(), SCHEMA):
         if not (folder / name).is_file():
             raise DataError(
                 str(folder / name), "there is no such file", hint="take an unchanged copy of the folder"
             )
     for path in sorted(folder.iterdir()):
-        if path.name not in (USERS, VALUES, LINKS, SCHEMA, *BESIDE):
+        if path.name not in (*files.values(), SCHEMA, *BESIDE):
             hint = "take it out of the release: what it tells of users is not looked at"
             raise DataError(str(path), "this is none of the files of a release of people", hint=hint)
+    return files
 
 
 def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric: bool) -> Attribute:
@@ -164,4 +166,4 @@ def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric:
 def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
     """Rows that stand for the second time or more, in words."""
     for row in later(reduce(paired, columns)):
-        yield f"{Path(raw.file).name}:{raw.line(int(row))}: a row that stands again"
+        yield f"{row_of(raw, int(row))}: a row that stands again"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgreason.choices import Construction, PeopleModel
+from kgreason.graph.io.plain_tables import cell, indented, width
 from kgreason.people.results import PeopleAnonymization
 
 PROMISES: dict[PeopleModel, str] = {
@@ -29,11 +30,11 @@ Guarantee: {guarantee}.
 NOT PROTECTED: {unprotected}
 {series}
 Files
-  users.csv       the users; labels are random
-  attributes.csv  their values{mixed}
-  relations.csv   links between users; {links}
-  people.toml     says what the tables hold; kgreason reads the release by it
-  report.html     a page about the release, for reading; report.json is the same for programs
+  {users}the users; labels are random
+  {values}their values{mixed}
+  {relations}links between users; {links}
+  {schema}says what the tables hold; kgreason reads the release by it
+  {report}a page about the release, for reading; report.json is the same for programs
 """
 UNPROTECTED = """who is linked with whom (an attacker who knows links among several people may follow them), what all
 users who look alike have in common, and that a person with a rare value is among these people."""
@@ -61,8 +62,8 @@ Made with a fixed seed: it can be computed again. Do not publish this.
 """
 
 
-def readme(result: PeopleAnonymization, *, seeded: bool) -> str:
-    """Write the text of README.txt."""
+def readme(result: PeopleAnonymization, *, seeded: bool, format: str = "csv") -> str:
+    """Write the text of README.txt, for tables in a format."""
     verdict = result.verdict
     history = result.release.history
     kind: PeopleModel = "k-ad" if verdict.model == "p-k-ad" and verdict.k else verdict.model
@@ -72,7 +73,12 @@ def readme(result: PeopleAnonymization, *, seeded: bool) -> str:
         promise=PROMISES[kind].format(k=verdict.k, w=result.settings.window),
         unprotected=OF_DEGREES if kind == "k-degree" else UNPROTECTED,
         links=LINKS[result.settings.construction if kind == "k-degree" else "relaxed"],
-        mixed=MIXED if result.release.graph.attributes else ", of which there are none",
+        users=cell("users", format),
+        values=cell("attributes", format),
+        relations=cell("relations", format),
+        schema=f"{'people.toml':<{width(format)}}",
+        report=f"{'report.html':<{width(format)}}",
+        mixed=indented(MIXED, format) if result.release.graph.attributes else ", of which there are none",
         series="" if history is None else SERIES.format(number=history.releases),
     )
     return "".join([UNVERIFIED * (not result.holds), EXPERIMENT * seeded, text])

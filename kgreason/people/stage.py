@@ -59,6 +59,8 @@ class Stage:
         The k where there is nobody to ask for one.
     sampling
         Draws the users whose distances are measured, as for `measure`.
+    format
+        Of the tables that are published.
     """
 
     graph: PeopleGraph
@@ -68,6 +70,7 @@ class Stage:
     seeded: bool
     asked: int = 3
     sampling: np.random.Generator | None = None
+    format: str = "csv"
 
     @property
     def k(self) -> int | None:
@@ -147,7 +150,7 @@ class Stage:
 
     def write(self, release: PeopleRelease, public: Path, private: Path) -> None:
         """Write the graph, who is who, and the state of a series."""
-        write_people(public, release.graph)
+        write_people(public, release.graph, self.format)
         order = np.argsort(self.graph.labels.astype(str), kind="stable")
         place = release.mapping[order]
         released = np.full(len(order), "", dtype=object)
@@ -168,7 +171,9 @@ class Stage:
         from kgreason.report.people import promise_of, public_report
         from kgreason.report.write import FILES, write_report
 
-        (public / "README.txt").write_text(readme(result, seeded=self.seeded), encoding="utf-8")
+        (public / "README.txt").write_text(
+            readme(result, seeded=self.seeded, format=self.format), encoding="utf-8"
+        )
         if not result.holds:
             (public / "UNVERIFIED").touch()
         series = {}

@@ -22,7 +22,14 @@ def utility_items(utility: Utility) -> Iterator[Item]:
     margin = f" ± {utility.margin:.3f} (95 %)" if utility.margin else ""
     note = "an estimate: some queries have more answers than can be counted" if margin else ""
     yield Figure(
-        "U△", f"{utility.u_symmetric:.3f}{margin}", "better is 0", "U△", None, utility.u_symmetric, note
+        "U△",
+        f"{utility.u_symmetric:.3f}{margin}",
+        "better is 0",
+        "U△",
+        None,
+        utility.u_symmetric,
+        note,
+        key=True,
     )
     yield Table(
         "Answers to the queries",

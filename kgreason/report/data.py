@@ -33,7 +33,9 @@ class Figure:
     number
         The value for programs; `None`: it is no number.
     note
-        What limits the figure, for instance that it is an estimate.
+        What limits the figure, for instance that it is an estimate; beside key figures the first clause stands alone.
+    key
+        Whether it is one of the few that matter most, which stand on top of the page.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Figure:
     before: str | None = None
     number: float | None = None
     note: str = ""
+    key: bool = False
 
 
 @dataclass(frozen=True)

@@ -100,8 +100,9 @@ def _of_parts(
 def _of_part(name: str, part: Part, before: World, after: World, means: Means, drawn: Parts) -> Seen:
     first, second = (candidates(world, part, means, drawn.members) for world in (before, after))
     more = [] if drawn.all else [f"a sample of at most {TARGETS} parts"]
-    for found, where in ((first, "original"), (second, "release")):
-        if not found.complete:
-            more.append(f"candidates are at least so many, for not all places of the {where} were looked at")
+    cut = [where for found, where in ((first, "original"), (second, "release")) if not found.complete]
+    if cut:
+        places = " and of the ".join(cut)
+        more.append(f"candidates are at least so many, for not all places of the {places} were looked at")
     sights = Sight(first.sizes, first.right), Sight(second.sizes, second.right)
     return Seen(name, *sights, "; ".join(more), not drawn.all)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kgreason.layout import table_of
 from kgreason.report.data import Section, Table
 
 KNOWN = {
@@ -16,5 +17,5 @@ KNOWN = {
 def files_section(names: Iterable[str], known: Mapping[str, str]) -> Section:
     """A row for each file, by the name before its first dot."""
     said = {**known, **KNOWN}
-    rows = tuple((name, said.get(name.split(".")[0], "a table of the release")) for name in sorted(names))
+    rows = tuple((name, said.get(table_of(name), "a table of the release")) for name in sorted(names))
     return Section("Files", "How to read the release.", (Table("Files", ("file", "what it is"), rows),))

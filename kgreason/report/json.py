@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from kgreason.errors import ReleaseError
-from kgreason.report.data import FORMAT, Chart, Figure, Finding, Picture, Report, Table
+from kgreason.report.data import FORMAT, Chart, Figure, Finding, Item, Picture, Report, Table
+from kgreason.report.terms import TERMS
 
 KINDS: Mapping[str, type] = {
     "figure": Figure,
@@ -107,11 +109,42 @@ def read_report(path: Path) -> Report:
     if PAGE not in data:
         hint = "it was written by an earlier version: anonymize again to have a page"
         raise ReleaseError(f"{path}: holds no page", hint=hint)
-    return from_dict(data[PAGE], str(path))
+    found = from_dict(data[PAGE], str(path))
+    try:
+        _check_whole(found)
+    except _Wrong as wrong:
+        raise ReleaseError(f"{path}: is no report: {wrong}", hint=HINT) from wrong
+    return found
 
 
 class _Wrong(Exception):
     """What is wrong with data, and where."""
+
+
+def _check_whole(report: Report) -> None:
+    """Refuse items of which a page could not be made, for something of them is missing."""
+    for number, section in enumerate(report.sections):
+        for i, item in enumerate(section.items):
+            if wrong := _lacks(item):
+                raise _Wrong(f"report.sections[{number}].items[{i}] {wrong}")
+
+
+def _lacks(item: Item) -> str:
+    """What is wrong with an item; empty: nothing."""
+    if not isinstance(item, Picture) and item.term and item.term not in TERMS:
+        return f"names the term {item.term!r}, which is unknown"
+    if isinstance(item, Table) and any(len(row) != len(item.columns) for row in item.rows):
+        return "has a row with more or fewer cells than columns"
+    if isinstance(item, Chart):
+        bars = {len(item.labels), len(item.after), len(item.before or item.after)}
+        return "has not a bar for each label" if len(bars) > 1 else ""
+    if isinstance(item, Picture):
+        n = len(item.labels)
+        if {len(item.x), len(item.y), len(item.synthetic)} != {n}:
+            return "has not a place for each vertex"
+        if any(not 0 <= end < n for edge in item.edges for end in edge[:2]):
+            return "has an edge of a vertex that it has not"
+    return ""
 
 
 def _object(kind: type, data: object, where: str) -> object:
@@ -150,7 +183,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
             raise _Wrong(f"{where} is no object")
         return dict(value)
     fits = type(value) is hint or (hint is float and type(value) is int)
-    if not fits:
+    if not fits or (hint is float and not math.isfinite(value)):
         raise _Wrong(f"{where} is {value!r}, which is no {hint.__name__}"[:200])
     return value
 

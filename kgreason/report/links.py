@@ -22,9 +22,9 @@ from kgreason.report.files import files_section
 from kgreason.report.findings import findings
 from kgreason.report.graphs import drawn
 from kgreason.report.run import Run, release_version, run_section
-from kgreason.report.seen import Seen, as_shown, figures, strongest, tables
-from kgreason.report.users import MANY, value_charts
-from kgreason.report.words import SEEDED, SEEDED_PUBLIC, plain
+from kgreason.report.seen import Seen, as_shown, risk_items
+from kgreason.report.users import MANY, STANDS, value_charts
+from kgreason.report.words import NOT_PUBLIC, SEEDED, SEEDED_PUBLIC, plain, safe_seeded
 
 if TYPE_CHECKING:
     from kgreason.links.results import LinksAnonymization
@@ -61,12 +61,14 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
     seeded, merged = run.seed is not None, result.asked.strategy in CLUSTERED
     progress.step("Writing the report")
     seen = list(_seen(original, released, mapping))
-    last = strongest(seen)
-    risk: list[Item] = [] if last is None else list(figures(last))
     picture = None if merged else drawn(_graph(original), _graph(released, original), mapping, run.generator)
     sections = (
         Section("Guarantee", GUARANTEE, (*_guarantee(verdict), *findings(verdict))),
-        Section("Risk before and after", RISK, (*risk, *tables(seen, verdict.k or 2, "entities"))),
+        Section(
+            "Risk before and after",
+            RISK,
+            tuple(risk_items([], seen, verdict.k or 2, ("entities", "entities"))),
+        ),
         Section("Utility", "What the release costs those who work with it.", tuple(_utility(result))),
         Section(
             "Distributions",
@@ -81,7 +83,7 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
         f"Release of links without {result.original.sensitive.name}",
         True,
         verdict.state,
-        f"{verdict.asked} {_held(verdict)}",
+        f"strategy {verdict.asked}: {_held(verdict)}",
         _done(result),
         _safe(verdict, seeded=seeded),
         sections,
@@ -105,7 +107,7 @@ def _done(result: LinksAnonymization) -> str:
 
 def _safe(verdict: LinksVerdict, *, seeded: bool) -> str:
     if seeded:
-        return SEEDED
+        return safe_seeded(confirmed=verdict.holds)
     if verdict.holds:
         return f"{NO_PROMISE}."
     if verdict.state == "undecided":
@@ -125,6 +127,7 @@ def _guarantee(verdict: LinksVerdict) -> Iterator[Figure]:
         "clusters",
         None,
         nodes.smallest,
+        key=True,
     )
     yield Figure(
         "Clusters", f"{nodes.groups:,} of {nodes.entities:,} entities", "", "clusters", None, nodes.groups
@@ -135,7 +138,7 @@ def _seen(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterat
     size = released.size
     kinds = [("values", _values), ("numbers of links", _degrees), ("values and numbers of links", _both)]
     for name, classes in kinds if original.attributes else kinds[1:2]:
-        yield as_shown(f"{name}, as they stand", classes(original), classes(released), mapping, size)
+        yield as_shown(f"{name}{STANDS}", classes(original), classes(released), mapping, size)
 
 
 def _values(graph: LinkGraph) -> Vertices:
@@ -184,7 +187,9 @@ def _charts(released: LinkGraph, original: LinkGraph | None = None) -> Iterator[
 
 
 def _utility(result: LinksAnonymization) -> Iterator[Item]:
-    yield Figure("Links kept", f"{result.utility:.1%}", "better is 100 %", "links kept", None, result.utility)
+    yield Figure(
+        "Links kept", f"{result.utility:.1%}", "better is 100 %", "links kept", None, result.utility, key=True
+    )
     rows = tuple(
         (name, f"{had:,}", f"{kept:,}", f"{kept / had if had else 1:.1%}")
         for name, (had, kept) in result.links.items()
@@ -240,7 +245,7 @@ def public_report(
         files_section(files, FILES),
     )
     if seeded:
-        safe = SEEDED_PUBLIC
+        safe = NOT_PUBLIC
     elif confirmed:
         safe = f"{NO_PROMISE_PUBLIC}; that the release is what is said here was confirmed by an exact check."
     else:
@@ -254,4 +259,5 @@ def public_report(
         safe,
         sections,
         release_version(),
+        (SEEDED_PUBLIC,) if seeded else (),
     )

@@ -33,7 +33,7 @@ KINDS: dict[type, str] = {
     Picture: "pictures",
     Finding: "findings",
 }
-MOST_KEY_FIGURES, MOST_OF_A_SECTION = 6, 2
+MOST_KEY_FIGURES = 6
 
 # What no HTML document may hold: control characters, half a surrogate pair, characters that are none; and line
 # separators, which scripts and text tools take for ends of lines.
@@ -67,6 +67,7 @@ def page(report: Report) -> str:
             report=report,
             sections=[(f"section-{i}", s, list(_blocks(s))) for i, s in enumerate(report.sections, 1)],
             key=_key_figures(report),
+            warned=_warned(report),
             parameters=list(_flat(report.parameters)),
             terms=_used(report),
             known=TERMS,
@@ -93,11 +94,14 @@ def _blocks(section: Section) -> Iterator[Block]:
 
 
 def _key_figures(report: Report) -> list[Figure]:
-    """The first numbers of each section that should be more or less; if there is none, the first figure."""
-    figures = [[item for item in s.items if isinstance(item, Figure)] for s in report.sections]
-    measured = [[f for f in group if f.better and f.value[:1].isdigit()] for group in figures]
-    key = [figure for group in measured for figure in group[:MOST_OF_A_SECTION]]
-    return key[:MOST_KEY_FIGURES] or [group[0] for group in figures if group][:1]
+    """Those that the report calls so, in their order."""
+    figures = (item for s in report.sections for item in s.items if isinstance(item, Figure))
+    return [figure for figure in figures if figure.key][:MOST_KEY_FIGURES]
+
+
+def _warned(report: Report) -> bool:
+    """Whether something speaks against publishing."""
+    return report.state in ("fails", "undecided") or bool(report.warnings)
 
 
 def _used(report: Report) -> list[Term]:

@@ -15,9 +15,9 @@ from kgreason.report.files import files_section
 from kgreason.report.findings import findings
 from kgreason.report.graphs import drawn
 from kgreason.report.run import Run, release_version, run_section
-from kgreason.report.seen import figures, strongest, tables
-from kgreason.report.users import as_graph, link_charts, seen_of_users, value_charts
-from kgreason.report.words import SEEDED, SEEDED_PUBLIC, plain
+from kgreason.report.seen import risk_items
+from kgreason.report.users import STANDS, as_graph, link_charts, seen_of_users, value_charts
+from kgreason.report.words import NOT_PUBLIC, SEEDED, SEEDED_PUBLIC, plain, safe_seeded
 
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
@@ -43,7 +43,8 @@ RISK = (
     "Somebody knows values or numbers of links of a user and looks for him: before, in the original without its names; "
     "after, in the release. As they stand: he knows what the graph shows of his target, the worst case, which the "
     "guarantee speaks of. True: he knows what the original shows, looks for just that in the release, and is misled "
-    "where it was changed."
+    "where it was changed, which is not promised. Where users have a k of their own, each has as many candidates as he "
+    "asked for."
 )
 UTILITY = "What the release costs those who work with it."
 NAMED = 20  # removed users
@@ -106,8 +107,8 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
     released, promise, seeded = release.graph, promise_of(result), run.seed is not None
     progress.step("Writing the report")
     seen = list(seen_of_users(original, released, release.mapping))
-    last = strongest(seen)
-    risk: list[Item] = [] if last is None else list(figures(last))
+    stands = [one for one in seen if one.knowledge.endswith(STANDS)]
+    others = [one for one in seen if one not in stands]
     picture = None
     if original.relations:
         graphs = as_graph(original), as_graph(released, original)
@@ -118,7 +119,11 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
             f"{promise.words} {GUARANTEE}",
             (*_guarantee(verdict), *findings(verdict), *_notes(verdict)),
         ),
-        Section("Risk before and after", RISK, (*risk, *tables(seen, verdict.k or 2, "users"))),
+        Section(
+            "Risk before and after",
+            RISK,
+            tuple(risk_items(stands, others, verdict.k or 2, ("users", "users"))),
+        ),
         Section("Utility", UTILITY, tuple(_utility(result))),
         Section(
             "Distributions",
@@ -158,7 +163,7 @@ def _done(result: PeopleAnonymization) -> str:
 
 def _safe(promise: Promise, verdict: PeopleVerdict, *, seeded: bool) -> str:
     if seeded:
-        return SEEDED
+        return safe_seeded(confirmed=verdict.holds)
     if verdict.holds:
         return f"{promise.meaning}; an independent check of what was written confirmed it for every user."
     if verdict.state == "undecided":
@@ -201,8 +206,10 @@ def _utility(result: PeopleAnonymization) -> Iterator[Item]:
 
 
 def _losses(found: Utility) -> Iterator[Item]:
-    yield Figure("AIL", f"{found.ail:.4f}", "better is 0", "AIL", None, found.ail)
-    yield Figure("RRU", f"{found.rru:.4f} ({found.removed:,} users)", "better is 0", "RRU", None, found.rru)
+    yield Figure("AIL", f"{found.ail:.4f}", "better is 0", "AIL", None, found.ail, key=True)
+    yield Figure(
+        "RRU", f"{found.rru:.4f} ({found.removed:,} users)", "better is 0", "RRU", None, found.rru, key=True
+    )
     yield Figure("Users who stand for nobody", f"{found.fake:,}", "better is 0", "fakes", None, found.fake)
     if found.values:
         percent = f"{found.values_added / found.values:+.1%}"
@@ -214,6 +221,7 @@ def _losses(found: Utility) -> Iterator[Item]:
             "added values",
             f"{found.values:,} values",
             found.values_added,
+            key=True,
         )
     rows = tuple(
         (name, f"{c.original:,}", f"{c.added:,}", f"{c.removed:,}") for name, c in found.changes.items()
@@ -235,7 +243,7 @@ def _losses(found: Utility) -> Iterator[Item]:
         found.clustering_released,
     )
     if (edges := found.structure) is not None:
-        yield Figure("L1", f"{edges.l1:,}", "better is 0", "L1", None, edges.l1)
+        yield Figure("L1", f"{edges.l1:,}", "better is 0", "L1", None, edges.l1, key=True)
         if edges.path_length_released is not None and edges.path_length is not None:
             note = "" if edges.sources is None else f"measured from {edges.sources:,} users drawn at random"
             yield Figure(
@@ -298,7 +306,7 @@ def public_report(
         files_section(files, FILES),
     )
     if seeded:
-        safe = SEEDED_PUBLIC
+        safe = NOT_PUBLIC
     elif confirmed:
         safe = f"{promise.meaning}; an exact check confirmed it."
     else:
@@ -314,4 +322,5 @@ def public_report(
         safe,
         sections,
         release_version(),
+        (SEEDED_PUBLIC,) if seeded else (),
     )

@@ -14,8 +14,16 @@ from kgreason.report.exposure import exposures
 from kgreason.report.findings import findings
 from kgreason.report.graphs import distributions, drawn
 from kgreason.report.run import Run, run_section
-from kgreason.report.seen import KINDS, Seen, figures, strongest, tables
-from kgreason.report.words import SEEDED, Promise, done_private, safe_private, state_words
+from kgreason.report.seen import Seen, risk_items
+from kgreason.report.words import (
+    BASELINE,
+    SEEDED,
+    Promise,
+    done_private,
+    safe_private,
+    state_words,
+    verdict_words,
+)
 
 if TYPE_CHECKING:
     from kgreason.results import Anonymization, Score
@@ -23,9 +31,15 @@ if TYPE_CHECKING:
 GUARANTEE = "Every condition was checked on what was written, by code that shares nothing with what made it."
 RISK = (
     "Somebody knows a little of a vertex, as a row says, and looks for it: before, in the original without its names; "
-    "after, in the release. The guarantee is about connected parts of the sizes that it names, the last rows. Rows "
-    "above them are not promised: they show what else somebody may find."
+    "after, in the release."
 )
+PARTS = (
+    "The guarantee is about connected parts of the sizes that it names; their candidates are the places where they "
+    "stand, whereas `kgreason risk` counts the vertices that stand there. Nothing is promised against somebody who "
+    "knows other things, such as how many edges a vertex has in the whole graph: what he finds is told, too, and "
+    "called so."
+)
+NOTHING = "Nothing of this is promised: k-Iso makes blocks alike, and protects neither degrees nor what rules derive."
 UTILITY = "What the release costs those who work with it."
 
 
@@ -49,7 +63,11 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
     picture = drawn(original, released, release.mapping, run.generator)
     sections = (
         Section("Guarantee", GUARANTEE, (*_guarantee(promise, verdict), *findings(verdict))),
-        Section("Risk before and after", RISK, tuple(_risk(seen, verdict))),
+        Section(
+            "Risk before and after",
+            f"{RISK} {NOTHING if promise.baseline else PARTS}",
+            tuple(_risk(seen, promise)),
+        ),
         Section("Utility", UTILITY, tuple(_utility(result, run))),
         distributions(released, original),
         *([picture] if picture else []),
@@ -60,12 +78,12 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         f"Release of a graph under {', '.join(files)}",
         True,
         verdict.state,
-        f"{promise.text} {state_words(verdict)}",
+        verdict_words(promise, verdict),
         done_private(method, original, released, release.guarantee, verdict),
         safe_private(promise, verdict, seeded=seeded),
         sections,
         {"guarantee": promise.text, "k": promise.k, "x": promise.sizes, **run.whole()},
-        (SEEDED,) if seeded else (),
+        (*([SEEDED] if seeded else []), *([BASELINE] if promise.baseline else [])),
     )
 
 
@@ -82,14 +100,16 @@ def _guarantee(promise: Promise, verdict: Verdict) -> Iterator[Figure]:
     if verdict.delta is not None:
         delta = verdict.delta
         note = "an estimate from a sample" if delta.sampled else ""
-        yield Figure("δ-anonymity", str(delta), "better is 1", "δ-anonymity", None, delta.value, note)
+        yield Figure(
+            "δ-anonymity", str(delta), "better is 1", "δ-anonymity", None, delta.value, note, key=True
+        )
     if verdict.alike is not None:
         note = "where places may have the same degrees"
         yield Figure(
             "δ-anonymity, whatever degrees", str(verdict.alike), "better is 1", "δ-anonymity", note=note
         )
     if verdict.edits is not None:
-        yield Figure("Changes", str(verdict.edits), "better is less", "edits")
+        yield Figure("Changes", str(verdict.edits), "better is less", "edits", key=True)
 
 
 def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Seen]:
@@ -109,14 +129,13 @@ def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Seen]:
     )
 
 
-def _risk(seen: list[Seen], verdict: Verdict) -> Iterator[Item]:
-    parts = strongest(one for one in seen if one.knowledge.startswith("part"))
-    degrees = [one for one in seen if one.knowledge == "in- and out-degree"]
-    if parts is not None:
-        yield from figures(parts, KINDS[:3])
-    for one in degrees:
-        yield from figures(one, KINDS[3:] if parts else KINDS)
-    yield from tables(seen, verdict.k, "vertices or parts")
+def _risk(seen: list[Seen], promise: Promise) -> Iterator[Item]:
+    promised = [] if promise.baseline else [one for one in seen if one.of_parts]
+    others = [one for one in seen if one not in promised]
+    degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)
+    yield from risk_items(
+        promised, others, promise.k, ("places", "vertices" if promised else "vertices or places"), degrees
+    )
 
 
 def _utility(result: Anonymization, run: Run) -> Iterator[Item]:
@@ -145,6 +164,7 @@ def _fidelity(score: Score, original: KnowledgeGraph, released: KnowledgeGraph) 
         "fidelity",
         f"{original.m:,}",
         f.edges_added_percent,
+        key=True,
     )
     distances = {"degrees": f.degree, "in-degrees": f.in_degree, "out-degrees": f.out_degree}
     distances |= {f"weights of {name}": distance for name, distance in f.weights.items()}

@@ -9,15 +9,16 @@ from kgreason.report.data import Figure, Report, Section, Table
 from kgreason.report.files import files_section
 from kgreason.report.graphs import distributions
 from kgreason.report.run import release_version
-from kgreason.report.words import Promise, safe_public
+from kgreason.report.words import BASELINE, SEEDED_PUBLIC, Promise, safe_public
 
 FILES = {
     "nodes": "the vertices, whose names are random",
+    "graph": "a database with the tables of edges and vertices",
     "rules": "the rules of the guarantee: kgreason reason --rules rules.vada",
 }
 LIMITS = "What is not promised, or must be reckoned with."
 SYNTHETIC = "Some are not real, and the release does not say which: do not rely on a single one."
-BASELINE = "Not protected: this is a baseline to compare with."
+UNPROTECTED = "Not protected: this is a baseline to compare with."
 OTHER_PARTS = "Who knows a part with another number of vertices is not covered: {}."
 OTHER = "Who knows all neighbours of a vertex, and theirs, or has a second release, is not covered."
 BETWEEN = "The graph was divided into parts, and edges between them are left out."
@@ -61,12 +62,13 @@ def public_report(
     return Report(
         "Anonymized knowledge graph",
         False,
-        "holds" if confirmed else "fails",
-        f"{promise.text} {held}",
+        ("given up" if promise.within_parts else "holds") if confirmed else "fails",
+        f"{promise.text}{':' if promise.within_parts or promise.baseline else ''} {held}",
         f"Vertices have random names{others}, and vertices and edges may be synthetic.",
         safe_public(promise, confirmed=confirmed, seeded=seeded),
         sections,
         release_version(),
+        (*([SEEDED_PUBLIC] if seeded else []), *([BASELINE] if promise.baseline else [])),
     )
 
 
@@ -82,7 +84,7 @@ def _guarantee(promise: Promise, held: str) -> Iterator[Figure]:
 def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
     yield "Synthetic vertices and edges", SYNTHETIC
     if promise.baseline:
-        yield "Derived edges and degrees", BASELINE
+        yield "Derived edges and degrees", UNPROTECTED
     else:
         if promise.sizes != "every x":
             yield "Other parts", OTHER_PARTS.format(f"the guarantee is for {promise.sizes}")

@@ -16,14 +16,12 @@ from kgreason.report.data import Figure, Item, Table
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-KINDS = (
-    "Candidate set, smallest",
-    "Prosecutor's risk, highest",
-    "Prosecutor's risk, average",
-    "Journalist's risk, highest",
-    "Marketer's risk",
-)
-"""Figures of what somebody sees."""
+KEY = ("Candidate set, smallest", "Prosecutor's risk, highest")
+"""Figures that stand on top of a page, where they are of what is promised."""
+
+
+NONE = "–"
+"""What was not counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +128,11 @@ class Seen:
     remark: str = ""
     sampled: bool = False
 
+    @property
+    def of_parts(self) -> bool:
+        """Whether a connected part is known, and not something of one vertex."""
+        return self.knowledge.startswith("part of")
+
 
 def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) -> Seen:
     """Candidates where what is known divides vertices into classes.
@@ -196,8 +199,42 @@ def as_shown(knowledge: str, original: Ints, released: Ints, mapping: Ints, size
     )
 
 
-def tables(found: Sequence[Seen], k: int, what: str) -> list[Item]:
-    """Tables of candidates and of risks.
+def risk_items(
+    promised: Sequence[Seen],
+    others: Sequence[Seen],
+    k: int,
+    what: tuple[str, str],
+    example: Seen | None = None,
+) -> Iterator[Item]:
+    """Figures and tables of risks: first of what is promised, then of what is not.
+
+    Parameters
+    ----------
+    promised, others
+        Kinds of knowledge against which something is promised, and all others; both from little knowledge to much.
+    k
+        As for `tables`.
+    what
+        What is looked for: of what is promised, and of the others.
+    example
+        Of the others, which one has figures; by default the last where nothing is promised, else none.
+    """
+    last = strongest(promised)
+    example = strongest(others) if example is None and not promised else example
+    counted = set()
+    if last is not None:
+        for figure in figures(last, "promised" if others else "", key=True):
+            counted.add(figure.name)
+            yield figure
+    if example is not None:
+        said = "not promised" if promised else ""
+        yield from (one for one in figures(example, said) if one.name not in counted or last is None)
+    yield from tables(promised, k, what[0], "promised" if others else "")
+    yield from tables(others, k, what[1], "not promised" if promised else "")
+
+
+def tables(found: Sequence[Seen], k: int, what: str, said: str = "") -> list[Item]:
+    """Tables of candidates and of risks; none if there is nothing to say.
 
     Parameters
     ----------
@@ -205,11 +242,16 @@ def tables(found: Sequence[Seen], k: int, what: str) -> list[Item]:
         Targets with fewer candidates are at risk.
     what
         What is looked for: ``"vertices"``.
+    said
+        Whether this is promised, for the titles.
     """
+    if not found:
+        return []
+    middle = f", {said}" if said else ""
     looked = [(seen, seen.before, seen.after) for seen in found if seen.before and seen.after]
     return [
         Table(
-            f"Candidates: how many {what} fit what an attacker knows",
+            f"Candidates{middle}: how many {what} fit what an attacker knows",
             (
                 *("an attacker knows", "fewest, before", "fewest, after", "median, before", "median, after"),
                 *("unique, before", "unique, after", f"fewer than {k}, before", f"fewer than {k}, after"),
@@ -229,34 +271,50 @@ def tables(found: Sequence[Seen], k: int, what: str) -> list[Item]:
             "candidate set",
             _remarks(found),
         ),
-        Table(
-            "Risks: how surely an attacker names them",
-            (
-                *("an attacker knows", "prosecutor highest, before", "prosecutor highest, after"),
-                *("prosecutor average, before", "prosecutor average, after"),
-                *("journalist, before", "journalist, after", "marketer, before", "marketer, after"),
-                "misled, after",
-            ),
-            tuple(
-                (
-                    *(seen.knowledge, _risk(before.highest), _risk(after.highest)),
-                    *(_average(before, seen), _average(after, seen)),
-                    *map(_risk, (before.journalist, after.journalist, before.marketer, after.marketer)),
-                    _percent(after.misled),
-                )
-                for seen, before, after in looked
-            ),
-            "less is better",
-            "prosecutor's risk",
-            f"± is a 95 % confidence interval where targets were drawn; {_remarks(found)}".rstrip("; ")
-            if any(seen.sampled for seen in found)
-            else _remarks(found),
-        ),
+        _risks(f"Risks{middle}: how surely an attacker names them", found, looked),
     ]
 
 
-def figures(seen: Seen, kinds: Sequence[str] = KINDS) -> Iterator[Item]:
-    """Figures of one kind of knowledge, those that are asked for and were counted."""
+def _risks(title: str, found: Sequence[Seen], looked: Sequence[tuple[Seen, Sight, Sight]]) -> Table:
+    """Risks before and after; what was counted for none of them has no column."""
+    known = ["prosecutor highest", "prosecutor average", "journalist", "marketer"]
+    cells = [
+        (
+            *((_risk(before.highest), _risk(after.highest)), (_average(before, seen), _average(after, seen))),
+            *(
+                (_risk(before.journalist), _risk(after.journalist)),
+                (_risk(before.marketer), _risk(after.marketer)),
+            ),
+        )
+        for seen, before, after in looked
+    ]
+    there = [i for i in range(len(known)) if any(row[i] != (NONE, NONE) for row in cells)]
+    pairs = [f"{known[i]}, {side}" for i in there for side in ("before", "after")]
+    interval = "± is a 95 % confidence interval where targets were drawn; "
+    drawn = any(seen.sampled for seen, _, _ in looked)
+    return Table(
+        title,
+        ("an attacker knows", *pairs, "misled, after"),
+        tuple(
+            (seen.knowledge, *(cell for i in there for cell in row[i]), _percent(after.misled))
+            for (seen, _, after), row in zip(looked, cells, strict=True)
+        ),
+        "less is better",
+        "prosecutor's risk",
+        f"{interval if drawn else ''}{_remarks(found)}".removesuffix("; "),
+    )
+
+
+def figures(seen: Seen, said: str = "", *, key: bool = False) -> Iterator[Figure]:
+    """Figures of one kind of knowledge, those that were counted.
+
+    Parameters
+    ----------
+    said
+        Whether this is promised, for the note.
+    key
+        Whether the smallest candidate set and the highest risk are key figures.
+    """
     before, after = seen.before, seen.after
     if before is None or after is None:
         return
@@ -267,12 +325,14 @@ def figures(seen: Seen, kinds: Sequence[str] = KINDS) -> Iterator[Item]:
         "Journalist's risk, highest": ("better is 0", before.journalist, after.journalist),
         "Marketer's risk": ("better is 0", before.marketer, after.marketer),
     }
-    for name in kinds:
-        better, old, new = found[name]
+    for name, (better, old, new) in found.items():
         if old is not None and new is not None:
             shown = _number if isinstance(new, int) else _risk
-            note = f"for an attacker who knows: {seen.knowledge}{'; ' * bool(seen.remark)}{seen.remark}"
-            yield Figure(name, shown(new), better, _term(name), shown(old), float(new), note)
+            drawn = " (of some that were drawn)" if seen.sampled else ""
+            known = f"an attacker knows: {seen.knowledge}{drawn}{'; ' * bool(seen.remark)}{seen.remark}"
+            note = f"{said}, where {known}" if said else f"where {known}"
+            chosen = key and name in KEY
+            yield Figure(name, shown(new), better, _term(name), shown(old), float(new), note, chosen)
 
 
 def strongest(found: Iterable[Seen]) -> Seen | None:
@@ -311,7 +371,7 @@ def _number(value: float | None) -> str:
 
 
 def _risk(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    return NONE if value is None else f"{value:.4f}"
 
 
 def _percent(share: float) -> str:

@@ -16,6 +16,8 @@ from kgreason.report.seen import Seen, as_shown, by_classes
 MOST = 12  # values of an attribute that have a bar of their own
 MANY = 20  # attributes, and relations, that are drawn
 REST = "others"
+STANDS = ", as they stand"
+"""What kinds of knowledge end with that are of what a graph shows, be it true or not."""
 
 
 def link_charts(released: PeopleGraph, original: PeopleGraph | None = None) -> Iterator[Chart]:
@@ -111,7 +113,7 @@ def seen_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertice
         found = classes(both)
         yield by_classes(f"true {name}", found[:n], found[n:], mapping)
     for name, classes in kinds:
-        yield as_shown(f"{name}, as they stand", classes(original), classes(released), mapping)
+        yield as_shown(f"{name}{STANDS}", classes(original), classes(released), mapping)
 
 
 def beside(one: PeopleGraph, other: PeopleGraph) -> PeopleGraph:

@@ -13,7 +13,13 @@ SEEDED = (
     "experiments, and not to be published."
 )
 SEEDED_PUBLIC = "Made with a fixed seed, for an experiment: it can be computed again, so it is not protected."
+NOT_PUBLIC = (
+    "It is for an experiment: whatever was confirmed, it protects nobody from those who know the seed."
+)
 WITHIN = "; this holds within the parts, while edges between them are left out, which whoever knows one of them notices"
+BASELINE = (
+    "Not protected as other methods protect: a baseline, made to compare with, and not to be published."
+)
 K_ISO = (
     "This is a baseline to compare with, and not protected as the other methods protect: what the rules derive may "
     "differ between the blocks and tell them apart, and vertices in the same place of different blocks have the same "
@@ -87,6 +93,30 @@ def state_words(verdict: Verdict) -> str:
     return "was not decided" if verdict.state == "undecided" else "does not hold"
 
 
+def verdict_words(promise: Promise, verdict: Verdict) -> str:
+    """The guarantee and what was found of it; what it gives up stands in it already.
+
+    Examples
+    --------
+    >>> from kgreason.assess.verdict import Item
+    >>> promise = Promise("(3,4)-isomorphism", 3, "x = 4", ("own", "control"))
+    >>> verdict_words(promise, Verdict(3, 4, (Item("images", True, "all"),), None))
+    '(3,4)-isomorphism holds'
+    """
+    if promise.baseline or promise.within_parts:
+        found = "holds" if verdict.as_promised else state_words(verdict)
+        return f"{promise.text}: {found}"
+    return f"{promise.text} {state_words(verdict)}"
+
+
+def safe_seeded(*, confirmed: bool) -> str:
+    """Why a release that can be computed again is not safe, in one sentence; the warning says what it is about."""
+    found = (
+        "although the check confirmed what it promises" if confirmed else "nor was it confirmed by the check"
+    )
+    return f"It is not safe, {found}: whoever knows the seed finds out who is who, so do not publish it."
+
+
 def done_private(
     method: str, original: KnowledgeGraph, released: KnowledgeGraph, guarantee: Guarantee, verdict: Verdict
 ) -> str:
@@ -113,7 +143,7 @@ def done_private(
 def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
     """Why the release is safe, or that it is not, in one sentence."""
     if seeded:
-        return SEEDED
+        return safe_seeded(confirmed=verdict.as_promised)
     if promise.baseline:
         checked = "" if verdict.as_promised else "; not even the blocks were confirmed, so do not publish it"
         return f"{K_ISO}{checked}."
@@ -128,19 +158,33 @@ def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
         )
     if verdict.state == "undecided":
         return (
-            "The check could not decide for all parts whether they are protected, so the release is marked UNVERIFIED: "
-            "do not publish it."
+            "The check could not decide for all parts whether they are protected, so nothing is confirmed: do not "
+            "publish the release."
         )
-    failing = ", ".join(item.name for item in verdict.items if item.state == "fails")
-    return f"It is not safe: the check found that this does not hold: {failing}; do not publish the release."
+    return f"It is not safe: {_refuted(promise, verdict)}; do not publish the release."
+
+
+def _refuted(promise: Promise, verdict: Verdict) -> str:
+    """What does not hold, in words for those who do not know the conditions."""
+    failing = [item.name for item in verdict.items if item.state == "fails"]
+    others = [name for name in failing if not name.startswith("images")]
+    delta = verdict.delta
+    if others or delta is None or delta.satisfied + delta.undecided == delta.total:
+        return f"the check found that this does not hold: {', '.join(failing)}"
+    bad = delta.total - delta.satisfied - delta.undecided
+    drawn = " that were drawn" if delta.sampled else ""
+    return (
+        f"the check found that of {delta.total:,} connected parts with {promise.vertices}{drawn} {bad:,} do not stand "
+        f"at {promise.k} places, so whoever knows one of them may find it"
+    )
 
 
 def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
     """Why the release is safe, or that it is not, for those who receive it."""
     if seeded:
-        return SEEDED_PUBLIC
+        return NOT_PUBLIC
     if promise.baseline:
-        return f"{K_ISO}."
+        return f"{K_ISO}{'' if confirmed else '; not even the blocks were confirmed'}."
     if confirmed:
         return f"{promise.meaning}; an exact check confirmed it."
     return "What is promised here was checked and not confirmed: it is not safe, and must not be published."

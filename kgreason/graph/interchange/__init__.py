@@ -5,7 +5,7 @@ from kgreason.graph.interchange.igraph import from_igraph, to_igraph
 from kgreason.graph.interchange.networkx import from_networkx, to_networkx
 from kgreason.graph.interchange.pandas import to_pandas
 from kgreason.graph.interchange.polars import to_polars
-from kgreason.graph.interchange.tables import as_raw, as_table, from_table, is_table
+from kgreason.graph.interchange.tables import as_raw, as_table, is_table
 
 __all__ = [
     "as_frame",
@@ -14,7 +14,6 @@ __all__ = [
     "facts_to_arrow",
     "from_igraph",
     "from_networkx",
-    "from_table",
     "is_table",
     "to_arrow",
     "to_igraph",

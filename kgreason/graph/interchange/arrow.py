@@ -45,8 +45,30 @@ def from_arrow(obj: Any, name: str) -> Raw:
 
     if not isinstance(obj, (pa.Table, pa.RecordBatch)):
         obj = _taken(obj, name)
+    check_types(name, obj.schema)
     columns = [c.combine_chunks() if _views(c.type) else c for c in obj.columns]
     return in_memory(name, obj.schema.names, map(_without_views, columns))
+
+
+def check_types(name: str, schema: pa.Schema) -> None:
+    """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value.
+
+    Raises
+    ------
+    DataError
+        If a column is of such a type.
+    """
+    import pyarrow as pa
+
+    for field in schema:
+        if isinstance(field.type, pa.BaseExtensionType):
+            kind = field.type.extension_name.removeprefix("pandas.")
+            raise DataError(
+                name,
+                f"values of the type {kind} are none of the rules",
+                column=field.name,
+                hint=f"df[{field.name!r}].astype(str) makes strings of them",
+            )
 
 
 def _taken(obj: Any, name: str) -> pa.Table:

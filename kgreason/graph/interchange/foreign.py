@@ -57,7 +57,7 @@ class Foreign:
             raise DataError(
                 name,
                 "some edges of the graph have a weight and some have none",
-                hint="give every edge a weight, or none",
+                hint="give each edge a weight, or none",
             )
         labels = np.array(self.labels, dtype=object)
         columns = [array(name, labels[end[rows]].tolist()) for end in (self.source, self.target)]
@@ -105,7 +105,7 @@ class Foreign:
             raise DataError(
                 "<graph>",
                 f"{absent} of the {len(rows)} edges of {name!r} have no weight",
-                hint="give every edge one, or name no attribute",
+                hint="give each edge of a relation a weight, or none",
             )
         weight = None if weights is None else numbers("<graph>", weights)
         source, target = self.source[rows], self.target[rows]
@@ -150,15 +150,13 @@ def numbers(name: str, values: Sequence[Any]) -> Weights:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            name,
-            f"a weight is no number: {error}",
-            hint="make the weights numbers, or choose another attribute",
+            name, f"a weight is no number: {error}", hint="make the attribute weight a number"
         ) from error
     if not np.isfinite(found).all():
         row = int(np.argmin(np.isfinite(found)))
         raise DataError(
             name,
             f"a weight is no number: that of edge {row + 1} is {values[row]!r}",
-            hint="make the weights numbers, or choose another attribute",
+            hint="give the edge a weight, or take it out",
         )
     return found

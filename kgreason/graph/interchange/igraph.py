@@ -103,7 +103,7 @@ def as_igraph(whole: Plain) -> igraph.Graph:
         raise DataError(
             "<graph>",
             "users have the attribute 'name', which igraph has another use for",
-            hint="rename the attribute",
+            hint="call the attribute otherwise, or take to_networkx()",
         )
     parts = {name: whole.ends(name) for name in whole.relations}
     ends = [pair for source, target, _ in parts.values() for pair in zip(source, target, strict=True)]
@@ -112,7 +112,7 @@ def as_igraph(whole: Plain) -> igraph.Graph:
         raise DataError(
             "<graph>",
             "edges carry 'relation', which stands for their predicate",
-            hint="rename the attribute of the edges",
+            hint="call the attribute otherwise",
         )
     carried = {
         title: list(chain.from_iterable(v.get(title, [None] * len(s)) for s, _, v in parts.values()))

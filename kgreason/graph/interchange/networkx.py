@@ -97,7 +97,7 @@ def as_networkx(whole: Plain) -> nx.MultiGraph[str]:
             raise DataError(
                 "<graph>",
                 f"edges of {name!r} carry {clash!r}, which NetworkX has another use for",
-                hint="rename the attribute of the edges",
+                hint="call the attribute otherwise",
             )
         titles, columns = list(values), list(values.values())
         result.add_edges_from(

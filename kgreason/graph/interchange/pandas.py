@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgreason.graph.interchange.arrow import as_frame, to_arrow
+from kgreason.graph.interchange.arrow import as_frame, check_types, to_arrow
 from kgreason.graph.interchange.python import array, in_memory
 from kgreason.graph.io.raw import Raw
 
@@ -21,10 +21,16 @@ def from_frame(frame: Any, name: str) -> Raw:
     names = [str(c) for c in frame.columns]
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    except (ValueError, OverflowError, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        pa.ArrowNotImplementedError,
+    ):  # TypeError: of sparse columns, too
         series = [frame.iloc[:, i] for i in range(len(names))]
         cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
         return in_memory(name, names, [array(name, c, n) for c, n in zip(cells, names, strict=True)])
+    check_types(name, table.schema)
     return in_memory(name, names, table.columns)
 
 

@@ -158,7 +158,7 @@ def only(names: Mapping[str, object], relation: str | None) -> str:
         raise DataError(
             "<graph>",
             f"choose a relation: {known}" if known else "the graph has no relation",
-            hint="name it with relation=" if known else "give a graph with relations",
+            hint=f"say relation={next(iter(names))!r}" if known else "it holds vertices alone",
         )
     return next(iter(names))
 

@@ -42,17 +42,13 @@ def from_columns(columns: Mapping[Any, Any], name: str) -> Raw:
     for title, values in columns.items():
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             what = f"a column is a list of values, not of type {type(values).__name__}"
-            raise DataError(
-                name, what, column=str(title), hint="give each column as a list, even of one value"
-            )
+            raise DataError(name, what, column=str(title), hint="give a list, or an array")
     listed = {str(title): list(values) for title, values in columns.items()}
     length = len(next(iter(listed.values()), ()))
     for title, values in listed.items():
         if len(values) != length:
             what = f"{len(values)} values where the first column has {length}"
-            raise DataError(
-                name, what, column=title, hint="make all columns equally long; None for a missing value"
-            )
+            raise DataError(name, what, column=title, hint="give all columns the same length")
     return in_memory(name, list(listed), [array(name, values, title) for title, values in listed.items()])
 
 
@@ -62,8 +58,13 @@ def from_rows(rows: Sequence[object], name: str) -> Raw:
     Raises
     ------
     DataError
-        If they differ in length.
+        If they differ in length, or one is a mapping.
     """
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, Mapping):
+            raise DataError(
+                name, f"row {number} is a mapping", hint="pandas.DataFrame(rows) makes a table of such rows"
+            )
     tuples = [tuple(row) if isinstance(row, (tuple, list, np.ndarray)) else (row,) for row in rows]
     width = len(tuples[0]) if tuples else 0
     for number, row in enumerate(tuples, 1):
@@ -71,7 +72,7 @@ def from_rows(rows: Sequence[object], name: str) -> Raw:
             raise DataError(
                 name,
                 f"row {number}: {len(row)} values where the first row has {width}",
-                hint="give every row as many values; None for one that is missing",
+                hint="give each row a value for each column; None is a missing one",
             )
     columns = [array(name, column) for column in zip(*tuples, strict=True)]
     return in_memory(name, [f"column{i + 1}" for i in range(width)], columns, named=False)
@@ -92,7 +93,7 @@ def array(name: str, values: Sequence[object], column: str | None = None) -> Col
             name,
             f"{error.object!a} is no Unicode text",
             column=column,
-            hint="decode it again, with errors='replace'",
+            hint="replace the lone surrogates in it",
         ) from None
     except (pa.ArrowInvalid, TypeError, OverflowError):
         pass  # integers beside doubles, or values that `arrow_column` names

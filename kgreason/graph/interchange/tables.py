@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
 
 import numpy as np
 
 from kgreason.errors import DataError
 from kgreason.graph.interchange import arrow, igraph, networkx, pandas, python
-from kgreason.graph.interchange.foreign import Foreign, numbers
+from kgreason.graph.interchange.foreign import Foreign
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.model import KnowledgeGraph
 
 
 def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
@@ -50,6 +49,14 @@ def as_raw(obj: object, name: str) -> Raw:
         raise DataError(name, what, hint="give the frame that its collect() returns")
     if arrow.has_interface(obj):
         return arrow.from_arrow(obj, name)
+    if isinstance(obj, np.ndarray) and obj.dtype.names:
+        return python.from_columns({title: obj[title] for title in obj.dtype.names}, name)
+    if hasattr(obj, "tocoo"):
+        raise DataError(
+            name,
+            "a matrix of SciPy is no table",
+            hint="networkx.from_scipy_sparse_array(matrix, create_using=networkx.DiGraph) makes a graph of it",
+        )
     if isinstance(obj, Mapping):
         return python.from_columns(obj, name)
     scalar = isinstance(obj, np.ndarray) and not obj.ndim
@@ -76,28 +83,3 @@ def is_table(obj: object) -> bool:
     """Whether an object is a table or graph of another library, and so cannot be a list of them."""
     frame = hasattr(obj, "columns") or arrow.has_interface(obj)
     return frame or networkx.is_networkx(obj) or igraph.is_igraph(obj)
-
-
-def from_table(obj: object, relation: str = "edge") -> KnowledgeGraph:
-    """Read a table-like (see `as_table`) as a graph: its columns are source, target and perhaps weight.
-
-    Raises
-    ------
-    DataError
-        If it has not two or three columns.
-    """
-    names, columns = as_table(obj)
-    if len(columns) not in (2, 3):
-        raise DataError(
-            "<table>",
-            f"{len(columns)} columns, expected source, target and perhaps weight",
-            hint="choose the columns first, as in table.select([...])",
-        )
-    ends = [[str(v) for v in column.to_pylist()] for column in columns[:2]]
-    number: dict[str, int] = {}
-    for label in chain.from_iterable(zip(*ends, strict=True)):
-        number.setdefault(label, len(number))
-    source, target = (np.array([number[v] for v in end], dtype=np.int64) for end in ends)
-    weight = numbers("<table>", columns[2].to_pylist()) if len(columns) == 3 else None
-    made = Relation(source, target, weight, names)
-    return KnowledgeGraph(np.array(list(number), dtype=object), {relation: made}).distinct()

@@ -19,6 +19,7 @@ from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.statements import (
     UNSPECIFIED,
     Interest,
+    Malformed,
     Statement,
     interests,
     normal,
@@ -40,8 +41,8 @@ def read_bods(path: Path, options: Options) -> Raw:
     for given, line in values(path, options.encoding, Decimal):
         try:
             reader.add(statement(given), line)
-        except ValueError as error:
-            raise DataError(str(path), str(error), line) from error
+        except Malformed as error:
+            raise DataError(str(path), str(error), line, hint=error.hint) from error
     return reader.raw()
 
 

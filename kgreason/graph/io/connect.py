@@ -20,7 +20,10 @@ _PASSWORD = (
     "the password comes from the environment variable PGPASSWORD, else from a line host:port:database:user:password "
     "in ~/.pgpass (chmod 600; PGPASSFILE names another file)"
 )
+_GONE = "the server ended it: nothing was read or written by halves, so run it again, or see its log"
 _HINTS = (
+    ("closed the connection", _GONE),
+    ("terminating connection", _GONE),
     ("no password supplied", _PASSWORD),
     ("password authentication failed", f"is it that of this user? {_PASSWORD}"),
     ("connection refused", "is the server running there? host= and port= say where, else PGHOST and PGPORT"),

@@ -47,7 +47,7 @@ def _opened(duckdb: Any, file: Path) -> Any:
         raise DataError(
             str(file),
             f"no DuckDB database that can be read: {_first(error)}",
-            hint="is it a database of another kind? say FILE?format=sqlite",
+            hint="is it of another format, made by a newer DuckDB, or open in another program? format= says which",
         ) from error
 
 

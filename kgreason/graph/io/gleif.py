@@ -59,7 +59,7 @@ def read_gleif(path: Path, options: Options) -> Raw:
                 str(path),
                 f"no well-formed XML: {expat.ErrorString(error.code)}",
                 error.lineno,
-                hint="is the file whole? download it again, as relationship records (RR-CDF) in XML",
+                hint="is the file whole? take it from GLEIF once more",
             ) from error
     return records.raw()
 
@@ -114,7 +114,7 @@ class _Records:
         raise DataError(
             self._file,
             f"the file defines an entity {name!r}, as no file of GLEIF does",
-            hint="download the file again from gleif.org",
+            hint="take the file from GLEIF itself",
         )
 
     def _taken(self, place: str, line: int) -> str:
@@ -124,7 +124,7 @@ class _Records:
                 self._file,
                 f"the record that ends here has no {place}",
                 line,
-                hint="download the file again, or take the record out",
+                hint="take the record out, or the file from GLEIF once more",
             )
         return value
 
@@ -156,10 +156,7 @@ class _Records:
             return float(amount)
         except ValueError:
             raise DataError(
-                self._file,
-                f"the quantifier {amount!r} is no number",
-                line,
-                hint="mend the record, or take it out",
+                self._file, f"the quantifier {amount!r} is no number", line, hint="mend the record"
             ) from None
 
     def _entity(self, line: int) -> None:

@@ -16,7 +16,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
 from kgreason.graph.io.naming import named
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
+from kgreason.graph.io.raw import Raw, texts
 
 _TOKEN = re.compile(
     r'(?P<open>\[)|(?P<close>\])|"(?P<string>[^"]*)"|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
@@ -24,8 +24,15 @@ _TOKEN = re.compile(
 )
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6})|([A-Za-z]+[0-9]*));")
 _EDGE = frozenset({"source", "target", "weight", "value"})
+_FLAT = re.compile(
+    r'\s*\[((?:\s+[A-Za-z][A-Za-z0-9_]*\s+(?:"[^"]*"|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))*)\s+\]'
+)
+"""A list of keys with plain values, as most nodes and edges are."""
+_PAIR = re.compile(r'([A-Za-z]\w*)\s+(?:"([^"]*)"|(\S+))')
+_AHEAD = 24  # characters behind a token that tell where it ends, and what is wrong if it is none
+_BLOCK = 1 << 20  # characters that are looked at at once
 _Token = tuple[str, str, int]
-_Block = dict[str, str]
+_Keys = dict[str, str]
 
 
 def read_gml(path: Path, options: Options) -> Raw:
@@ -33,85 +40,118 @@ def read_gml(path: Path, options: Options) -> Raw:
 
     Other keys are columns that `columns` can choose by name.
     """
-    with open_bytes(path) as stream:
-        text = decoded(str(path), read_block(path, stream, -1), options.encoding)
-    parts, directed = Parts(str(path)), False
-    path_of_keys: list[str] = []
-    block: _Block = {}
-    began = key_line = 0
-    key: str | None = None
-    for kind, value, line in _tokens(str(path), text):
-        depth = len(path_of_keys)
+    reader = _Reader(str(path))
+    for kind, value, line in _tokens(reader, texts(path, options.encoding, _BLOCK)):
+        reader.take(kind, value, line)
+    return named(reader.end().raw(undirected_by_default=not reader.directed), options)
+
+
+class _Reader:
+    """Follows the keys and lists of one file."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.parts, self.directed = file, Parts(file), False
+        self._open: list[str] = []
+        self._block: _Keys = {}
+        self._began = self._key_line = 0
+        self._key: str | None = None
+
+    @property
+    def flat(self) -> bool:
+        """Whether a list of plain values may follow that is taken whole: that of a node or an edge."""
+        return len(self._open) == 1 and self._key in ("node", "edge")
+
+    def take(self, kind: str, value: str, line: int) -> None:
+        """Take a token."""
         if kind == "open":
-            if key is None:
-                raise DataError(
-                    str(path),
+            if self._key is None:
+                raise self._wrong(
                     "a list without a key before it",
                     line,
-                    hint="write a key before the bracket, as in node [ id 7 ]",
+                    "write a key before the bracket, as in node [ id 7 ]",
                 )
-            path_of_keys.append(key)
-            if depth == 1 and key in ("node", "edge"):
-                block, began = {}, line
-            key = None
+            if self.flat:
+                self._block, self._began = {}, line
+            self._open.append(self._key)
+            self._key = None
         elif kind == "close":
-            if not path_of_keys:
-                raise DataError(
-                    str(path),
-                    "a closing bracket without an opening one",
-                    line,
-                    hint="take it out, or look for an opening one that is missing before it",
-                )
-            if depth == 2:
-                _add(parts, path_of_keys[-1], block, began)
-            path_of_keys.pop()
-        elif key is None:
+            if not self._open:
+                hint = "take it out, or look for an opening one that is missing before it"
+                raise self._wrong("a closing bracket without an opening one", line, hint)
+            if len(self._open) == 2:
+                _add(self.parts, self._open[-1], self._block, self._began)
+            self._open.pop()
+        elif self._key is None:
             if kind != "key":
-                raise DataError(
-                    str(path),
-                    f"expected a key, found {value!r}",
-                    line,
-                    hint="a key begins with a letter; texts with blanks need quotation marks",
-                )
-            key, key_line = value, line
+                hint = "a key begins with a letter; texts with blanks need quotation marks"
+                raise self._wrong(f"expected a key, found {value!r}", line, hint)
+            self._key, self._key_line = value, line
         else:
             if kind == "key":
-                raise DataError(
-                    str(path),
-                    f"key {key!r} has no value",
-                    key_line,
-                    hint="write one behind it, or take the key out",
-                )
-            if depth == 1 and key == "directed":
-                directed = value == "1"
-            if depth == 2:
-                block[key] = value
+                hint = "write one behind it, or take the key out"
+                raise self._wrong(f"key {self._key!r} has no value", self._key_line, hint)
+            if len(self._open) == 1 and self._key == "directed":
+                self.directed = value == "1"
+            if len(self._open) == 2:
+                self._block[self._key] = value
                 if kind == "string":
-                    parts.types[path_of_keys[-1], key] = "string"
-            key = None
-    if path_of_keys:
-        raise DataError(
-            str(path), f"the list {path_of_keys[-1]!r} is not closed", began, hint="is the file cut off?"
-        )
-    return named(parts.raw(undirected_by_default=not directed), options)
+                    self.parts.types[self._open[-1], self._key] = "string"
+            self._key = None
+
+    def take_flat(self, pairs: str, line: int) -> None:
+        """Take the list of a node or an edge at once, which begins in a line."""
+        kind, self._key, self._began = str(self._key), None, line
+        block: _Keys = {}
+        for key, words, number in _PAIR.findall(pairs):
+            if number:
+                block[key] = number
+            else:
+                block[key] = unescaped(words)
+                self.parts.types[kind, key] = "string"
+        _add(self.parts, kind, block, line)
+
+    def end(self) -> Parts:
+        """What was found."""
+        if self._open:
+            hint = "is the file cut off?"
+            raise self._wrong(f"the list {self._open[-1]!r} is not closed", self._began, hint)
+        return self.parts
+
+    def _wrong(self, message: str, line: int, hint: str) -> DataError:
+        return DataError(self.file, message, line, hint=hint)
 
 
-def _tokens(file: str, text: str) -> Iterator[_Token]:
-    position, line = 0, 1
-    while position < len(text):
+def _tokens(reader: _Reader, blocks: Iterator[str]) -> Iterator[_Token]:
+    """Tokens that the reader is to take; it takes lists of plain values here, for they come by the million.
+
+    Loop invariant: what stands before `position` in `text` is done, and `position` is in `line`.
+    """
+    text, position, line = "", 0, 1
+    more = True
+    while True:
         found = _TOKEN.match(text, position)
+        left = len(text) - (position if found is None else found.end())
+        if more and (left < _AHEAD or (found is None and text[position] == '"')):
+            following = next(blocks, None)  # what is cut off by the end of the block goes on
+            more = following is not None
+            text, position = text[position:] + (following or ""), 0
+            continue
+        if position == len(text):
+            return
         if found is None:
             raise DataError(
-                file,
+                reader.file,
                 f"no GML: {text[position : position + 20].splitlines()[0]!r}",
                 line,
                 hint="is the file of another format? say format=, for instance format=graphml",
             )
-        kind = str(found.lastgroup)
-        if kind == "string":
-            yield kind, unescaped(found["string"]), line
-        elif kind not in ("space", "comment"):
-            yield kind, found[0], line
+        if found.lastgroup == "open" and reader.flat and (flat := _FLAT.match(text, position)):
+            reader.take_flat(flat[1], line)
+            found = flat
+        elif found.lastgroup == "string":
+            yield "string", unescaped(found["string"]), line
+        elif found.lastgroup not in ("space", "comment"):
+            yield str(found.lastgroup), found[0], line
         line += found[0].count("\n")
         position = found.end()
 
@@ -135,7 +175,7 @@ def _letter(found: re.Match[str]) -> str:
     return chr(number) if 0 <= number < 0xD800 or 0xDFFF < number < 0x110000 else found[0]
 
 
-def _add(parts: Parts, kind: str, block: _Block, line: int) -> None:
+def _add(parts: Parts, kind: str, block: _Keys, line: int) -> None:
     if kind == "node":
         if "id" not in block:
             raise DataError(parts.file, "a node without id", line, hint="give it one, as in id 7")

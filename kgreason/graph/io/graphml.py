@@ -16,6 +16,8 @@ from kgreason.graph.io.naming import named
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes, read_block
 
+_BLOCK = 1 << 20  # bytes; expat keeps what it has not yet taken in
+
 
 def read_graphml(path: Path, options: Options) -> Raw:
     """Read a GraphML graph; the weight is the edge key named ``weight`` or else ``value``.
@@ -26,7 +28,9 @@ def read_graphml(path: Path, options: Options) -> Raw:
     reader = _Reader(str(path))
     with open_bytes(path) as stream:
         try:
-            reader.parser.Parse(read_block(path, stream, -1), True)
+            while block := read_block(path, stream, _BLOCK):
+                reader.parser.Parse(block, False)
+            reader.parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise DataError(
                 str(path),
@@ -44,6 +48,7 @@ class _Reader:
         self.parts = Parts(file)
         self.undirected = False
         self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text

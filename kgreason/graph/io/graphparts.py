@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
+from kgreason.arrays import as_numpy
 from kgreason.errors import DataError
+from kgreason.graph.io.gathered import Numbers, Texts
 from kgreason.graph.io.raw import Column, Raw
 
 _TYPES = {
@@ -14,41 +16,28 @@ _TYPES = {
     **dict.fromkeys(("float", "double"), "double"),
     "boolean": "bool",
 }
+_DEFAULT, _DIRECTED, _UNDIRECTED = -1, 0, 1
 
 
 class Parts:
-    """Collects the declared vertices and the edges of one file."""
+    """Collects the declared vertices and the edges of one file, as Arrow columns."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self._vertices: dict[str, tuple[str, int]] = {}
-        self._ends: list[tuple[str, str]] = []
-        self._weights: list[str | None] = []
-        self._undirected: list[bool | None] = []
-        self._lines: list[int] = []
-        self._vertex_data: list[Mapping[str, str]] = []
-        self._edge_data: list[Mapping[str, str]] = []
+        self._ids, self._labels, self._vertex_lines = Texts(), Texts(), Numbers()
+        self._sources, self._targets, self._weights = Texts(), Texts(), Texts()
+        self._undirected, self._lines = Numbers(np.int8), Numbers()
+        self._data: dict[str, dict[str, Texts]] = {"node": {}, "edge": {}}
         self.types: dict[tuple[str, str], str] = {}
         """Type of an attribute, ``node`` or ``edge`` and its name; those that are missing show in the values."""
 
     def vertex(self, name: str, label: str, line: int, data: Mapping[str, str] | None = None) -> None:
-        """Declare a vertex.
-
-        Raises
-        ------
-        DataError
-            If its id was declared before.
-        """
-        if name in self._vertices:
-            before = self._vertices[name][1]
-            raise DataError(
-                self.file,
-                f"vertex {name!r} is declared again, first in line {before}",
-                line,
-                hint="take one of the two out, or give it another id",
-            )
-        self._vertices[name] = (label, line)
-        self._vertex_data.append(data or {})
+        """Declare a vertex."""
+        self._ids.append(name)
+        self._labels.append(label)
+        self._vertex_lines.append(line)
+        if data:
+            self._attach("node", len(self._ids) - 1, data)
 
     def edge(
         self,
@@ -61,11 +50,23 @@ class Parts:
         data: Mapping[str, str] | None = None,
     ) -> None:
         """Add an edge; `undirected` is `None` where the file's default holds."""
-        self._ends.append((source, target))
+        self._sources.append(source)
+        self._targets.append(target)
         self._weights.append(weight)
-        self._undirected.append(undirected)
+        self._undirected.append(_DEFAULT if undirected is None else int(undirected))
         self._lines.append(line)
-        self._edge_data.append(data or {})
+        if data:
+            self._attach("edge", len(self._sources) - 1, data)
+
+    def _attach(self, domain: str, row: int, data: Mapping[str, str]) -> None:
+        columns = self._data[domain]
+        for name, value in data.items():
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = Texts()
+            if len(column) < row:
+                column.pad(row)
+            column.append(value)
 
     def raw(self, *, undirected_by_default: bool) -> Raw:
         """Make the table of edges, with that of the vertices beside it.
@@ -73,83 +74,111 @@ class Parts:
         Raises
         ------
         DataError
-            If only some edges have a weight, or an edge ends at a vertex that is not declared.
+            If a vertex is declared twice, only some edges have a weight, or an edge ends at a vertex that is not
+            declared.
         """
-        self._check()
-        weighted = bool(self._weights) and self._weights[0] is not None
-        columns = [_strings([s for s, _ in self._ends]), _strings([t for _, t in self._ends])]
-        if weighted:
-            columns.append(_typed(self._weights, self.types.get(("edge", "weight"))))
-        undirected = np.array(
-            [undirected_by_default if u is None else u for u in self._undirected], dtype=bool
+        ids, ends, weights = (
+            self._ids.whole(),
+            (self._sources.whole(), self._targets.whole()),
+            self._weights.whole(),
         )
-        lines, vertices = self._lines, list(self._vertices.items())
+        self._check_vertices(ids)
+        self._check_edges(ids, ends, weights)
+        columns = [*ends]
+        if len(weights) and not weights.null_count:
+            columns.append(_typed(weights, self.types.get(("edge", "weight"))))
+        said = self._undirected.whole()
+        undirected = np.where(said == _DEFAULT, undirected_by_default, said == _UNDIRECTED)
+        lines, vertex_lines = self._lines.whole(), self._vertex_lines.whole()
         declared = Raw(
             self.file,
             ("id", "label"),
-            (_strings([v for v, _ in vertices]), _strings([label for _, (label, _) in vertices])),
-            lambda row: vertices[row][1][1],
-            extra=self._attributes("node", self._vertex_data),
+            (ids.combine_chunks(), self._labels.whole().combine_chunks()),
+            lambda row: int(vertex_lines[row]),
+            extra={
+                name: column.combine_chunks() for name, column in self._attributes("node", len(ids)).items()
+            },
             texts=self._texts("node"),
         )
         return Raw(
             self.file,
             ("source", "target", "weight")[: len(columns)],
             tuple(columns),
-            lambda row: lines[row],
+            lambda row: int(lines[row]),
             named=False,
             graph=True,
             undirected=undirected if undirected.any() else None,
             vertices=declared,
-            extra=self._attributes("edge", self._edge_data),
+            extra=self._attributes("edge", len(lines)),
             texts=self._texts("edge"),
         )
 
-    def _attributes(self, domain: str, data: Sequence[Mapping[str, str]]) -> dict[str, Column]:
+    def _attributes(self, domain: str, rows: int) -> dict[str, Column]:
         """Column of each attribute, with missing cells where a vertex or edge has it not."""
-        names = dict.fromkeys(name for given in data for name in given)
-        return {
-            name: _typed([given.get(name) for given in data], self.types.get((domain, name)))
-            for name in names
-        }
+        found = {}
+        for name, column in self._data[domain].items():
+            column.pad(rows)
+            found[name] = _typed(column.whole(), self.types.get((domain, name)))
+        return found
 
     def _texts(self, domain: str) -> frozenset[str]:
         return frozenset(name for (of, name), type in self.types.items() if (of, type) == (domain, "string"))
 
-    def _check(self) -> None:
-        for ends, weight, line in zip(self._ends, self._weights, self._lines, strict=True):
-            if (weight is None) != (self._weights[0] is None):
+    def _check_vertices(self, ids: Column) -> None:
+        if len(ids.unique()) == len(ids):
+            return
+        lines, first = self._vertex_lines.whole(), dict[str, int]()
+        for name, line in zip(ids.to_pylist(), lines.tolist(), strict=True):
+            if name in first:
                 raise DataError(
                     self.file,
-                    f"the edge from {ends[0]!r} to {ends[1]!r} has {'no' if weight is None else 'a'} weight, "
-                    f"the first edge has {'one' if weight is None else 'none'}",
+                    f"vertex {name!r} is declared again, first in line {first[name]}",
                     line,
-                    hint="give every edge a weight, or none",
+                    hint="take one of the two out, or give it another id",
                 )
-            for end in ends:
-                if self._vertices and end not in self._vertices:
-                    raise DataError(
-                        self.file,
-                        f"the edge ends at {end!r}, which is no vertex of the file",
-                        line,
-                        hint="declare the vertex, or take the edge out",
-                    )
+            first[name] = line
+
+    def _check_edges(self, ids: Column, ends: tuple[Column, Column], weights: Column) -> None:
+        """Report the first edge with a fault."""
+        import pyarrow.compute as pc
+
+        faults: list[tuple[int, int]] = []
+        if 0 < weights.null_count < len(weights):
+            faults.append((_first(weights.is_null() if weights[0].is_valid else weights.is_valid()), 0))
+        known = ids.combine_chunks()
+        for place, column in enumerate(ends, 1):
+            there = pc.is_in(column, value_set=known) if len(known) else None
+            if there is not None and not pc.all(there, min_count=0).as_py():
+                faults.append((_first(pc.invert(there)), place))
+        if not faults:
+            return
+        row, place = min(faults)
+        source, target = (column[row].as_py() for column in ends)
+        line = int(self._lines.whole()[row])
+        if place:
+            message = f"the edge ends at {(source, target)[place - 1]!r}, which is no vertex of the file"
+            raise DataError(self.file, message, line, hint="declare the vertex, or take the edge out")
+        own, first = ("no", "one") if weights[0].is_valid else ("a", "none")
+        raise DataError(
+            self.file,
+            f"the edge from {source!r} to {target!r} has {own} weight, the first edge has {first}",
+            line,
+            hint="give every edge a weight, or none",
+        )
 
 
-def _typed(values: Sequence[str | None], type: str | None) -> Column:
+def _first(mask: Column) -> int:
+    """First row of a column of truth values that is true."""
+    return int(np.argmax(np.concatenate([as_numpy(chunk) for chunk in mask.chunks])))
+
+
+def _typed(column: Column, type: str | None) -> Column:
     """Column of an attribute; values that are not of its type are left as text, for messages to name them."""
     import pyarrow as pa
 
-    column = _strings(values)
     if type not in _TYPES:
         return column
     try:
         return column.cast(pa.type_for_alias(_TYPES[type]))
     except pa.ArrowInvalid:
         return column
-
-
-def _strings(values: Sequence[str | None]) -> Column:
-    import pyarrow as pa
-
-    return pa.array(values, pa.string())

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import codecs
-import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from kgreason.errors import DataError
-from kgreason.graph.io.raw import open_bytes, read_block
+from kgreason.graph.io.jsonscan import Malformed, NoNumber, Scanner
+from kgreason.graph.io.raw import texts
 
 BLOCK = 1 << 20
-_BLANK = re.compile(r"[ \t\r\n]*")
+HINT = "is the file whole, and JSON? format= says what else it is"
 
 
 def values(
@@ -31,98 +29,32 @@ def values(
     DataError
         If the file is no JSON, or not in this encoding.
     """
-    with open_bytes(path) as stream:
-        text = _Text(path, stream, encoding)
-        decoder = json.JSONDecoder(parse_float=parse_float)
-        array = text.next() == "["
-        if array:
-            text.at += 1
-        first = True
-        while (mark := text.next()) and not (array and mark == "]"):
-            if array and not first:
-                if mark != ",":
-                    raise text.error("expected a comma or a bracket")
-                text.at += 1
-                text.next()
-            line = text.line()
-            yield text.value(decoder), line
-            first = False
-        if array:
-            if not mark:
-                raise text.error("the array is not closed: is the file cut off?")
-            text.at += 1
-            if text.next():
-                raise text.error("something follows the array")
+    scan = Scanner(texts(path, encoding, BLOCK), parse_float)
+    try:
+        yield from _elements(scan) if scan.take("[") else _following(scan)
+    except Malformed as error:
+        raise DataError(str(path), f"no JSON: {error.message.lower()}", error.line, hint=HINT) from error
+    except RecursionError as error:
+        raise DataError(str(path), "no JSON: nested too deeply", scan.line, hint=HINT) from error
+    except NoNumber as error:
+        raise DataError(str(path), f"no JSON: {error} is no value of JSON", scan.line, hint=HINT) from error
 
 
-class _Text:
-    """A window on the text of a file that moves on as values are taken."""
+def _following(scan: Scanner) -> Iterator[tuple[Any, int]]:
+    while not scan.ended():
+        line = scan.line
+        yield scan.value(), line
 
-    def __init__(self, path: Path, stream: IO[bytes], encoding: str) -> None:
-        self.at = 0
-        self._path, self._stream = path, stream
-        self._decoder = codecs.getincrementaldecoder(
-            "utf-8-sig" if encoding in ("utf-8", "utf8") else encoding
-        )()
-        self._buffer = ""
-        self._lines = 1  # of the place up to which lines are counted
-        self._counted = 0
-        self._ended = False
 
-    def next(self) -> str:
-        """Pass over blanks; the character that follows, empty at the end."""
-        while True:
-            found = _BLANK.match(self._buffer, self.at)
-            assert found is not None
-            self.at = found.end()
-            if self.at < len(self._buffer):
-                return self._buffer[self.at]
-            if not self._more():
-                return ""
-
-    def value(self, decoder: json.JSONDecoder) -> Any:
-        """Take the value that begins here."""
-        while True:
-            try:
-                value, end = decoder.raw_decode(self._buffer, self.at)
-            except json.JSONDecodeError as error:
-                if self._more():
-                    continue
-                self.at = min(error.pos, len(self._buffer))
-                raise self.error(error.msg.lower()) from error
-            except RecursionError as error:
-                raise self.error("nested too deeply") from error
-            if end == len(self._buffer) and self._more():
-                continue  # a number may go on
-            self.at = end
-            return value
-
-    def line(self) -> int:
-        """Line of the place where we are."""
-        self._lines += self._buffer.count("\n", self._counted, self.at)
-        self._counted = self.at
-        return self._lines
-
-    def error(self, message: str) -> DataError:
-        """Build the error that points here."""
-        return DataError(str(self._path), f"no JSON: {message}", self.line())
-
-    def _more(self) -> bool:
-        """Move the window on by a block, or by as much as it holds if a value is larger."""
-        if self._ended:
-            return False
-        block = read_block(self._path, self._stream, max(BLOCK, len(self._buffer) - self.at))
-        self._ended = not block
-        try:
-            text = self._decoder.decode(block, final=self._ended)
-        except UnicodeDecodeError as error:
-            raise DataError(
-                str(self._path),
-                f"a byte is not {error.encoding.upper()} text",
-                self.line() + self._buffer.count("\n", self.at),
-                hint="if the file is Latin-1, say encoding=latin-1",
-            ) from error
-        self.line()
-        self._buffer = self._buffer[self.at :] + text
-        self.at = self._counted = 0
-        return True
+def _elements(scan: Scanner) -> Iterator[tuple[Any, int]]:
+    first = True
+    while not scan.take("]"):
+        if scan.ended():
+            raise scan.wrong("the array is not closed: is the file cut off?")
+        if not first and not scan.take(","):
+            raise scan.wrong("expected a comma or a bracket")
+        line = scan.line
+        yield scan.value(), line
+        first = False
+    if not scan.ended():
+        raise scan.wrong("something follows the array")

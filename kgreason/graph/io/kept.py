@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.graph.io.delimited import records
+from kgreason.graph.io.formats import understood
 from kgreason.graph.io.loader import Data, Loader
+from kgreason.graph.io.neo4j_header import is_header
 from kgreason.graph.io.source import SourceSpec
 from kgreason.progress import SILENT
 
@@ -36,4 +39,15 @@ def format_of(source: SourceSpec) -> str:
     if source.query is not None and not source.path.is_file():
         return "query"
     name = source.path.name.lower().removesuffix(".gz")
+    if source.kind() in ("csv", "tsv") and _of_neo4j(source):
+        return "neo4j"
     return "ttl" if source.kind() == "rdf" and name.endswith(".ttl") else source.kind()
+
+
+def _of_neo4j(source: SourceSpec) -> bool:
+    """Whether the first line of a text is the header of an import file, by which it is read."""
+    options = understood(source)
+    if options.header is False or not source.path.is_file():
+        return False
+    delimiter = options.delimiter or ("," if source.kind() == "csv" else "\t")
+    return is_header(next((cells for _, cells in records(source.path, options, delimiter)), []))

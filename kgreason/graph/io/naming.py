@@ -168,7 +168,7 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
         raise DataError(
             str(file),
             f"{len(names)} lines for the {count} vertices of {path.name}",
-            hint="write one line per vertex, in the order of their numbers",
+            hint="write one name a line, that of vertex 1 first",
         )
     lines = np.array([raw.line(row) or 0 for row in range(len(raw))]) if len(raw) else np.empty(0, np.int64)
     for column in raw.columns[:2]:

@@ -182,7 +182,7 @@ def _read(
                     "the cell is empty",
                     _line(path, options, delimiter, row + own),
                     field.written,
-                    hint="fill it, or take the row out",
+                    "give the node an id, or take the line out",
                 )
             spaces.setdefault(field.space, []).append(column)
             if options.spaces and field.space:
@@ -259,7 +259,7 @@ def _chosen(file: str, table: Any, line: Lines, column: str, wanted: str) -> tup
         raise DataError(
             file,
             f"there is no column {column}, so there are no {what} {wanted!r}",
-            hint="look at the first line of the file, which names the columns",
+            hint=f"leave out {'type' if column == ':TYPE' else 'label'}=",
         )
     names = [name.strip() for name in wanted.split(",")]
     labels = pc.split_pattern(pc.fill_null(table.column(column), ""), ";").combine_chunks()

@@ -55,11 +55,9 @@ def groups_of(path: Path, options: Options) -> tuple[tuple[Group, ...], tuple[st
     files = parts_of(path)
     for file in files:
         if not file.is_file():
-            raise (
-                DataError(str(file), "is a folder", hint="name a file in it")
-                if file.is_dir()
-                else no_file(file)
-            )
+            if file.is_dir():
+                raise DataError(str(file), "is a folder", hint="name a folder alone, or files alone")
+            raise no_file(file)
     line, cells = _first(files[0], options)
     rest = tuple((file, False) for file in files[1:])
     return (Group(fields_of(str(files[0]), line, cells), ((files[0], True), *rest)),), ()

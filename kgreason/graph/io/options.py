@@ -9,14 +9,12 @@ from string import printable
 
 from kgreason.analysis import server
 from kgreason.errors import DataError
-from kgreason.lang.names import suggest
+from kgreason.lang.names import FILES, READ_ALONE, SERVERS, suggest
 from kgreason.passwords import HINT, names_password
 from kgreason.records import dataclass
 
-FORMATS = (
-    *("csv", "tsv", "edges", "konect", "mtx", "gml", "graphml", "net", "neo4j"),
-    *("parquet", "json", "sqlite", "duckdb", "postgresql", "rdf", "bods", "gleif"),
-)
+FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
+"""All that is read, as `format=` names it."""
 
 _BOOLEAN = ("true", "false")
 _OPTIONS = {
@@ -70,7 +68,7 @@ _APPLIES = {
     "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods"),
     "diagonal": ("mtx",),
     "labels": ("mtx", "konect"),
-    "names": ("gml", "graphml", "net", "neo4j"),
+    "names": ("gml", "graphml", "net", "neo4j", "rdf"),
     **dict.fromkeys(("label", "spaces"), ("neo4j",)),
     "type": ("neo4j", "gleif"),
     "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j", "bods", "gleif"),

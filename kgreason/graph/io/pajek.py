@@ -13,6 +13,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,10 @@ from kgreason.errors import DataError
 from kgreason.graph.io.fields import Fields, check_indices, split_lines
 from kgreason.graph.io.naming import named, names_all
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, decoded, open_bytes, read_block
+from kgreason.graph.io.raw import Raw, decoded, whole_lines
 
 _SECTION = re.compile(r"^[ \t]*\*([A-Za-z]+)[^\n]*$", re.MULTILINE)
+_Block = tuple[int, str]  # number of its first line, and text
 _ENTITY = re.compile(r"&#([0-9]{1,6});")
 _VERTEX = re.compile(r'\s*(\d+)(?:\s+(?:"([^"]*)"|(\S+)))?')
 
@@ -34,19 +36,16 @@ def read_pajek(path: Path, options: Options) -> Raw:
     Labels that are not asked for and name no vertex need not fit the encoding.
     """
     file = str(path)
-    with open_bytes(path) as stream:
-        data = read_block(path, stream, -1)
-    text = decoded(file, data.removeprefix(codecs.BOM_UTF8), "latin-1")
     parts: list[tuple[Fields, bool]] = []
     count, vertices = 0, Raw(file, ("id", "label"), (), lambda _: None)
-    for name, first, title, body in _sections(file, text):
+    for name, first, title, body in _sections(path):
         if name == "vertices":
             count = _count(file, title, first - 1)
             vertices = _vertices(file, body, first, count)
             if not _idle(vertices, options):
                 vertices = _encoded(vertices, options.encoding)
         elif name in ("arcs", "edges"):
-            fields = split_lines(file, iter([(first, body)]), 0, " ", "%")
+            fields = split_lines(file, body, 0, " ", "%")
             _check(file, fields, count)
             parts.append((fields, name == "edges"))
         elif name != "network":
@@ -78,22 +77,37 @@ def _encoded(vertices: Raw, encoding: str) -> Raw:
     return replace(vertices, columns=(vertices.columns[0], pa.array(labels, pa.string())))
 
 
-def _sections(file: str, text: str) -> Iterator[tuple[str, int, str, str]]:
+def _sections(path: Path) -> Iterator[tuple[str, int, str, Iterator[_Block]]]:
     """Name, number of the first line, title line and body of each section."""
-    found = list(_SECTION.finditer(text))
-    if not found:
+    title: tuple[int, str, str] | None = None
+    for title, pieces in groupby(_pieces(path), key=lambda piece: piece[0]):
+        first, name, line = title
+        yield name.lower(), first, line, (block for _, block in pieces)
+    if title is None:
         raise DataError(
-            file,
+            str(path),
             "no section *vertices, *arcs or *edges: this is no Pajek network",
             1,
             hint="say what it is, for instance format=edges",
         )
-    ends = [*(m.start() for m in found[1:]), len(text)]
-    line, last = 1, 0
-    for match, end in zip(found, ends, strict=True):
-        line += text.count("\n", last, match.end() + 1)
-        last = match.end() + 1
-        yield match[1].lower(), line, match[0], text[last:end]
+
+
+def _pieces(path: Path) -> Iterator[tuple[tuple[int, str, str], _Block]]:
+    """Bodies of sections, as far as they stand in one block of the file, each with the title above it."""
+    title: tuple[int, str, str] | None = None
+    first = 1
+    for block in whole_lines(path):
+        text = decoded(str(path), block.removeprefix(codecs.BOM_UTF8) if first == 1 else block, "latin-1")
+        last, line = 0, first
+        for match in _SECTION.finditer(text):
+            if title is not None:
+                yield title, (line, text[last : match.start()])
+            line += text.count("\n", last, match.end() + 1)
+            last = match.end() + 1
+            title = line, match[1], match[0]
+        if title is not None:
+            yield title, (line, text[last:])
+        first += block.count(b"\n")
 
 
 def _count(file: str, title: str, line: int) -> int:
@@ -108,11 +122,12 @@ def _count(file: str, title: str, line: int) -> int:
     return int(words[1])
 
 
-def _vertices(file: str, body: str, first: int, count: int) -> Raw:
+def _vertices(file: str, body: Iterator[_Block], first: int, count: int) -> Raw:
     import pyarrow as pa
 
-    labels, lines = [""] * count, [first - 1] * count
-    for line, text in enumerate(body.split("\n"), first):
+    labels, lines = [""] * count, np.full(count, first - 1)
+    numbered = ((line, text) for start, some in body for line, text in enumerate(some.split("\n"), start))
+    for line, text in numbered:
         if not text.strip() or text.lstrip().startswith("%"):
             continue
         found = _VERTEX.match(text)
@@ -126,7 +141,7 @@ def _vertices(file: str, body: str, first: int, count: int) -> Raw:
         labels[int(found[1]) - 1] = found[2] or found[3] or ""
         lines[int(found[1]) - 1] = line
     ids = pa.array(np.arange(1, count + 1)).cast(pa.string())
-    return Raw(file, ("id", "label"), (ids, pa.array(labels, pa.string())), lambda row: lines[row])
+    return Raw(file, ("id", "label"), (ids, pa.array(labels, pa.string())), lambda row: int(lines[row]))
 
 
 def _check(file: str, fields: Fields, count: int) -> None:

@@ -168,7 +168,7 @@ def _fetched(connection: Any, file: str, rows: str) -> Raw:
     """Read what stands behind FROM."""
     names, columns = typed_columns(connection, rows)
     if not columns:
-        raise DataError(file, "the table has no columns", hint="name another table")
+        raise DataError(file, "the table has no columns", hint="is it the one you mean? table= says which")
     listed = ", ".join(f"k{i}" for i in range(len(columns)))
     chosen = ", ".join(column.selected(f"k{i}") for i, column in enumerate(columns))
     command = f"COPY (SELECT {chosen} FROM {rows} AS q({listed})) TO STDOUT (FORMAT csv)"

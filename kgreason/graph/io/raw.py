@@ -208,6 +208,31 @@ def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
         ) from error
 
 
+def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
+    """Text of a file, block by block; a block may end within a line.
+
+    Raises
+    ------
+    DataError
+        As `decoded`, or if the file cannot be read.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)()
+    first, begun = 1, False
+    with open_bytes(path) as stream:
+        while True:
+            block = read_block(path, stream, size)
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                raise _undecodable(str(path), bytes(error.object), encoding, error, first) from error
+            if text:
+                yield text if begun else text.removeprefix("\ufeff")
+                begun = True
+            if not block:
+                return
+            first += text.count("\n")
+
+
 def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
     """Text of a block that begins on `first_line`; a byte-order mark is dropped.
 
@@ -219,15 +244,22 @@ def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
     try:
         text = block.decode(encoding)
     except UnicodeDecodeError as error:
-        line = first_line + block.count(b"\n", 0, error.start)
-        byte = f"0x{block[error.start]:02X}"
-        wide = first_line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff"))
-        hint = (
-            "it looks like UTF-16: save it as UTF-8"
-            if wide
-            else "the file ends within a letter: is it cut off?"
-            if error.reason == "unexpected end of data"
-            else "if the file is Latin-1, say encoding=latin-1"
-        )
-        raise DataError(file, f"byte {byte} is not {encoding.upper()} text", line, hint=hint) from error
+        raise _undecodable(file, block, encoding, error, first_line) from error
     return text.removeprefix("\ufeff") if first_line == 1 else text
+
+
+def _undecodable(
+    file: str, block: bytes, encoding: str, error: UnicodeDecodeError, first_line: int
+) -> DataError:
+    """Name the byte that does not fit the encoding of a block that begins on `first_line`."""
+    line = first_line + block.count(b"\n", 0, error.start)
+    byte = f"0x{block[error.start]:02X}"
+    wide = first_line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff"))
+    hint = (
+        "it looks like UTF-16: save it as UTF-8"
+        if wide
+        else "the file ends within a letter: is it cut off?"
+        if error.reason == "unexpected end of data"
+        else "if the file is Latin-1, say encoding=latin-1"
+    )
+    return DataError(file, f"byte {byte} is not {encoding.upper()} text", line, hint=hint)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
 from kgreason.errors import DataError
+from kgreason.graph.io.gathered import PIECE, Gathered
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
@@ -63,7 +64,7 @@ def sqlite_tables(path: Path) -> list[str]:
         raise DataError(
             str(path),
             f"no SQLite database that can be read: {error}",
-            hint="is it a database of another kind? say FILE?format=duckdb",
+            hint="is it of another format? format= says which",
         ) from error
 
 
@@ -138,36 +139,53 @@ def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Se
     if cursor.description is None:
         raise sqlite3.ProgrammingError(ONLY_READS)
     names = tuple(d[0] for d in cursor.description)
-    rows = cursor.fetchall()
     raw = Raw(file, names, (), lambda _: None)
-    cells = list(zip(*rows, strict=True)) if rows else [() for _ in names]
+    cells = [Gathered() for _ in names]
+    while rows := cursor.fetchmany(PIECE):
+        for column, values in zip(cells, zip(*rows, strict=True), strict=True):
+            column.add(values)
     types = declared if len(declared) == len(names) else [""] * len(names)
     columns = [_column(raw, name, c, t) for name, c, t in zip(names, cells, types, strict=True)]
     return Raw(file, names, tuple(columns), lambda _: None, typed=True)
 
 
-def _column(raw: Raw, name: str, values: Sequence[object], declared: str) -> Column:
+def _column(raw: Raw, name: str, cells: Gathered, declared: str) -> Column:
     try:
-        return arrow_column(_as_declared(values, declared))
+        return _as_declared(cells, declared) if len(cells) else arrow_column([])
     except CastError as error:
         raise raw.error(error.row, f"{error.value} is not {error.expected}", name, error.hint) from error
 
 
-def _as_declared(values: Sequence[object], declared: str) -> Sequence[object]:
+def _as_declared(cells: Gathered, declared: str) -> Column:
     """Values of a declared type that SQLite itself does not have, where all are of it."""
-    present = [v for v in values if v is not None]
-    if declared.startswith("BOOL") and all(v in (0, 1) for v in present):
-        return [None if v is None else bool(v) for v in values]
-    texts = [v for v in present if isinstance(v, str)]
-    if len(texts) < len(present):
-        return values
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column, kinds = cells.whole(), cells.kinds - {"null"}
+    if declared.startswith("BOOL") and kinds and kinds <= {"int", "float", "numbers"}:
+        truths = pc.is_in(column.drop_null(), value_set=pa.array([0, 1], column.type))
+        return column.cast(pa.bool_()) if pc.all(truths).as_py() else column
+    if kinds != {"text"}:
+        return column
     if declared.startswith(("DATE", "TIMESTAMP")):
-        made = [None if v is None else read_date(str(v)) for v in values]
-        return values if made.count(None) > values.count(None) else made
-    if declared == "JSON":
-        try:
-            lists = [None if v is None else json.loads(str(v)) for v in values]
-        except (json.JSONDecodeError, RecursionError):
-            return values
-        return lists if all(v is None or isinstance(v, list) for v in lists) else values
-    return values
+        return _converted(column, read_date)
+    return _converted(column, _list) if declared == "JSON" else column
+
+
+def _converted(column: Column, convert: Callable[[str], object]) -> Column:
+    """What all texts of a column stand for; if one stands for nothing, the texts."""
+    made = Gathered()
+    for chunk in column.chunks:
+        values = [None if text is None else convert(text) for text in chunk.to_pylist()]
+        if values.count(None) > chunk.null_count:
+            return column
+        made.add(values)
+    return made.whole()
+
+
+def _list(text: str) -> object:
+    try:
+        found = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None

@@ -153,7 +153,8 @@ def _mark_hint(error: CastError, table: Selected, *, weight: bool) -> str | None
 def _cast_hint(error: CastError, raw: Raw, row: int, column: str) -> str | None:
     if raw.memory and error.hint == DECIMAL_COMMA:
         return f"if the comma is the decimal point: df[{column!r}].str.replace(',', '.')"
-    if error.hint is None and row == 0 and not raw.named:
+    headed = not raw.graph or not (raw.memory or raw.typed or raw.vertices is not None)
+    if error.hint is None and row == 0 and not raw.named and headed:
         return (
             "if the first row holds names, leave it out"
             if raw.memory

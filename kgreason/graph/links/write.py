@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.errors import ReleaseError
-from kgreason.graph.io.csv_writer import write_csv
+from kgreason.graph.io.plain_tables import write_table
 from kgreason.graph.links.model import LinkGraph, Released
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Texts
@@ -20,18 +20,29 @@ from kgreason.graph.people.parts import empty
 from kgreason.graph.people.write import listed
 from kgreason.output.place import replacing
 
-NODES, VALUES, LINKS, SCHEMA = FILES = ("nodes.csv", "attributes.csv", "links.csv", "links.toml")
-"""What links are written as."""
+NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
+"""Tables that links are written as."""
+SCHEMA = "links.toml"
 HEADERS = {NODES: ("node", "size"), VALUES: ("node", "attribute", "value")}
 COUNTED, WEIGHTED = ("source", "relation", "target", "count"), ("weight",)
 """Columns of the table of links, and the one that it has besides if a relation is weighted."""
 
 
-def write_links(folder: Path, released: Released) -> None:
-    """Write released links into a folder, as the files `FILES`.
+def names_of(format: str) -> dict[str, str]:
+    """File of each table, and of what says how they are to be taken."""
+    return {**{name: f"{name}.{format}" for name in TABLES}, SCHEMA: SCHEMA}
+
+
+def write_links(folder: Path, released: Released, format: str = "csv") -> None:
+    """Write released links into a folder, as the files that `names_of` tells.
 
     Weights are written in full, so that they are read again as they are. Values that nobody has are not written, nor
     are attributes without values; relations without links are named.
+
+    Parameters
+    ----------
+    format
+        Of the tables: ``"csv"``, ``"tsv"`` or ``"parquet"``.
 
     Raises
     ------
@@ -50,12 +61,13 @@ def write_links(folder: Path, released: Released) -> None:
     rank = np.empty(graph.n, dtype=np.int64)
     rank[order] = np.arange(graph.n)
     labels = graph.labels[order]
-    _table(folder / NODES, HEADERS[NODES], (labels, graph.size[order]))
-    _table(folder / VALUES, HEADERS[VALUES], _value_rows(graph, labels, rank))
+    files = names_of(format)
+    write_table(folder / files[NODES], HEADERS[NODES], (labels, graph.size[order]))
+    write_table(folder / files[VALUES], HEADERS[VALUES], _value_rows(graph, labels, rank))
     weighted = any(found.weight is not None for found in graph.observed.values())
     columns = _link_rows(graph, labels, rank)
     header = COUNTED + WEIGHTED if weighted else COUNTED
-    _table(folder / LINKS, header, columns[: len(header)])
+    write_table(folder / files[LINKS], header, columns[: len(header)], WEIGHTED)
     with replacing(folder / SCHEMA) as path:
         path.write_text(_schema(released), encoding="utf-8", newline="\n")
 
@@ -72,11 +84,6 @@ def _check(graph: LinkGraph) -> None:
     for whose, some in texts.items():
         if empty(pa.array(list(some), pa.large_string())).any():
             raise ReleaseError(f"{whose} a blank name", hint="give it another one")
-
-
-def _table(path: Path, names: tuple[str, ...], columns: tuple[np.ndarray, ...]) -> None:
-    with replacing(path) as temporary:
-        write_csv(temporary, names, columns)
 
 
 def _value_rows(graph: LinkGraph, labels: Texts, rank: Vertices) -> tuple[Texts, ...]:

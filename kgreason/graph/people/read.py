@@ -99,6 +99,20 @@ def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> Peo
     return graph
 
 
+def schema_of(schema: Schema | Path | str) -> Schema:
+    """Read a schema, if it is a file or a folder with a ``people.toml``.
+
+    Raises
+    ------
+    DataError
+        As `read_schema`.
+    """
+    if isinstance(schema, Schema):
+        return schema
+    place = Path(schema)
+    return read_schema(place / "people.toml" if place.is_dir() else place)
+
+
 def read_statements(schema: Schema | Path | str, progress: Progress, last: str | None = None) -> Statements:
     """Read what files say, as `read_people` does, up to where it becomes attributes and links.
 
@@ -112,9 +126,7 @@ def read_statements(schema: Schema | Path | str, progress: Progress, last: str |
     DataError
         If a file does not hold what the schema says.
     """
-    if not isinstance(schema, Schema):
-        place = Path(schema)
-        schema = read_schema(place / "people.toml" if place.is_dir() else place)
+    schema = schema_of(schema)
     files = [
         file for part in (schema.triples, schema.tables, schema.names) for some in part for file in some.files
     ]

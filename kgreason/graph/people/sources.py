@@ -149,6 +149,12 @@ class Schema:
     file: str | None = None
     line: int | None = None
 
+    @property
+    def format(self) -> str:
+        """Format of the first file."""
+        parts: tuple[Triples | Table, ...] = (*self.triples, *self.tables)
+        return parts[0].files[0].spec.kind("edges")
+
     def error(self, message: str, hint: str | None = None) -> DataError:
         """Build the error that points at the kinds."""
         return DataError(self.file or "options", message, self.line, hint=hint)

@@ -14,15 +14,21 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.errors import ReleaseError
-from kgreason.graph.io.csv_writer import write_csv
+from kgreason.graph.io.plain_tables import write_table
 from kgreason.graph.labels import fresh_labels, permutation
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph, Texts
 from kgreason.graph.people.parts import empty
 from kgreason.output.place import replacing
 
-FILES = ("users.csv", "attributes.csv", "relations.csv", "people.toml")
-"""What a graph of people is written as."""
+USERS, VALUES, LINKS = TABLES = ("users", "attributes", "relations")
+"""Tables that a graph of people is written as."""
+SCHEMA = "people.toml"
+HEADERS = {
+    USERS: ("user",),
+    VALUES: ("user", "attribute", "value"),
+    LINKS: ("source", "relation", "target"),
+}
 
 
 def opaque(
@@ -57,10 +63,15 @@ def opaque(
     return replace(graph.of(order), labels=fresh_labels(graph.n, rng, taken)), number
 
 
-def write_people(folder: Path, graph: PeopleGraph) -> None:
-    """Write a graph into a folder, as the files `FILES`.
+def write_people(folder: Path, graph: PeopleGraph, format: str = "csv") -> None:
+    """Write a graph into a folder, as the tables `TABLES` and the schema that reads them.
 
     Values that nobody has are not written, nor are attributes without values.
+
+    Parameters
+    ----------
+    format
+        Of the tables: ``"csv"``, ``"tsv"`` or ``"parquet"``.
 
     Raises
     ------
@@ -76,11 +87,15 @@ def write_people(folder: Path, graph: PeopleGraph) -> None:
         ) from error
     rank = np.empty(graph.n, dtype=np.int64)
     rank[np.argsort(graph.labels, kind="stable")] = np.arange(graph.n)
-    _table(folder / "users.csv", ("user",), (np.sort(graph.labels),))
-    _table(folder / "attributes.csv", ("user", "attribute", "value"), _attribute_rows(graph, rank))
-    _table(folder / "relations.csv", ("source", "relation", "target"), _link_rows(graph, rank))
-    with replacing(folder / "people.toml") as path:
-        path.write_text(_schema(graph), encoding="utf-8", newline="\n")
+    rows = {
+        USERS: (np.sort(graph.labels),),
+        VALUES: _attribute_rows(graph, rank),
+        LINKS: _link_rows(graph, rank),
+    }
+    for name, columns in rows.items():
+        write_table(folder / f"{name}.{format}", HEADERS[name], columns)
+    with replacing(folder / SCHEMA) as path:
+        path.write_text(_schema(graph, format), encoding="utf-8", newline="\n")
 
 
 def _check(graph: PeopleGraph) -> None:
@@ -97,11 +112,6 @@ def _check(graph: PeopleGraph) -> None:
     for whose, some in texts.items():
         if empty(pa.array(list(some), pa.large_string())).any():
             raise ReleaseError(f"{whose} a blank name", hint="give it another one")
-
-
-def _table(path: Path, names: tuple[str, ...], columns: tuple[Texts, ...]) -> None:
-    with replacing(path) as temporary:
-        write_csv(temporary, names, columns)
 
 
 def _attribute_rows(graph: PeopleGraph, rank: Vertices) -> tuple[Texts, ...]:
@@ -135,16 +145,17 @@ def _ordered(
     return np.sort(graph.labels)[user[order]], names[name[order]], text[order]
 
 
-def _schema(graph: PeopleGraph) -> str:
+def _schema(graph: PeopleGraph, format: str) -> str:
     kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "relations": [], "mutual": []}
     for name in sorted(name for name, a in graph.attributes.items() if len(a)):
         kinds[graph.attributes[name].kind].append(name)
     for name in sorted(graph.relations):
         kinds["mutual" if graph.relations[name].mutual else "relations"].append(name)
+    header = () if format == "parquet" else ("header = true",)  # columns of Parquet files have names
     return "\n".join(
         [
-            *("[[tables]]", 'files = ["users.csv"]', 'id = "user"', ""),
-            *("[[triples]]", 'files = ["attributes.csv", "relations.csv"]', "header = true", ""),
+            *("[[tables]]", f'files = ["{USERS}.{format}"]', 'id = "user"', ""),
+            *("[[triples]]", f'files = ["{VALUES}.{format}", "{LINKS}.{format}"]', *header, ""),
             "[kinds]",
             *(f"{kind} = [{listed(names)}]" for kind, names in kinds.items() if names),
             "",
