@@ -203,7 +203,7 @@ def powerful(seen: Counter[str], judge: str) -> bool:
     """Some hold still and a third do not, many of these only because images lack."""
     count = seen["holds"] + seen["fails"] + seen["undecided"]
     alone = seen["fails by images alone"] + seen["undecided"]
-    enough = seen["holds"] >= HOLD_STILL[judge] * count
+    enough = seen["holds"] >= int(HOLD_STILL[judge] * count)  # few inputs may lack what one in 200 shows
     return enough and 3 * (count - seen["holds"]) >= count and 20 * alone >= count
 
 
