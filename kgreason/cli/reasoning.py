@@ -91,7 +91,9 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
         "file": hidden(str(file)),
         "fragment": found.program.wardedness.fragment if found.program else None,
         "commutes": str(commutes) if commutes else None,
-        "findings": [{**finding(d), "file": d.span.file if d.span else hidden(str(file))} for d in found.diagnostics],
+        "findings": [
+            {**finding(d), "file": d.span.file if d.span else hidden(str(file))} for d in found.diagnostics
+        ],
     }
 
 
