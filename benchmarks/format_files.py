@@ -153,6 +153,28 @@ def turtle(path: Path, graph: Graph) -> None:
             lines(stream, ":", t["owner"], " :own :", t["company"], " .\n")
 
 
+def bods(path: Path, graph: Graph) -> None:
+    """Ownership statements, one a line; shares are percentages, so the digits of a weight move by two."""
+    number = 0
+    with path.open("wb") as stream:
+        for source, target, weight in graph.numbers():
+            count = np.arange(number, number + len(source))
+            number += len(source)
+            stated = (
+                '{"statementId": "s',
+                count,
+                '", "recordId": "r',
+                count,
+                '", "recordType": "relationship", ',
+            )
+            ends = '"recordDetails": {"subject": "', names(target), '", "interestedParty": "', names(source)
+            interest = (
+                '", "interests": [{"type": "shareholding", "directOrIndirect": "direct", "share": {"exact": '
+            )
+            status = '"recordStatus": "new", "statementDate": "2024-01-15", '
+            lines(stream, *stated, status, *ends, interest, np.round(weight * 100, 2), "}}]}}\n")
+
+
 def parquet(path: Path, graph: Graph) -> None:
     tables = graph.tables()
     first = next(tables)
@@ -224,6 +246,8 @@ WRITERS: dict[str, Write] = {
     "own.gml": gml,
     "own.graphml": graphml,
     "own.net": pajek,
+    "own-neo4j.csv": _delimited(",", (":START_ID", ":END_ID", "share:double")),
+    "own.bods.jsonl": bods,
     "own.nt": triples,
     "own.ttl": turtle,
     "own.sqlite": sqlite,

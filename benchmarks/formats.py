@@ -26,7 +26,13 @@ from format_files import VOCABULARY, WRITERS, Graph, postgresql
 
 MOST = 4.0  # gigabytes that reading ten million edges may take
 RDF = f"?predicate={VOCABULARY}own&weight=1"
-OPTIONS = {"own.nt": RDF, "own.ttl": RDF, "own.sqlite": "?table=own", "own.duckdb": "?table=own"}
+OPTIONS = {
+    "own-neo4j.csv": "?format=neo4j",
+    "own.nt": RDF,
+    "own.ttl": RDF,
+    "own.sqlite": "?table=own",
+    "own.duckdb": "?table=own",
+}
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,7 @@ PEERS: dict[str, Callable[[str], int]] = {
     **dict.fromkeys(
         ("own.csv", "own.csv.gz", "own.tsv", "own.parquet", "own.jsonl", "own.edges", "out.own"), pandas
     ),
+    "own-neo4j.csv": pandas,
     **dict.fromkeys(("own.gml", "own.graphml", "own.net"), networkx),
     **dict.fromkeys(("own.nt", "own.ttl"), oxigraph),
     "own.mtx": scipy,
