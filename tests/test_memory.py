@@ -137,7 +137,7 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     import subprocess
     import sys
 
-    (tmp_path / "e.csv").write_text("".join(f"{i},{(i + 1) % 3000}\n" for i in range(3000)), encoding="utf-8")
+    (tmp_path / "e.csv").write_text("".join(f"{i},{(i + 1) % 5000}\n" for i in range(5000)), encoding="utf-8")
     (tmp_path / "t.vada").write_text(
         '@bind("e", "csv useHeaders=false", "", "e.csv").\n@output("t").\n@output("s").\n'
         "s(X) :- e(X, _).\n" + RULES["pairs"],
@@ -145,11 +145,11 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-m", "kgreason", "reason", "--rules", "t.vada", "--out", "found"]
     run = subprocess.run(
-        [*command, "--memory-limit", "250MB"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [*command, "--memory-limit", "350MB"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
     assert "t.vada:5:" in run.stderr
-    assert "the limit is 250 MB" in run.stderr
+    assert "the limit is 350 MB" in run.stderr
     assert not (tmp_path / "found").exists()
 
 
