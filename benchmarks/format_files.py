@@ -146,6 +146,25 @@ def triples(path: Path, graph: Graph) -> None:
             lines(stream, begin, t["owner"], f"> <{VOCABULARY}own> <{VOCABULARY}", t["company"], end)
 
 
+def weighted_triples(path: Path, graph: Graph) -> None:
+    """Edges as kgreason writes those with weights (docs/data.md, RDF)."""
+    number = 0
+    with path.open("wb") as stream:
+        for t in graph.tables():
+            node = joined("_:own", np.arange(number, number + len(t)))
+            number += len(t)
+            of = " <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:kgreason:own> .\n"
+            source = node, " <urn:kgreason:source> <urn:kgreason:", t["owner"], "> .\n"
+            target = node, " <urn:kgreason:target> <urn:kgreason:", t["company"], "> .\n"
+            weight = (
+                node,
+                ' <urn:kgreason:weight> "',
+                t["share"],
+                '"^^<http://www.w3.org/2001/XMLSchema#double> .\n',
+            )
+            lines(stream, node, of, *source, *target, *weight)
+
+
 def turtle(path: Path, graph: Graph) -> None:
     with path.open("wb") as stream:
         stream.write(f"@prefix : <{VOCABULARY}> .\n".encode())
@@ -249,6 +268,7 @@ WRITERS: dict[str, Write] = {
     "own-neo4j.csv": _delimited(",", (":START_ID", ":END_ID", "share:double")),
     "own.bods.jsonl": bods,
     "own.nt": triples,
+    "weighted.nt": weighted_triples,
     "own.ttl": turtle,
     "own.sqlite": sqlite,
     "own.duckdb": duck,

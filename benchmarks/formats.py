@@ -126,7 +126,7 @@ PEERS: dict[str, Callable[[str], int]] = {
     ),
     "own-neo4j.csv": pandas,
     **dict.fromkeys(("own.gml", "own.graphml", "own.net"), networkx),
-    **dict.fromkeys(("own.nt", "own.ttl"), oxigraph),
+    **dict.fromkeys(("own.nt", "weighted.nt", "own.ttl"), oxigraph),
     "own.mtx": scipy,
     "own.sqlite": sqlite,
     "own.duckdb": duckdb,
