@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError
-from kgreason.graph.io.fields import check_indices, read_fields
+from kgreason.graph.io.fields import check_declared, check_indices, count_of, read_fields
 from kgreason.graph.io.naming import labelled
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
@@ -41,6 +41,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
     import pyarrow.compute as pc
 
     head = _head(path, options.encoding)
+    check_declared(path, max(head.rows, head.columns), head.lines)
     fields = read_fields(path, options.encoding, skip=head.lines, delimiter=" ", comments="%")
     width = 2 if head.field == "pattern" else 3
     names = ("source", "target", "weight")[:width]
@@ -112,15 +113,15 @@ def _head(path: Path, encoding: str) -> _Head:
 
 
 def _sized(file: str, field: str, symmetry: str, text: str, number: int) -> _Head:
-    words = text.split()
-    if len(words) != 3 or not all(w.isdecimal() for w in words):
+    counts = [count for word in text.split() if (count := count_of(word)) is not None]
+    if len(counts) != 3 or len(text.split()) != 3:
         raise DataError(
             file,
-            f"expected the size line (rows, columns, entries), found {text!r}",
+            f"expected the size line (rows, columns, entries), found {text[:60]!r}",
             number,
             hint="as in 5 5 12",
         )
-    return _Head(field, symmetry, int(words[0]), int(words[1]), int(words[2]), number)
+    return _Head(field, symmetry, *counts, number)
 
 
 def _check(

@@ -41,7 +41,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
             if query is None:
                 return _table(connection, file, table or only(file, tables), tables)
             return _query(connection, place or str(file), query, tables)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise DataError(
             str(file),
             f"no SQLite database that can be read: {error}",
@@ -60,7 +60,7 @@ def sqlite_tables(path: Path) -> list[str]:
     try:
         with closing(_opened(path)) as connection:
             return _tables(connection)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise DataError(
             str(path),
             f"no SQLite database that can be read: {error}",

@@ -48,7 +48,7 @@ class Objects(Sequence[Any]):
         return len(self.values)
 
     def __getitem__(self, row: Any) -> Any:
-        return self.values[row]
+        return Objects(self.values[row]) if isinstance(row, slice) else self.values[row]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.values)
@@ -213,11 +213,19 @@ def _decimal(value: Decimal, row: int) -> int | float:
     return _integer(int(value), row) if exact else _double(float(value), row)
 
 
+def _text(value: str, row: int) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise CastError(row, ascii(value)[:60], "a text: it holds half of a surrogate pair") from None
+    return str(value)
+
+
 _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any, int], Any]], ...] = (
     (bool, lambda value, _: value),
     (int, _integer),
     (float, _double),
-    (str, lambda value, _: str(value)),
+    (str, _text),
     (date, _date),
     (Decimal, _decimal),
 )
