@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from tests.fuzz.corpus import cases
-from tests.fuzz.run import Finding, drawn, examine, work
+from tests.fuzz.run import SECONDS, Finding, drawn, examine, work
 
 _HANGS = 300  # seconds after which a process is ended
 
@@ -127,6 +127,9 @@ def _all(seed: int, given: argparse.Namespace, place: Path) -> tuple[Counter[str
         if time.monotonic() - told > 30:
             told = time.monotonic()
             print(f"{sum(done):,} inputs after {told - begun:.0f} s", flush=True)
+            for since, number in moved.values():
+                if told - since > 2 * SECONDS:
+                    print(f"  input {number} takes {told - since:.0f} s already", flush=True)
     return kinds, sum(done)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
@@ -17,10 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from typer.main import get_command
 
-from kgreason.analysis.check import load_text
+from kgreason import memory
+from kgreason.analysis.check import load_file, load_text
 from kgreason.cli import app
 from kgreason.cli.config import find_config
 from kgreason.cli.usage import UsageError
+from kgreason.engine.limits import Limits
 from kgreason.errors import KgreasonError
 from kgreason.graph.io.load import load_facts, load_graph
 from kgreason.graph.io.source import SourceSpec
@@ -32,6 +35,10 @@ FILES = Path(__file__).parent / "files"
 _EDGES = load_text('@edge("t"). @output("near"). near(X, Y) :- t(X, Y, W), W > 0.')
 _TABLE = load_text('@input("t"). @output("t").')
 _NODES = load_text('@node("t"). @edge("e"). e("a", "b"). @output("two"). two(X, Y) :- e(X, Y), t(X).')
+
+
+class _Enough(Exception):
+    """An evaluation has lasted long enough."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,21 @@ def _as_nodes(source: Mapping[str, list[SourceSpec]]) -> None:
 
 
 def _program(folder: Path) -> None:
-    survive(folder / "rules.vada")
+    """Check a program, and evaluate it for a while: rules may make as many facts as they like."""
+    limits = Limits(rounds=50, restarts=5, memory=(memory.held() or 0) + 500_000_000)
+
+    def stop(*_: object) -> None:
+        raise _Enough
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 5)
+    try:
+        survive(folder / "rules.vada", limits)
+    except _Enough:
+        load_file(folder / "rules.vada")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _people(folder: Path) -> None:

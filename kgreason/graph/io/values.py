@@ -181,7 +181,10 @@ def checked(value: Any, row: int, level: int = 0) -> Any:
         elements = (None if v is None else checked(v, row, level + 1) for v in value)
         return frozenset(elements) if isinstance(value, set | frozenset) else tuple(elements)
     if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]")  # of nanoseconds Python has no dates
+        date = value.astype("datetime64[us]").item()  # of nanoseconds Python has no dates
+        if isinstance(date, int):
+            raise CastError(row, str(value), "a date from the year 1 to 9999")
+        value = np.datetime64(date, "us")
     if isinstance(value, np.generic):
         return checked(value.item(), row)
     shown = "{...}" if isinstance(value, dict) else repr(value)[:60]
@@ -200,12 +203,17 @@ def _double(value: float, row: int) -> float:
     return float(value) + 0.0
 
 
-def _date(value: date, _: int) -> datetime:
+def _date(value: date, row: int) -> datetime:
     if not isinstance(value, datetime):
         return datetime(value.year, value.month, value.day)
+    if getattr(value, "nanosecond", 0):  # a timestamp of pandas
+        raise CastError(row, str(value), "a date of microseconds")
     if value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    return value
+        try:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise CastError(row, str(value), "a date from the year 1 to 9999 in UTC") from None
+    return datetime.combine(value.date(), value.time())
 
 
 def _decimal(value: Decimal, row: int) -> int | float:
