@@ -35,7 +35,10 @@ def parsed(text: str) -> dict[str, Any]:
         found = _LONG.search(text)
         if found is None:
             raise tomllib.TOMLDecodeError(str(error)) from None
-        line, column = text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())
+        line, column = (
+            text.count("\n", 0, found.start()) + 1,
+            found.start() - text.rfind("\n", 0, found.start()),
+        )
         raise tomllib.TOMLDecodeError(
             f"an integer of {len(found[0]):,} digits is not read (at line {line}, column {column})"
         ) from None

@@ -48,7 +48,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=None, help="default: a fresh one")
     parser.add_argument("--only", type=int, default=None, help="one input, by its number")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--keep", type=Path, default=None, help="folder for inputs that fail; default: a new one")
+    parser.add_argument(
+        "--keep", type=Path, default=None, help="folder for inputs that fail; default: a new one"
+    )
     given = parser.parse_args()
     if given.seconds is None and given.count is None:
         given.seconds = 60.0

@@ -10,14 +10,18 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 from typer.main import get_command
+from typer.testing import CliRunner
 
+import kgreason
 from kgreason import memory
 from kgreason.analysis.check import load_file, load_text
 from kgreason.cli import app
@@ -26,9 +30,10 @@ from kgreason.cli.usage import UsageError
 from kgreason.engine.limits import Limits
 from kgreason.errors import KgreasonError
 from kgreason.graph.io.load import load_facts, load_graph
-from kgreason.graph.io.source import SourceSpec
+from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.graph.links.read import read_links
 from kgreason.graph.people.read import read_people
+from tests.conftest import CONTROL, OWNERSHIP
 from tests.test_fuzz import REAL, survive
 
 FILES = Path(__file__).parent / "files"
@@ -141,7 +146,7 @@ def _parsed(group: Any, defaults: Mapping[str, Any]) -> None:
 
 def cases() -> list[Case]:
     """All cases; those of binary formats are written here."""
-    return [*_texts(), *_binary(), *_schemas(), *_programs()]
+    return [*_texts(), *_binary(), *_schemas(), _options(), *_releases(), *_programs()]
 
 
 def _texts() -> Iterator[Case]:
@@ -240,26 +245,20 @@ def _sqlite() -> bytes:
         return connection.serialize()
 
 
-_DUCKDB: list[bytes] = []
-
-
+@cache
 def _duckdb() -> bytes:
-    if not _DUCKDB:
-        from tempfile import TemporaryDirectory
-
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "own.duckdb"
-            with closing(duckdb.connect(str(path))) as connection:
-                connection.execute("CREATE TABLE own (owner VARCHAR, company VARCHAR, share DOUBLE)")
-                connection.execute("INSERT INTO own VALUES ('Ann', 'Adler', 0.6), ('Ben', 'Adler', 0.4)")
-                connection.execute(
-                    "CREATE TABLE everything AS SELECT 1::HUGEINT h, 2::UBIGINT u, DATE '2024-01-15' d, "
-                    "TIMESTAMP '2024-01-15 10:30:00' t, TIMESTAMPTZ '2024-01-15 10:30:00+01' z, [1, 2] l, "
-                    "{'a': 1} s, 1.25::DECIMAL(9,2) c, uuid() i, 'x'::BLOB b, TIME '10:30:00' o, "
-                    "INTERVAL 3 DAY v, true f, 'a'::ENUM ('a', 'b') e"
-                )
-            _DUCKDB.append(path.read_bytes())
-    return _DUCKDB[0]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "own.duckdb"
+        with closing(duckdb.connect(str(path))) as connection:
+            connection.execute("CREATE TABLE own (owner VARCHAR, company VARCHAR, share DOUBLE)")
+            connection.execute("INSERT INTO own VALUES ('Ann', 'Adler', 0.6), ('Ben', 'Adler', 0.4)")
+            connection.execute(
+                "CREATE TABLE everything AS SELECT 1::HUGEINT h, 2::UBIGINT u, DATE '2024-01-15' d, "
+                "TIMESTAMP '2024-01-15 10:30:00' t, TIMESTAMPTZ '2024-01-15 10:30:00+01' z, [1, 2] l, "
+                "{'a': 1} s, 1.25::DECIMAL(9,2) c, uuid() i, 'x'::BLOB b, TIME '10:30:00' o, "
+                "INTERVAL 3 DAY v, true f, 'a'::ENUM ('a', 'b') e"
+            )
+        return path.read_bytes()
 
 
 def _schemas() -> Iterator[Case]:
@@ -269,7 +268,51 @@ def _schemas() -> Iterator[Case]:
         whole = {first: files[first], **files}
         yield Case(f"people: {first}", whole, _people)
         yield Case(f"links: {first}", whole, _links)
+    columns = {"name": _columns()["owner"], "age": pa.array([1, 2, 3, 4]), "day": _columns()["day"]}
+    people = b'[[tables]]\nfiles = ["people.parquet"]\nid = "name"\n[kinds]\nnumeric = ["age"]\n'
+    typed = {"people.parquet": _parquet(columns, "none"), "people.toml": people}
+    yield Case("people: people.parquet", typed, _people)
     yield Case("kgreason.toml", {"kgreason.toml": (FILES / "kgreason.toml").read_bytes()}, _config)
+
+
+def _options() -> Case:
+    """Options behind the name of a file."""
+    said = b"columns=owner,company,share&percent=true&encoding=utf-8&delimiter=comma&skip=0&quote=none&weight=0.5"
+    more = b"&missing=skip&nullString=NA&scale=abs&prefix=a:,b:&selectedColumns=[0:2;4]&decimal=point"
+
+    def read(folder: Path) -> None:
+        text = (folder / "options.txt").read_bytes().decode(errors="surrogateescape")
+        _as_facts({"t": [parse_file(f"{folder / 'own.csv'}?{text}")]})
+
+    return Case("options", {"options.txt": said + more, "own.csv": (FILES / "own.csv").read_bytes()}, read)
+
+
+@cache
+def _release() -> Mapping[str, bytes]:
+    """An original, its release and the private folder."""
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "control.vada").write_text(CONTROL, encoding="utf-8")
+        rows = "".join(f"{owner},{company},{share}\n" for owner, company, share in OWNERSHIP)
+        (folder / "own.csv").write_text(f"owner,company,share\n{rows}", encoding="utf-8")
+        folders = kgreason.Folders(folder / "release", folder / "private")
+        kgreason.anonymize(folder / "control.vada", method="klone", x=2, trials=1, seed=1, folders=folders)
+        found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def _verify(folder: Path) -> None:
+    """Check a release by the command line: its exit code is none of a defect."""
+    names = (str(folder / "own.csv"), str(folder / "release"), "--mapping", str(folder / "private"))
+    words = ["verify", "--rules", str(folder / "control.vada"), *names, "-x", "2"]
+    CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+def _releases() -> Iterator[Case]:
+    files = _release()
+    for name in files:
+        if name != "control.vada" and not name.endswith((".html", ".txt")):
+            yield Case(f"release: {name}", {name: files[name], **files}, _verify, named=False)
 
 
 def _programs() -> Iterator[Case]:
@@ -280,4 +323,6 @@ def _programs() -> Iterator[Case]:
 def weights(found: list[Case]) -> list[float]:
     """How often each case is drawn: there are hundreds of programs, and they are a fifth of all inputs."""
     programs = sum(case.mutated == "rules.vada" for case in found)
-    return [0.25 / programs * (len(found) - programs) if case.mutated == "rules.vada" else 1.0 for case in found]
+    return [
+        0.25 / programs * (len(found) - programs) if case.mutated == "rules.vada" else 1.0 for case in found
+    ]

@@ -15,17 +15,89 @@ _WORDS = re.compile(rb"\w+|\s+|[^\w\s]")
 _DECLARED = re.compile(rb"""encoding=["'][\w-]*["']""")
 _ENCODINGS = (b"klingon", b"utf-7", b"idna", b"utf-16", b"cp037", b"hex", b"undefined", b"", b"shift_jis")
 _NUMBERS = (
-    *(b"9" * 4_400, b"1" + b"0" * 18, b"9223372036854775807", b"9223372036854775808", b"18446744073709551616"),
-    *(b"-1", b"0", b"00", b"1e400", b"-1e400", b"1e-400", b"0." + b"0" * 5_000 + b"1", b"nan", b"inf", b"-inf"),
-    *(b"1" + b"0" * 400, b"600000000", b"4294967296", b"2147483648", b"0x1F", b"1_000", b"1e18", b"+5", b"1."),
+    *(
+        b"9" * 4_400,
+        b"1" + b"0" * 18,
+        b"9223372036854775807",
+        b"9223372036854775808",
+        b"18446744073709551616",
+    ),
+    *(
+        b"-1",
+        b"0",
+        b"00",
+        b"1e400",
+        b"-1e400",
+        b"1e-400",
+        b"0." + b"0" * 5_000 + b"1",
+        b"nan",
+        b"inf",
+        b"-inf",
+    ),
+    *(
+        b"1" + b"0" * 400,
+        b"600000000",
+        b"4294967296",
+        b"2147483648",
+        b"0x1F",
+        b"1_000",
+        b"1e18",
+        b"+5",
+        b"1.",
+    ),
     *("٣".encode(), "²".encode(), b"99999-01-01", b"0000-00-00", b"2024-02-30", b"2024-01-15T25:61:61"),
 )
 _LETTERS = (
-    *(b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf8\x88\x80\x80\x80", b"\\ud800", b"\\udfff", b"\\u0000"),
-    *(b"&#xD800;", b"&#0;", b"&#1114112;", b"&#999999;", b"\x00", b"\x1a", b"\x0c", b"\x85", "\u2028".encode()),
-    *("\ufeff".encode(), "\U0001f600".encode(), "\u202e".encode(), b"\x1b[31m", b"\r", b"\r\n", b"\n\n", b"\t"),
+    *(
+        b"\xff",
+        b"\xc3",
+        b"\xed\xa0\x80",
+        b"\xc0\x80",
+        b"\xf8\x88\x80\x80\x80",
+        b"\\ud800",
+        b"\\udfff",
+        b"\\u0000",
+    ),
+    *(
+        b"&#xD800;",
+        b"&#0;",
+        b"&#1114112;",
+        b"&#999999;",
+        b"\x00",
+        b"\x1a",
+        b"\x0c",
+        b"\x85",
+        "\u2028".encode(),
+    ),
+    *(
+        "\ufeff".encode(),
+        "\U0001f600".encode(),
+        "\u202e".encode(),
+        b"\x1b[31m",
+        b"\r",
+        b"\r\n",
+        b"\n\n",
+        b"\t",
+    ),
 )
-_MARKS = (b"[", b"(", b"{", b'{"a":', b"<a>", b'"', b"'", b"not ", b"-", b"!", b"&", b"%", b"*", b"\\", b",", b";")
+_MARKS = (
+    b"[",
+    b"(",
+    b"{",
+    b'{"a":',
+    b"<a>",
+    b'"',
+    b"'",
+    b"not ",
+    b"-",
+    b"!",
+    b"&",
+    b"%",
+    b"*",
+    b"\\",
+    b",",
+    b";",
+)
 _TIMES = (100, 3_000, 100_000)
 
 
@@ -168,7 +240,18 @@ _ON_TEXT: Sequence[Mutation] = (
     *(words, words, words, number, number, number, letter, letter, swap_lines, drop_line, repeat_line),
     *(nest, declare, flip, overwrite, cut, behead, remove, double, recode),
 )
-_ON_BYTES: Sequence[Mutation] = (flip, flip, overwrite, overwrite, overwrite, cut, behead, remove, double, letter)
+_ON_BYTES: Sequence[Mutation] = (
+    flip,
+    flip,
+    overwrite,
+    overwrite,
+    overwrite,
+    cut,
+    behead,
+    remove,
+    double,
+    letter,
+)
 
 
 def mutate(data: bytes, rng: Random, *, binary: bool) -> bytes:

@@ -59,8 +59,10 @@ def examine(case: Case, data: bytes, folder: Path, number: int = 0) -> Finding |
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name, content in case.files.items():
-        (folder / name).write_bytes(data if name == case.mutated else content)
-    size = sum(path.stat().st_size for path in folder.iterdir())
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data if name == case.mutated else content)
+    size = sum(map(len, case.files.values())) + len(data)
     for again in (False, True):  # the second time kernels have been compiled
         before, started = _peak(), time.process_time()
         wrong = _wrong(case, folder)
@@ -72,7 +74,9 @@ def examine(case: Case, data: bytes, folder: Path, number: int = 0) -> Finding |
             return None
         if again:
             kind = f"{seconds:.0f} s" if slow else f"{bytes_more / 1e9:.1f} GB"
-            return Finding(number, case.name, f"{'time' if slow else 'memory'}: {case.name}", f"it took {kind}")
+            return Finding(
+                number, case.name, f"{'time' if slow else 'memory'}: {case.name}", f"it took {kind}"
+            )
     return None
 
 

@@ -15,7 +15,7 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.graph.io.dates import dates, in_range, is_temporal
 from kgreason.graph.io.raw import Column
-from kgreason.graph.io.values import EXPECTED, CastError, Objects, Unfit, checked, is_text
+from kgreason.graph.io.values import EXPECTED, CastError, Objects, Unfit, checked, int64, is_text
 from kgreason.graph.io.values import text as text_of
 from kgreason.lang.values import Null
 
@@ -276,9 +276,10 @@ def _integers(column: Column) -> Codes:
         _refuse(column, fits(text, r"^-?[0-9]+$"), "an integer")
         if (as_numpy(pc.utf8_length(text)) <= 18).all():
             return as_numpy(text.cast(pa.int64()))
-        good = np.array([-(2**63) <= int(t) < 2**63 for t in text.to_pylist()])
+        values = [int64(t) for t in text.to_pylist()]
+        good = np.array([value is not None for value in values])
         _refuse(column, good, "an integer of 64 bits", "map the column as string or double")
-        return np.array([int(t) for t in text.to_pylist()], dtype=np.int64)
+        return np.array(values, dtype=np.int64)
     if pa.types.is_integer(column.type):
         return as_numpy(column).astype(np.int64)
     whole = as_numpy(column.cast(pa.float64()))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-import numpy as np
-
 from kgreason.arrays import as_numpy
 from kgreason.engine.table import Codes, Kind
 from kgreason.graph.io.raw import Column
@@ -20,8 +18,12 @@ FORMS = (
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _NANOSECONDS = {
-    **{"ns": 1, "us": 1_000, "ms": 10**6, "s": 10**9},
-    **{"date64[ms]": 10**6, "date32[day]": 86_400 * 10**9},
+    "ns": 1,
+    "us": 1_000,
+    "ms": 10**6,
+    "s": 10**9,
+    "date64[ms]": 10**6,
+    "date32[day]": 86_400 * 10**9,
 }
 """Of the units that Arrow counts in."""
 _YEAR = 31_556_952 * 10**6  # microseconds of a year of the calendar, on average

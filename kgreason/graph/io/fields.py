@@ -122,17 +122,6 @@ def _split(
     return columns if delimiter == " " else [pc.ascii_trim(c, " \t") for c in columns]
 
 
-def count_of(text: str) -> int | None:
-    """Number of so many things; `None`: it is none, or more than any file holds.
-
-    Examples
-    --------
-    >>> count_of("34"), count_of("-1"), count_of("9" * 4400)
-    (34, None, None)
-    """
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
-
-
 def check_declared(path: Path, count: int, line: int) -> None:
     """Refuse a number of vertices that is out of all proportion to the file: each of them is held in memory.
 

@@ -49,7 +49,11 @@ def _too_deep(value: Any) -> bool:
     """Whether lists and objects are nested deeper than functions that call themselves can follow."""
     level = [value]
     for _ in range(_DEEPEST):
-        parts = [part.values() if isinstance(part, dict) else part for part in level if isinstance(part, list | dict)]
+        parts = [
+            part.values() if isinstance(part, dict) else part
+            for part in level
+            if isinstance(part, list | dict)
+        ]
         level = [inner for part in parts for inner in part]
     return bool(level)
 

@@ -174,7 +174,9 @@ def _packed(path: Path) -> bool:
         raise no_file(path) from None
     except (OSError, ValueError) as error:  # a ValueError: the name holds a zero byte
         reason = getattr(error, "strerror", None) or error
-        raise DataError(str(path), f"cannot be read: {reason}", hint="name a file that you may read") from error
+        raise DataError(
+            str(path), f"cannot be read: {reason}", hint="name a file that you may read"
+        ) from error
 
 
 def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -16,6 +17,7 @@ from kgreason.graph.io.raw import Column
 from kgreason.lang.values import DEPTH, Null, Value, source
 from kgreason.records import dataclass
 
+_DIGITS = re.compile(r"([+-]?)0*?([0-9]{1,19})")
 EXPECTED = {
     Kind.INT: "an integer",
     Kind.DOUBLE: "a number",
@@ -36,6 +38,21 @@ class CastError(Exception):
     expected: str
     hint: str | None = None
     count: int = 1
+
+
+def int64(text: str) -> int | None:
+    """Integer of 64 bits that a text writes in digits; `None`: it writes none.
+
+    Python's own `int` refuses more than 4,300 digits with an error, zeros at the start among them.
+
+    Examples
+    --------
+    >>> int64("-34"), int64("0" * 5000 + "7"), int64("9" * 5000), int64("1.5")
+    (-34, 7, None, None)
+    """
+    found = _DIGITS.fullmatch(text)
+    value = int(found[1] + found[2]) if found else 2**63
+    return value if -(2**63) <= value < 2**63 else None
 
 
 class Objects(Sequence[Any]):
@@ -158,7 +175,7 @@ def _simple(values: Sequence[object]) -> Column | None:
     kind = plain.get(next(iter(types))) if len(types) == 1 else None
     try:
         return None if kind is None else pa.array(values, kind)
-    except OverflowError:
+    except (OverflowError, UnicodeEncodeError):
         return None
 
 
