@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -144,9 +144,12 @@ def _parsed(group: Any, defaults: Mapping[str, Any]) -> None:
                 pass
 
 
-def cases() -> list[Case]:
-    """All cases; those of binary formats are written here."""
-    return [*_texts(), *_binary(), *_schemas(), _options(), *_releases(), *_programs()]
+def cases(*, releases: bool = True) -> list[Case]:
+    """All cases; binary files, and releases if they are wanted, are written here."""
+    return [
+        *(*_texts(), *_binary(), *_schemas(), _options(), *_programs()),
+        *(_releases() if releases else ()),
+    ]
 
 
 def _texts() -> Iterator[Case]:
@@ -320,9 +323,8 @@ def _programs() -> Iterator[Case]:
         yield Case(f"program {number}", {"rules.vada": text.encode()}, _program, named=False)
 
 
-def weights(found: list[Case]) -> list[float]:
-    """How often each case is drawn: there are hundreds of programs, and they are a fifth of all inputs."""
+def weights(found: Sequence[Case]) -> list[float]:
+    """How often each case is drawn: of programs there are hundreds, and to check a release takes long."""
     programs = sum(case.mutated == "rules.vada" for case in found)
-    return [
-        0.25 / programs * (len(found) - programs) if case.mutated == "rules.vada" else 1.0 for case in found
-    ]
+    rare = {"rules.vada": 0.25 * (len(found) - programs) / max(programs, 1)}
+    return [0.3 if case.name.startswith("release: ") else rare.get(case.mutated, 1.0) for case in found]

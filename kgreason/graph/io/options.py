@@ -406,7 +406,7 @@ def _encoding(file: str, name: str) -> str:
 
 
 def _number(file: str, name: str, text: str, *, whole: bool = False) -> float:
-    pattern = r"[0-9]{1,18}" if whole else r"[+-]?([0-9]{1,300}\.?[0-9]*|\.[0-9]+)"
+    pattern = r"[0-9]{1,18}" if whole else r"[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)"
     if not re.fullmatch(pattern, text):
         raise DataError(
             file, f"option {name} cannot be {text[:60]!r}", hint=f"write a number, for instance {name}=1"
