@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from kgreason import memory
 from kgreason.engine.stats import condensed, visible
@@ -342,8 +342,8 @@ def score_rows(score: Score) -> list[Row]:
     utility, fidelity = score.utility, score.fidelity
     weights = [f"weights of {name} {distance:.3f}" for name, distance in fidelity.weights.items()]
     return [
-        ("U (0 is best)", f"{utility.u:.3f}" if utility.per_query else "nothing asked"),
-        ("U△ (0 is best)", f"{utility.u_symmetric:.3f}" if utility.per_query else "nothing asked"),
+        ("U (0 is best)", _mean_and_pooled(utility, "u")),
+        ("U△ (0 is best)", _mean_and_pooled(utility, "u_symmetric")),
         *_estimates(utility),
         (
             "fidelity",
@@ -352,6 +352,19 @@ def score_rows(score: Score) -> list[Row]:
         ("  Wasserstein-1", ", ".join([f"degree {fidelity.degree:.3f}", *weights])),
         ("told (0.5 is best)", f"{score.telling}"),
     ]
+
+
+def _mean_and_pooled(utility: Utility, figure: Literal["u", "u_symmetric"]) -> str:
+    """Mean over the queries and, where these are several, the share of the answers of all of them."""
+    queries = len(utility.per_query)
+    if not queries:
+        return "nothing asked"
+    mean = f"{getattr(utility, figure):.3f}"
+    return (
+        f"{mean} (mean of {queries} queries; pooled {getattr(utility.pooled, figure):.3f})"
+        if queries > 1
+        else mean
+    )
 
 
 def _estimates(utility: Utility) -> Iterator[Row]:

@@ -239,6 +239,11 @@ LOSSES = (
         "queries.",
         UTILITY,
     ),
+    Term(
+        "pooled",
+        "The same share counted over the answers of all queries together: a query with many answers weighs more.",
+        UTILITY,
+    ),
     Term("query", "What the rules are asked; answers are compared vertex by vertex.", UTILITY),
     Term("fidelity", "How many vertices and edges the release has more than the original.", UTILITY),
     Term(
