@@ -210,7 +210,7 @@ def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relat
     columns = loader.unique(edge, _joined([*(part.columns for part in parts), written]))
     _examine(program, loader, edge, columns, parts, (written, spans), strict=True)
     titles = loaded.titles if loaded else ()
-    names = published(titles) or ("source", "target", "weight")[:arity]
+    names = published(titles, arity)
     weight = columns[2].view(np.float64) if arity > 2 else None
     return Relation(columns[0], columns[1], weight, names), titles
 
