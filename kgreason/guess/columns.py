@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from kgreason.graph.io.cast import ABSENT
@@ -147,10 +148,8 @@ class Column:
         found = [n for n in numbers(self) if n is not None] if self.whole and not self.words & WEIGHTS else []
         if len(found) < _RUNS or found[0] not in (0, 1):
             return False
-        steps = zip(found, found[1:], strict=False)
-        return (
-            sum(b - a == 1 or b == found[0] for a, b in steps) >= 0.95 * (len(found) - 1) and max(found) > 1
-        )
+        steps = sum(b - a == 1 or b == found[0] for a, b in pairwise(found))
+        return steps >= 0.95 * (len(found) - 1) and max(found) > 1
 
     @property
     def percent(self) -> bool:

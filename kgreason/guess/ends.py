@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from itertools import combinations
 
 from kgreason.errors import DataError
@@ -24,8 +23,6 @@ from kgreason.records import dataclass
 
 ENOUGH = 3.0
 """Points that a pair of columns needs to be taken for the ends of edges."""
-KINDS = 256
-"""Kinds of edges up to which each is a predicate of its own."""
 _WIDE = 6  # columns; of wider tables more must speak for two being ends of edges
 _FEWER = 0.2  # kinds of edges per different end
 _RATINGS = 20  # different numbers that ratings may have
@@ -107,7 +104,7 @@ def _candidates(table: Found, relation: Column | None) -> list[Column]:
 
 def _explained(one: Column) -> bool:
     """Whether a column that is no end is nothing else that edges may have: time, rank, weight, one value."""
-    part = one.numeric and not one.whole and 0 <= (one.low or 0) and (one.high or 0) <= 1
+    part = one.numeric and not one.whole and (one.low or 0) >= 0 and (one.high or 0) <= 1
     measured = one.numeric and (bool(one.words & (WEIGHTS | {"%"})) or one.marked > 0.5)
     return one.constant or one.time or one.rank or one.counter or part or measured
 
@@ -212,7 +209,8 @@ def _between(first: Column, second: Column, third: Column) -> bool:
         return False
     few = second.distinct <= _FEWER * min(first.distinct, third.distinct)
     if second.numeric:
-        return first.numeric and few and (shared(first, third) > 0.02 or (second.few and third.large))
+        fewer = second.few and third.distinct > 20 * second.distinct
+        return first.numeric and few and (shared(first, third) > 0.02 or fewer)
     apart = shared(first, second) <= 0.02 and shared(second, third) <= 0.02
     fewer = (
         second.distinct < min(first.distinct, third.distinct)

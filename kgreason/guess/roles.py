@@ -10,7 +10,6 @@ from dataclasses import replace
 from kgreason.errors import DataError
 from kgreason.guess.columns import Column
 from kgreason.guess.ends import (
-    KINDS,
     Ends,
     called,
     ends,
@@ -19,6 +18,7 @@ from kgreason.guess.ends import (
     shown,
     turned_by_sums,
 )
+from kgreason.guess.queries import kinds as relations
 from kgreason.guess.scale import Scale, scale, sums, wrong_rows
 from kgreason.guess.tables import Found
 from kgreason.guess.words import COUNTS, IDS, OWNED, OWNERS, SHARES, SOURCES, TARGETS, WEIGHTS
@@ -110,7 +110,7 @@ class Either:
         name = called(table, self.names.name)
         return DataError(
             table.name,
-            f"a line may be an edge from {taken[0]} to {taken[1]}, or a vertex called by {name} with what is known of it",
+            f"a line may be an edge from {taken[0]} to {taken[1]}, or a vertex {name} with what is known of it",
             hint=f"say which: edges {table.reading('columns=' + ','.join(taken))}, "
             f"vertices {table.reading('columns=' + name)} (with a table of edges beside it)",
         )
@@ -185,7 +185,7 @@ def _is_matrix(table: Found) -> bool:
 def _guessed(table: Found) -> Edges | Either | None:
     """Edges, as names, values and the format of the table tell them."""
     doubts: list[str] = []
-    said = None if table.relation is None else (_called(table, table.relation), True)
+    said = None if table.relation is None else (_called(table, table.relation), None)
     kinds = said or relation(table)
     found = ends(table, kinds[0] if kinds else None)
     if found is None and kinds is not None and said is None:
@@ -203,23 +203,25 @@ def _guessed(table: Found) -> Edges | Either | None:
             f"{table.reading('relation=' + called(table, kinds[0]))}"
         )
         kinds = None
-    elif kinds is not None and not kinds[1]:
+    elif kinds is not None and kinds[1] is not None:
         doubts.append(
-            f"column {shown(kinds[0])} may be a weight; the other reading: "
-            + table.reading(f"columns={_columns(table, found, kinds[0])}")
+            f"column {shown(kinds[0])} may hold no kinds of edges; the other reading: "
+            f"{table.reading(f'columns={kinds[1]}')}"
         )
     if not found.directed and not _both_ways(table):
         turned = replace(found, source=found.target, target=found.source)
+        more = f"&relation={called(table, kinds[0])}" if kinds else ""
         doubts.append(
             f"nothing says which end is the source, so the first is; the other reading: "
-            f"{table.reading(f'columns={_columns(table, turned, weight)}')}"
+            f"{table.reading(f'columns={_columns(table, turned, weight)}{more}')}"
         )
     edges = _edges(table, found, weight, kinds[0] if kinds else None, doubts)
     key = None if edges.relation is not None else vertex_key(edges, frozenset())
     if key is None or found.sure or (weight is not None and weight.words & SHARES):
-        if key is not None and table.raw.graph and edges.target.few:
+        if key is found.source and table.raw.graph and found.target.distinct <= 0.2 * found.source.distinct:
             doubt = (
-                f"each source has one edge, so column {shown(edges.target)} may be an attribute of vertices"
+                f"each source has one edge, so column {shown(found.target)} may be an attribute of vertices; the other "
+                f"reading, beside a table of edges: {table.reading('columns=1')}"
             )
             return replace(edges, doubts=(*edges.doubts, doubt))
         return edges
@@ -347,9 +349,13 @@ def _edges(
         for c in rest
         if c.grouped and c is not weight
     ]
-    names = _kinds(table, kinds)
+    names: tuple[str, ...] = ()
     if kinds is not None:
-        reasons.append(_of_kinds(kinds, names))
+        names, lost = relations(table, kinds)
+        told = f"{len(names)} kinds of edges, and each is a relation of its own"
+        if lost is not None:
+            told = f"kinds of edges, which are lost, for {lost}: all edges are of one relation"
+        reasons.append(f"column {shown(kinds)} holds {told}")
     options: dict[str, str] = {}
     wrong: tuple[str, ...] = ()
     ownership, bounded = False, False
@@ -392,27 +398,6 @@ def _refuse(table: Found, *columns: Column) -> None:
             column=grouped.name,
             hint="write the numbers without them",
         )
-
-
-def _kinds(table: Found, kinds: Column | None) -> tuple[str, ...]:
-    """All kinds of edges, the most frequent first; none if they are too many."""
-    import pyarrow.compute as pc
-
-    if kinds is None:
-        return ()
-    counted = pc.value_counts(table.raw.columns[kinds.number - 1])
-    pairs = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
-    found = Counter({str(v): n for v, n in pairs if v is not None and str(v).strip()})
-    return tuple(name for name, _ in found.most_common()) if len(found) <= KINDS else ()
-
-
-def _of_kinds(kinds: Column, names: tuple[str, ...]) -> str:
-    if not names:
-        return (
-            f"column {shown(kinds)} holds more than {KINDS} kinds of edges, too many for a predicate each: all edges are "
-            "of one relation, and their kind is lost"
-        )
-    return f"column {shown(kinds)} holds {len(names)} kinds of edges, and each is a relation of its own"
 
 
 def _owned(

@@ -9,9 +9,9 @@ from pathlib import Path
 from textwrap import wrap
 from unicodedata import normalize
 
-from kgreason.graph.io.source import DATABASES
 from kgreason.guess.columns import Column
 from kgreason.guess.ends import shown
+from kgreason.guess.queries import query
 from kgreason.guess.roles import Edges, Names
 from kgreason.guess.tables import Found, relative
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
@@ -22,8 +22,6 @@ FEW = 300
 _PLAIN = re.compile(r"[^\W\d][\w .%()-]*")
 _WIDTH = 100
 _WORDS = frozenset({"true", "false", "not", "and", "or", "in", "is", "div", "mod"})
-_OF_VALUES = frozenset({"percent", "decimal", "scale", "missing", "nullString", "prefix", "symmetric"})
-"""Options that a query may have, too."""
 
 CONTROL = """\
 %% Every company controls itself.
@@ -260,7 +258,7 @@ def _edges(found: Edges, relations: Sequence[Relation], folder: Path) -> Iterato
             options.pop(name, None)
     if own[0].kind is not None:
         for relation in own:
-            yield _query(relation, found, taken, options, folder)
+            yield _chosen(relation, found, taken, options, folder)
         return
     whole = {**options, "columns": ",".join(_column(table, c.number) for c in taken)}
     chosen = not table.raw.graph or [c.number for c in taken] != list(range(1, len(table.columns) + 1))
@@ -277,48 +275,16 @@ def _edges(found: Edges, relations: Sequence[Relation], folder: Path) -> Iterato
         yield from _comment("If edges have no direction, add symmetric=true: each is then read both ways.")
 
 
-def _query(
+def _chosen(
     relation: Relation, found: Edges, taken: Sequence[Column], options: dict[str, str], folder: Path
 ) -> str:
-    """The bind of the edges of one kind, which a query chooses."""
-    from kgreason.graph.io.sql import quoted
-
-    table = found.table
+    """The bind of the edges of one kind."""
     assert found.relation is not None
-    kind = "'" + (relation.kind or "").replace("'", "''") + "'"
-
-    def name(one: Column) -> str:
-        return quoted(table.raw.names[one.number - 1] if table.raw.named else f"column{one.number - 1}")
-
-    path = relative(table.path, folder)
-    engine, where = "duckdb", ""
-    kept = {k: v for k, v in options.items() if k in _OF_VALUES}
-    if table.format in DATABASES:
-        engine, where = table.format, path
-        source = quoted(options["table"])
-    if table.format in SERVERS:
-        where = options.get("schema", options.get("database", ""))
-        kept |= {k: v for k, v in options.items() if k not in ("table", "schema" if where else "")}
-        source = ".".join(quoted(options[k]) for k in ("schema", "table") if k in options)
-    elif table.format not in DATABASES:
-        source = _scanned(table, options, path)
-    chosen = ", ".join(map(name, taken))
-    sql = f"select {chosen} from {source} where {name(found.relation)} = {kind}"
-    said = " ".join(f"{k}={_quoted(v)}" for k, v in kept.items())
-    first = f"{engine} {said}".strip()
-    return f'@qbind("{relation.predicate}", "{_escaped(first)}", "{_escaped(where)}", "{_escaped(sql)}").'
-
-
-def _scanned(table: Found, options: Mapping[str, str], path: str) -> str:
-    """A file as a query of DuckDB reads it."""
-    file = "'" + path.replace("'", "''") + "'"
-    if table.format not in ("csv", "tsv"):
-        return file
-    mark = options.get("delimiter", "tab" if table.format == "tsv" else ",")
-    mark = {"tab": "\\t"}.get(mark, mark.replace("'", "''"))
-    header = "true" if table.raw.named else "false"
-    skip = f", skip={options['skip']}" if "skip" in options else ""
-    return f"read_csv({file}, header={header}, delim='{mark}', all_varchar=true{skip})"
+    assert relation.kind is not None
+    made = query(found.table, folder, taken, found.relation, relation.kind, options)
+    said = " ".join(f"{name}={_quoted(value)}" for name, value in made.options.items())
+    first = f"{made.engine} {said}".strip()
+    return f'@qbind("{relation.predicate}", "{_escaped(first)}", "{_escaped(made.place)}", "{_escaped(made.sql)}").'
 
 
 def _names(found: Names, node: str, folder: Path) -> Iterator[str]:
@@ -364,8 +330,8 @@ def _meaning(relations: Sequence[Relation], kind: str, node: str, named: bool) -
         )
         yield '@output("two_out").'
     yield from _comment("What people will ask of a release: `anonymize` keeps the answers as well as it can.")
-    for query in ("holding", "two_owns") if kind == "control" else ("two_out", "two_in"):
-        yield f'@query("{query}").'
+    for asked in ("holding", "two_owns") if kind == "control" else ("two_out", "two_in"):
+        yield f'@query("{asked}").'
     yield ""
 
 
