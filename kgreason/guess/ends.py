@@ -138,7 +138,8 @@ def _points(source: Column, target: Column, width: int, *, alone: bool) -> tuple
     points, named = _named(source, target)
     if named:
         why.append("by their names" if named == 2 else "by a name")
-    common = shared(source, target)
+    same = not named and _same_thing(source, target)
+    common = 0.0 if same else shared(source, target)
     if common > 0.02 and not (source.few or target.few):
         points += 1.0 + common + 2.0 * (common > 0.3)
         why.append("they share values")
@@ -146,7 +147,7 @@ def _points(source: Column, target: Column, width: int, *, alone: bool) -> tuple
     if all(ids) and source.words != target.words and width <= _WIDE:
         points += 1.5
         why.append("both are ids")
-    if not named and _same_thing(source, target):
+    if same:
         points -= 4.0
     if width <= 3:
         points += 1.5
@@ -168,11 +169,13 @@ def _points(source: Column, target: Column, width: int, *, alone: bool) -> tuple
 
 
 def _same_thing(one: Column, other: Column) -> bool:
-    """Whether one column holds ids and the other what the same things are called, or how many they are."""
-    for key, more in ((one, other), (other, one)):
-        if key.unique and key.words & IDS and (more.words & LABELS or not more.words & IDS) and more.words:
-            return not (shared(one, other) > 0.02 and not (one.numeric and other.numeric))
-    return False
+    """Whether one column holds ids and the other what the same things are called, or how old they are."""
+    if shared(one, other) > 0.02 and not (one.numeric and other.numeric):
+        return False
+    return any(
+        key.unique and key.words & IDS and more.words and (more.words & LABELS or not more.words & IDS)
+        for key, more in ((one, other), (other, one))
+    )
 
 
 def shared(a: Column, b: Column) -> float:

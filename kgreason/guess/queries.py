@@ -77,6 +77,8 @@ def _typed(table: Found, one: Column) -> str:
 
 
 def _name(table: Found, one: Column) -> str:
+    if table.format == "json":  # keys of objects within objects
+        return ".".join(map(quoted, one.name.split(".")))
     return quoted(one.name if table.raw.named else f"column{one.number - 1}")
 
 
@@ -126,8 +128,8 @@ def kinds(table: Found, relation: Column) -> tuple[tuple[str, ...], str | None]:
     path = table.path.parent if chosen.engine == "duckdb" and not chosen.place else table.path
     try:
         rows = len(read_table(SourceSpec(path, chosen.engine, {}, chosen.sql)))
-    except DataError as error:
-        return (), f"no query can choose them: {error.message}"
+    except DataError:
+        rows = -1
     if rows != found[names[0]]:
-        return (), "a query reads the file in another way"
+        return (), "no query chooses them from this file (does it need the package duckdb?)"
     return names, None

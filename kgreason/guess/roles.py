@@ -167,10 +167,10 @@ def _empty(table: Found) -> Nothing:
     """Say why there are no rows: what the reader left out may be what is wanted."""
     left = "; ".join(table.said)
     hint = "name a table with rows"
-    if table.format == "gleif" and not left:
-        hint = "it has entities alone: name the file of relationships (RR-CDF), too"
-    if table.format == "bods":
+    if table.format == "bods" and left:
         hint = f"take other interests: {table.reading('interest=any')}"
+    elif table.format in ("bods", "gleif"):
+        hint = "it tells of entities and persons alone: name the file of relationships"
     return Nothing(table, f"it has no rows{f' ({left})' if left else ''}", hint)
 
 
@@ -365,6 +365,11 @@ def _edges(
         options.update(read.options)
         reasons += [f"column {shown(weight)} is the weight: {_why_weight(weight)}", *read.said]
         doubts, wrong = (*doubts, *read.doubts), wrong_rows(table, weight, read)
+        if wrong:
+            reasons.append(
+                f"rows with weights outside [0,{read.whole:g}] are wrong and must be mended: reasoning takes them as "
+                "they are, anonymizing refuses them"
+            )
         ownership, bounded = _owned(table, target, weight, read, reasons, ownership=ownership)
     options.update(_gaps([c for c in (source, target, weight) if c is not None], reasons))
     prefix = _prefix(source, target)

@@ -201,7 +201,7 @@ def _predicate(text: str, taken: Collection[str]) -> str:
     bare = re.sub(r"[^A-Za-z0-9]+", "_", normalize("NFKD", text).encode("ascii", "ignore").decode()).strip(
         "_"
     )
-    name = bare[:1].lower() + bare[1:]
+    name = bare.lower() if bare.isupper() else bare[:1].lower() + bare[1:]
     if not name[:1].isalpha():
         name = f"relation_{name}".rstrip("_")
     if name in _TAKEN or name in AGGREGATES or name in FUNCTIONS or name in _WORDS:

@@ -122,7 +122,7 @@ def _judged(table: Found, target: Column, weight: Column, spread: _Spread, *, ow
         return _share(table, target, weight, spread)
     parts = int(spread.rows[(spread.values > 0) & (spread.values < 1)].sum())
     if rows >= 10 and over <= max(1, rows // 50) and 2 * parts > rows:
-        doubt = f"the greatest weight may not be a slip; the other reading: {table.reading('scale=abs')}"
+        doubt = f"weights outside [0,1] may be no slips; the other reading: {table.reading('scale=abs')}"
         return Scale(doubts=(doubt,), wrong=spread.outside(1))
     if over_percent == 0 and _sums_like_percent(target, weight):
         return _percent(spread)
@@ -218,4 +218,4 @@ def wrong_rows(table: Found, weight: Column, found: Scale) -> tuple[str, ...]:
         told.append(f"row {row + 1}: {text.strip()} {bound}" + (f" (line {line})" if line else ""))
     if len(rows) > _NAMED:
         told[-1] += f", and {len(rows) - _NAMED:,} more"
-    return (*told, "mend such rows: reasoning takes their weights as they are, anonymizing refuses them")
+    return tuple(told)

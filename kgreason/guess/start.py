@@ -182,4 +182,7 @@ def _nothing(found: Sequence[Edges | Names | Nothing]) -> DataError:
     hint = (
         "name a table of edges, too: kgreason init EDGES VERTICES; of people with attributes, one table alone"
     )
+    if len(found) == 1 and len(table.columns) > 1:
+        ends = ",".join(called(table, one) for one in table.columns[:2])
+        hint += f"; if its lines are edges: {table.reading(f'columns={ends}')}"
     return DataError(table.name, "no table of edges is among these", hint=hint)
