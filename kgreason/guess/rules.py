@@ -57,23 +57,12 @@ two_in(Y) :- {edge}({xy}), X != Y, K = mcount(X), K >= 2.
 LINK = """\
 %% X and Y have an edge, of whatever relation.
 """
-_TAKEN = frozenset(
-    [
-        "own",
-        "edge",
-        "link",
-        "company",
-        "vertex",
-        "control",
-        "holding",
-        "two_owns",
-        "reach",
-        "mutual",
-        "two_out",
-        "two_in",
-    ]
-)
+_TAKEN = frozenset({"own", "edge", "link", "company", "vertex", "control", "holding", "two_owns"}) | {
+    *("reach", "mutual", "two_out", "two_in"),
+}
 """Predicates that the rules use."""
+_SHARES = ""
+"""Group of the tables of shares: no file is called so."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +77,6 @@ class Relation:
     def weighted(self) -> bool:
         """Whether its edges have weights."""
         return all(e.weight is not None for e in self.tables)
-
-    @property
-    def ownership(self) -> bool:
-        """Whether its weights are shares."""
-        return self.weighted and all(e.ownership for e in self.tables)
 
 
 @dataclass(frozen=True)
@@ -163,7 +147,7 @@ def _relations(edges: Sequence[Edges]) -> tuple[Relation, ...]:
     taken: set[str] = set()
     found = []
     for group, tables in grouped.items():
-        name = "own" if group == "own" else "edge" if alone else _predicate(group, taken)
+        name = "own" if group == _SHARES else "edge" if alone else _predicate(group, taken)
         taken.add(name)
         found.append(Relation(name, tuple(tables)))
     for one in split:
@@ -178,8 +162,8 @@ def _relations(edges: Sequence[Edges]) -> tuple[Relation, ...]:
 
 def _group(one: Edges, others: Mapping[str, Sequence[Edges]]) -> str:
     """Name of the tables that a table belongs to."""
-    if one.ownership and not any(_overlap(one, other) for other in others.get("own", ())):
-        return "own"
+    if one.ownership and not any(_overlap(one, other) for other in others.get(_SHARES, ())):
+        return _SHARES
     stem = one.table.options.get("table") or one.table.path.name.partition(".")[0]
     bare = re.sub(r"[\W_]*\d+$", "", stem) or stem
     alike = all(_columns_of(one) == _columns_of(other) for other in others.get(bare, ()))
@@ -229,7 +213,7 @@ def _ruled(relations: Sequence[Relation], kind: str) -> str:
 
 
 def _kind(relations: Sequence[Relation], edges: Sequence[Edges]) -> str:
-    if any(r.ownership for r in relations):
+    if any(r.predicate == "own" for r in relations):
         return "control"
     if all(e.apart for e in edges) and len(edges) == 1:
         return "who has edges to whom"
@@ -249,7 +233,7 @@ def _edges(found: Edges, relations: Sequence[Relation], folder: Path) -> Iterato
         yield from _comment(f"Not sure: {text}.")
     if found.others:
         yield from _comment(f"Not read: {', '.join(found.others)}.")
-    own = [r for r in relations if found in r.tables]
+    own = [r for r in relations if any(found is one for one in r.tables)]
     weighted = own[0].weighted
     taken = [c for c in (found.source, found.target, found.weight if weighted else None) if c is not None]
     options = {name: value for name, value in {**table.options, **found.options}.items() if name != "columns"}
