@@ -64,16 +64,9 @@ def query(
     else:
         engine, place, source = "duckdb", "", _scan(table, options, path)
     wanted = "'" + kind.replace("'", "''") + "'"
-    columns = ", ".join(_typed(table, one) for one in taken)
+    columns = ", ".join(_name(table, one) for one in taken)
     sql = f"select {columns} from {source} where {_name(table, relation)} = {wanted}"
     return Query(engine, kept, place, sql)
-
-
-def _typed(table: Found, one: Column) -> str:
-    """A column whose whole numbers are integers, as they are where files are read without a query."""
-    text = table.format in ("csv", "tsv", "edges") and one.whole and not one.others and not one.missing
-    padded = any(len(v) > 1 and v[0] in "0+ " for v in one.values)
-    return _name(table, one) + ("::bigint" if text and not padded and not one.marked else "")
 
 
 def _name(table: Found, one: Column) -> str:

@@ -252,10 +252,9 @@ def vertex_key(edges: Edges, ends: frozenset[str]) -> Column | None:
     """
     if edges.said or edges.ownership or edges.relation is not None:
         return None
-    unique = [c for c in (edges.source, edges.target) if c.unique]
     if not ends:
-        return next(iter(unique), None)
-    for key in unique:
+        return edges.source if edges.source.unique else None
+    for key in (c for c in (edges.source, edges.target) if c.unique):
         other = edges.target if key is edges.source else edges.source
         known = len(key.seen & ends) >= 0.5 * min(len(key.seen), len(ends))
         if known and (other.numeric or len(other.seen & ends) <= 0.02 * max(1, len(other.seen))):
@@ -368,7 +367,7 @@ def _edges(
         if wrong:
             reasons.append(
                 f"rows with weights outside [0,{read.whole:g}] are wrong and must be mended: reasoning takes them as "
-                "they are, anonymizing refuses them"
+                "they are, but adds up no negative ones; anonymizing refuses them"
             )
         ownership, bounded = _owned(table, target, weight, read, reasons, ownership=ownership)
     options.update(_gaps([c for c in (source, target, weight) if c is not None], reasons))
