@@ -283,6 +283,7 @@ def test_triples_keep_the_relation(tmp_path: Path, head: str) -> None:
         assert facts(tmp_path, kind) == sorted(f"{a},{b}" for a, r, b in TRIPLES if r == kind)
 
 
+@pytest.mark.slow
 def test_triples_are_released_by_relation(here: Path) -> None:
     pytest.importorskip("duckdb")
     table = written(here, TRIPLES, "head,relation,tail")

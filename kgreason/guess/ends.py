@@ -154,7 +154,7 @@ def _points(source: Column, target: Column, width: int, *, alone: bool) -> tuple
         why.append("the table has few columns")
     if alone and (width > 2 or source.numeric == target.numeric):
         points += 2.0
-        if width > 2:
+        if not named and common <= 0.02 and width > 2:
             why.append("no other columns can be ends")
     if source.numeric != target.numeric:
         points -= 3.0

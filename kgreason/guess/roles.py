@@ -384,8 +384,13 @@ def _edges(
     named = bool(source.words & SOURCES and target.words & TARGETS)
     return Edges(
         *(table, source, target, weight, kinds, names, options, ownership, bounded, vertices),
-        *(_both_ways(table), not source.seen & target.seen or prefix is not None),
-        *(named or found.why == "as was said", tuple(reasons), tuple(doubts), wrong, others),
+        undirected=_both_ways(table),
+        apart=not source.seen & target.seen or prefix is not None,
+        said=named or found.why == "as was said",
+        reasons=tuple(reasons),
+        doubts=tuple(doubts),
+        wrong=wrong,
+        others=others,
     )
 
 

@@ -127,7 +127,7 @@ def _judged(table: Found, target: Column, weight: Column, spread: _Spread, *, ow
     if over_percent == 0 and _sums_like_percent(target, weight):
         return _percent(spread)
     said = "weights must lie in [0,1], so each is divided by the greatest, without its sign"
-    doubts = ()
+    doubts: tuple[str, ...] = ()
     if spread.values.min() < 0 < spread.values.max():
         doubts = (
             "negative weights lose their sign; the other reading, in which the lowest is 0: "
