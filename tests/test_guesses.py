@@ -271,7 +271,6 @@ TRIPLES = [
 
 @pytest.mark.parametrize("head", ["", "subject,predicate,object", "from,to,type"])
 def test_triples_keep_the_relation(tmp_path: Path, head: str) -> None:
-    pytest.importorskip("duckdb")
     rows = [(a, c, b) for a, b, c in TRIPLES] if head.startswith("from") else TRIPLES
     made = guess(written(tmp_path, rows, head))
     assert [line.split('"')[1] for line in bound(made)] == ["knows", "likes"]
@@ -285,7 +284,6 @@ def test_triples_keep_the_relation(tmp_path: Path, head: str) -> None:
 
 @pytest.mark.slow
 def test_triples_are_released_by_relation(here: Path) -> None:
-    pytest.importorskip("duckdb")
     table = written(here, TRIPLES, "head,relation,tail")
     assert run("init", table, "--out", "t.vada").exit_code == 0
     done = run("anonymize", "--rules", "t.vada", "-k", 2, "-x", 2, "--trials", 1)
@@ -294,7 +292,6 @@ def test_triples_are_released_by_relation(here: Path) -> None:
 
 
 def test_kinds_of_edges_with_weights_and_numbers_as_ids(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
     rows = [(i % 17, i * 7 % 19, ("mail", "call")[i % 2], i % 10 / 10) for i in range(60)]
     made = guess(written(tmp_path, rows, "source,target,type,weight"))
     assert [line.split('"')[1] for line in bound(made)] == ["mail", "call"]
@@ -305,7 +302,6 @@ def test_kinds_of_edges_with_weights_and_numbers_as_ids(tmp_path: Path) -> None:
 
 
 def test_codes_of_relations_are_no_weights(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
     rows = [(i % 41, i * 7 % 43, i % 5) for i in range(400)]
     rows += [(a, b, 0) for a, b, _ in rows[::7]]
     table = tmp_path / "t.edges"
@@ -324,7 +320,6 @@ def test_codes_of_relations_are_no_weights(tmp_path: Path) -> None:
 
 
 def test_the_type_of_a_share_splits_no_shares_unless_it_is_said(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
     rows = [(*row, kind) for row, kind in zip(OWN, cycle(("person", "fund")), strict=False)]
     table = written(tmp_path, rows, "owner,company,share,type")
     made = guess(table)
@@ -567,7 +562,6 @@ def test_nested_columns_are_not_read(tmp_path: Path) -> None:
 
 
 def test_relations_of_objects_within_objects(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
     kinds = ("IS_DIRECTLY_CONSOLIDATED_BY", "IS_ULTIMATELY_CONSOLIDATED_BY")
     rows = [
         {"Relationship": {"StartNode": {"NodeID": f"L{i}"}, "EndNode": {"NodeID": f"L{i // 2}"},

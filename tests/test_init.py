@@ -34,8 +34,8 @@ REAL_TABLES = [
     ("weighted/1138_bus.mtx", "who has edges to whom", "mtx scale=abs"),
     ("classic/out.moreno_blogs_blogs", "mutual edges", '"edges"'),
     ("classic/karate.gml", "reachability", '"gml"'),
-    ("kg/FB15k-237-raw/test.txt.gz", "mutual edges", "read_csv("),
-    ("kg/yago11k/test.txt", "mutual edges", 'where \\"column1\\" = \'2\''),
+    ("kg/FB15k-237-raw/test.txt.gz", "mutual edges", "tsv useHeaders=false columns=1,3 where="),
+    ("kg/yago11k/test.txt", "mutual edges", "tsv useHeaders=false columns=1,3 where="),
 ]  # fmt: skip
 FEW = [0, 4, 5, 6, 9]
 """Of these, those that run in each test."""

@@ -18,13 +18,14 @@ from kgreason.guess.ends import (
     shown,
     turned_by_sums,
 )
-from kgreason.guess.queries import kinds as relations
 from kgreason.guess.scale import Scale, scale, sums, wrong_rows
 from kgreason.guess.tables import Found
 from kgreason.guess.words import COUNTS, IDS, OWNED, OWNERS, SHARES, SOURCES, TARGETS, WEIGHTS
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
+KINDS = 256
+"""Kinds of edges up to which each is a relation of its own."""
 _SEVERAL = 3  # targets
 _CLOSE = 0.75
 """Points by which a weight must lead another whose name says as much."""
@@ -350,7 +351,7 @@ def _edges(
     ]
     names: tuple[str, ...] = ()
     if kinds is not None:
-        names, lost = relations(table, kinds)
+        names, lost = _kinds(table, kinds)
         told = f"{len(names)} kinds of edges, and each is a relation of its own"
         if lost is not None:
             told = f"kinds of edges, which are lost, for {lost}: all edges are of one relation"
@@ -407,6 +408,22 @@ def _refuse(table: Found, *columns: Column) -> None:
             column=grouped.name,
             hint="write the numbers without them",
         )
+
+
+def _kinds(table: Found, relation: Column) -> tuple[tuple[str, ...], str | None]:
+    """All kinds of edges, the most frequent first; none, and why, if they cannot be told apart."""
+    import pyarrow.compute as pc
+
+    counted = pc.value_counts(table.raw.columns[relation.number - 1])
+    pairs = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
+    found = Counter({str(v): n for v, n in pairs if v is not None and str(v).strip()})
+    if len(found) > KINDS:
+        return (), f"there are {len(found):,} of them, more than {KINDS}"
+    if not table.whole:
+        return (), "the file is large, and only its first rows were looked at"
+    if any('"' in text or not text.isprintable() for text in (relation.name, *found)):
+        return (), "no condition can hold the quotation marks in them"
+    return tuple(name for name, _ in found.most_common()), None
 
 
 def _owned(

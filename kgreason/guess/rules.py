@@ -9,9 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from unicodedata import normalize
 
-from kgreason.guess.columns import Column
 from kgreason.guess.ends import shown
-from kgreason.guess.queries import query
 from kgreason.guess.roles import Edges, Names
 from kgreason.guess.tables import Found, relative
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
@@ -240,13 +238,13 @@ def _edges(found: Edges, relations: Sequence[Relation], folder: Path) -> Iterato
     if not weighted:
         for name in ("percent", "decimal", "scale", "nullString"):
             options.pop(name, None)
+    if not table.raw.graph or [c.number for c in taken] != list(range(1, len(table.columns) + 1)):
+        options["columns"] = ",".join(_column(table, c.number) for c in taken)
+    for relation in own:
+        where = {} if relation.kind is None else {"where": _where(found, relation.kind)}
+        yield _bind(relation.predicate, table, {**options, **where}, folder)
     if own[0].kind is not None:
-        for relation in own:
-            yield _chosen(relation, found, taken, options, folder)
         return
-    whole = {**options, "columns": ",".join(_column(table, c.number) for c in taken)}
-    chosen = not table.raw.graph or [c.number for c in taken] != list(range(1, len(table.columns) + 1))
-    yield _bind(own[0].predicate, table, whole if chosen else options, folder)
     swapped = {
         **options,
         "columns": ",".join(_column(table, c.number) for c in (taken[1], taken[0], *taken[2:])),
@@ -257,18 +255,6 @@ def _edges(found: Edges, relations: Sequence[Relation], folder: Path) -> Iterato
         yield from _comment("The file says that its edges have no direction: each is read both ways.")
     else:
         yield from _comment("If edges have no direction, add symmetric=true: each is then read both ways.")
-
-
-def _chosen(
-    relation: Relation, found: Edges, taken: Sequence[Column], options: dict[str, str], folder: Path
-) -> str:
-    """The bind of the edges of one kind."""
-    assert found.relation is not None
-    assert relation.kind is not None
-    made = query(found.table, folder, taken, found.relation, relation.kind, options)
-    said = " ".join(f"{name}={_quoted(value)}" for name, value in made.options.items())
-    first = f"{made.engine} {said}".strip()
-    return f'@qbind("{relation.predicate}", "{_escaped(first)}", "{_escaped(made.place)}", "{_escaped(made.sql)}").'
 
 
 def _names(found: Names, node: str, folder: Path) -> Iterator[str]:
@@ -389,8 +375,16 @@ def _bind(predicate: str, table: Found, options: dict[str, str], folder: Path) -
     return f'@bind("{predicate}", "{_escaped(first)}", "{_escaped(where)}", "{_escaped(file)}").'
 
 
+def _where(found: Edges, kind: str) -> str:
+    """The condition that chooses the edges of a kind."""
+    assert found.relation is not None
+    return f"{found.relation.name} = '{kind.replace(chr(39), chr(39) * 2)}'"
+
+
 def _quoted(value: str) -> str:
     """A value as an option has it: in quotes if a blank, a comma or a mark would end it."""
+    if "'" in value:
+        return f'"{value}"'
     return value if re.fullmatch(r"[\w%:./-]+(,[\w%:./()-]+)*:?", value) else f"'{value}'"
 
 
