@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgreason.guess.columns import Column
-from kgreason.guess.roles import Names, shown
+from kgreason.guess.ends import shown
+from kgreason.guess.roles import Names
 from kgreason.guess.tables import relative
 
 
