@@ -13,6 +13,7 @@ from kgreason.analysis.declared import check_declared, check_undefined, plural
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.include import Source, read_program, read_text
 from kgreason.analysis.posts import check_posts
+from kgreason.analysis.reach import Reach
 from kgreason.analysis.targets import check_targets
 from kgreason.analysis.unused import all_atoms, check_parameters, check_unused, heads, read_predicates
 from kgreason.analysis.warded import wardedness
@@ -56,24 +57,31 @@ class Examined:
         return self.program
 
 
-def load_file(path: str | Path, given: Iterable[str] = ()) -> CheckedProgram:
+def load_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> CheckedProgram:
     """Read, parse and check a rule file and those that it includes.
 
     Parameters
     ----------
     given
         Predicates whose facts come with the call.
+    allow_files
+        Whether the rules may name any file and any server; see `kgreason.analysis.reach`.
 
     Raises
     ------
     ProgramError
         With all its diagnostics; also if the file cannot be read.
     """
-    return examine_file(path, given).checked()
+    return examine_file(path, given, allow_files=allow_files).checked()
 
 
-def load_text(text: str, file: str = "<text>") -> CheckedProgram:
+def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> CheckedProgram:
     """Parse and check a program; relative paths in it are relative to the current folder.
+
+    Parameters
+    ----------
+    allow_files
+        As for `load_file`; without it the files that the text names lie in the current folder.
 
     Raises
     ------
@@ -86,7 +94,7 @@ def load_text(text: str, file: str = "<text>") -> CheckedProgram:
     >>> program.outputs, program.strata[0].recursive
     (('reach',), True)
     """
-    return _examine(text, file, Path(), None).checked()
+    return _examine(text, file, None, Reach(Path(), allow_files)).checked()
 
 
 def check_file(path: str | Path) -> tuple[Diagnostic, ...]:
@@ -94,17 +102,17 @@ def check_file(path: str | Path) -> tuple[Diagnostic, ...]:
     return examine_file(path).diagnostics
 
 
-def examine_file(path: str | Path, given: Iterable[str] = ()) -> Examined:
+def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:
     """Read and check a rule file; all that is wrong with it comes back, nothing is raised."""
     text, unreadable = read_text(path)
     if unreadable:
         return Examined(None, (unreadable,), {})
-    return _examine(text, str(path), Path(path).parent, Path(path), given)
+    return _examine(text, str(path), Path(path), Reach(Path(path).parent, allow_files), given)
 
 
-def _examine(text: str, file: str, folder: Path, path: Path | None, given: Iterable[str] = ()) -> Examined:
+def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Iterable[str] = ()) -> Examined:
     findings = Findings()
-    source = read_program(text, file, folder, path, findings)
+    source = read_program(text, file, path, reach, findings)
     findings.files = tuple(source.texts)
     annotations = (c for c in source.program.clauses if isinstance(c, Annotation))
     notes = read_annotations(annotations, source.folders, findings)
@@ -116,17 +124,32 @@ def _examine(text: str, file: str, folder: Path, path: Path | None, given: Itera
     check_declared(notes, arities, derived, source.whole, findings)
     check_posts(notes.posts, arities, findings)
     check_targets(source.program, notes, derived, findings)
+    _check_reach(reach, notes, derived, findings)
     if source.whole:
         check_undefined(read_predicates(program), notes, defined, arities, findings)
         check_unused(program, notes, arities, defined, findings)
         check_parameters(notes.parameters, source.texts.values(), findings)
     if findings.errors:
         return Examined(None, findings.all, source.texts)
-    return _assemble(source, notes, arities, built, findings)
+    return _assemble(source, notes, arities, built, findings, reach)
+
+
+def _check_reach(reach: Reach, notes: Annotations, derived: frozenset[str], findings: Findings) -> None:
+    targets = notes.writes(derived)
+    for bind in targets:
+        reach.check_target(bind, findings)
+    for source in (*notes.binds, *notes.queries):
+        if source not in targets:
+            reach.check_source(source, findings)
 
 
 def _assemble(
-    source: Source, notes: Annotations, arities: Mapping[str, int], built: Built, findings: Findings
+    source: Source,
+    notes: Annotations,
+    arities: Mapping[str, int],
+    built: Built,
+    findings: Findings,
+    reach: Reach,
 ) -> Examined:
     """Put the parts of a program without errors together."""
     derived = heads(source.program)
@@ -163,6 +186,7 @@ def _assemble(
         denials=built.denials,
         wardedness=warded,
         sources=source.texts,
+        allow_files=reach.allowed,
     )
     return Examined(program, findings.all, source.texts)
 

@@ -328,6 +328,8 @@ class CheckedProgram:
         What is known of its nulls.
     sources
         Text of every file that was read, the included ones too, by its name in spans.
+    allow_files
+        Whether the user lets the annotations and views of DuckDB read and write any file, and reach any server.
     """
 
     facts: tuple[CheckedAtom, ...]
@@ -354,6 +356,7 @@ class CheckedProgram:
     denials: tuple[Denial, ...] = ()
     wardedness: Wardedness = Wardedness()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    allow_files: bool = False
 
     @property
     def rules(self) -> tuple[CheckedRule, ...]:

@@ -84,7 +84,7 @@ def load_rules(
 
     for file in functions or ():
         load_functions(file)
-    program = load_file(rules, given)
+    program = load_file(rules, given, allow_files=running().allow_files)
     warn(program.warnings, program)
     return program
 

@@ -34,6 +34,8 @@ class Run:
         The command line, without the name of the program.
     quiet
         Say nothing but errors, and what a command is there to print.
+    allow_files
+        Rule files may name any file and any server.
     config
         The file that options were read from, if there is one.
     context
@@ -46,6 +48,7 @@ class Run:
 
     words: Sequence[str] = ()
     quiet: bool = False
+    allow_files: bool = False
     log: Log | None = None
     config: Config | None = None
     context: typer.Context | None = None

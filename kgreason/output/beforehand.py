@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.reach import parts_of
 from kgreason.analysis.targets import Place, place_of, place_on_server
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.neo4j_files import parts_of
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
