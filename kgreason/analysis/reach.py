@@ -14,8 +14,8 @@ from kgreason.resources import resource
 
 ALLOW = "if you trust who wrote this, say --allow-files (in Python allow_files=True)"
 _READ = (
-    "a rule file reads what lies in its own folder or, if that lies in the working directory, there; nothing whose name "
-    "begins with a dot"
+    "a rule file reads what lies in its own folder or, if that lies in the working directory, there; nothing whose "
+    "name begins with a dot"
 )
 
 
@@ -52,7 +52,7 @@ class Reach:
         if self._is_server(source, findings):
             return
         for path in _files(source):
-            if not _inside(path, (self.folder, *self._working())):
+            if not self.reads(path):
                 what = "@bind" if isinstance(source, Bind) else "@qbind"
                 hint = f"{ALLOW}, or name the table yourself: --data {source.predicate}=FILE"
                 findings.add("E209", f"{what}: {_where(path)}", source.span, note=_READ, hint=hint)
@@ -73,14 +73,18 @@ class Reach:
                 "E210",
                 f"@bind of the output `{bind.predicate}`: {message}",
                 bind.span,
-                note="a rule file writes data files (.csv, .parquet, .json ...) in its own folder and in folders within "
-                "that; none whose name begins with a dot",
+                note="a rule file writes data files (.csv, .parquet, .json ...) in its own folder and in folders "
+                "within that; none whose name begins with a dot",
                 hint=f"{ALLOW}, or choose the place yourself: --out DIR",
             )
             return
 
+    def reads(self, path: Path) -> bool:
+        """Whether a file may be read as the rule file alone asks for it."""
+        return _inside(path, (self.folder, *self._working()))
+
     def _working(self) -> tuple[Path, ...]:
-        """The working directory, if the rule file lies there; nobody keeps rules and their data in a whole home folder."""
+        """The working directory, if the rule file lies there; a home folder holds more than rules and their data."""
         here = Path.cwd()
         try:
             home = Path.home().resolve()
@@ -98,8 +102,8 @@ class Reach:
             "E211",
             f"the rules name a server: {source.path}",
             source.span,
-            note="whoever wrote the rules would use the server with your rights, and could have your password sent to a "
-            "server of theirs",
+            note="whoever wrote the rules would use the server with your rights, and could have your password sent "
+            "to a server of theirs",
             hint=ALLOW + written,
         )
         return True

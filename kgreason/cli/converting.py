@@ -8,6 +8,7 @@ import typer
 
 from kgreason.cli.base import counted, guarded, print_json
 from kgreason.cli.options import AsJson, Format, MemoryLimit, Read
+from kgreason.cli.run import running
 
 
 @guarded

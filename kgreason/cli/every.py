@@ -65,8 +65,8 @@ AllowFiles = Annotated[
     bool,
     typer.Option(
         "--allow-files",
-        help="Trust the rules: they may name files outside of their folder, and servers; queries and views of DuckDB may "
-        "read files.",
+        help="Trust the rules: they may name files outside of their folder, and servers; queries and views of "
+        "DuckDB may read files.",
         callback=_allow_files,
     ),
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from kgreason.guess.roles import Edges, Names
-from kgreason.guess.tables import Found, relative
+from kgreason.guess.tables import Found, allowance, relative
 from kgreason.lang.names import SERVERS
 from kgreason.records import dataclass
 
@@ -86,15 +86,16 @@ def program(edges: Sequence[Edges], names: Sequence[Names], out: Path) -> Progra
         if weighted
         else {"xy": "X, Y", "yz": "Y, Z", "yx": "Y, X"}
     )
+    allow = allowance((*(e.table for e in edges), *(n.table for n in names)), out.parent)
     lines = [
         *_comment(f"{', '.join(_file(e.table) for e in edges)}: {kind}. Written by kgreason init."),
         "%%",
         "%% All of this was guessed: look at what it says of the columns, then change what is wrong.",
         "%%",
-        f"%%   kgreason check {out.name}",
-        f"%%   kgreason reason --rules {out.name}",
-        f"%%   kgreason risk --rules {out.name}",
-        f"%%   kgreason anonymize --rules {out.name}",
+        f"%%   kgreason check {out.name}{allow}",
+        f"%%   kgreason reason --rules {out.name}{allow}",
+        f"%%   kgreason risk --rules {out.name}{allow}",
+        f"%%   kgreason anonymize --rules {out.name}{allow}",
         "",
     ]
     for one in edges:

@@ -11,7 +11,7 @@ from kgreason.errors import DataError
 from kgreason.guess.people import schema
 from kgreason.guess.roles import Edges, Names, Nothing, role, shown
 from kgreason.guess.rules import program
-from kgreason.guess.tables import Found, tables
+from kgreason.guess.tables import Found, allowance, tables
 from kgreason.records import dataclass
 
 
@@ -84,7 +84,8 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
     left = [n.table for n in named if n not in vertices]
     guesses |= {t.name: ("not used: its rows are no ends of the edges",) for t in left}
     guesses |= {n.table.name: (f"not used: {n.why}",) for n in unknown}
-    rules = shlex.quote(str(file))
+    read = (*(e.table for e in edges), *(n.table for n in vertices))
+    rules = shlex.quote(str(file)) + allowance(read, file.parent)
     commands = ("check {}", "reason --rules {}", "risk --rules {}", "anonymize --rules {}")
     return Start(file, made.text, made.kind, guesses, tuple(f"kgreason {c.format(rules)}" for c in commands))
 

@@ -7,11 +7,12 @@ import itertools
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kgreason.analysis.reach import Reach
 from kgreason.errors import DataError
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import Raw, no_file, open_bytes
@@ -247,6 +248,12 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def allowance(tables: Iterable[Found], folder: Path) -> str:
+    """The option that rules of a folder need to read tables: none, if these lie where rules may read."""
+    reach = Reach(folder)
+    return "" if all(t.format not in SERVERS and reach.reads(t.path) for t in tables) else " --allow-files"
 
 
 def relative(path: Path, folder: Path) -> str:

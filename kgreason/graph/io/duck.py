@@ -25,7 +25,7 @@ CONFINED = {
     "python_enable_replacements": "false",
     "lock_configuration": "true",
 }
-"""Settings of every connection: a stranger's query, or a view of a stranger's database, reads nothing beside the database."""
+"""Settings of every connection: queries, and the views of a database, may be a stranger's, and read no other file."""
 
 
 def read_duckdb(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
