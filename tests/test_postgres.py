@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kgreason import api
-from kgreason.analysis.check import load_text
+from kgreason.analysis import check
 from kgreason.cli import app
 from kgreason.errors import DataError, KgreasonError, ProgramError, ReleaseError
 from kgreason.graph.io.formats import read_table
@@ -28,6 +29,7 @@ from kgreason.output.write import write_targets
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.postgres import Server
 
+load_text = partial(check.load_text, allow_files=True)  # rules that name a server have to be trusted
 BIND = """@bind("own", "csv useHeaders=true", "", "own.csv")."""
 CANARY = "rosebud-1941"
 
@@ -362,7 +364,7 @@ def test_check_asks_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         ),
     ):
         rules.write_text(text, encoding="utf-8")
-        done = _command("check", str(rules))
+        done = _command("check", str(rules), "--allow-files")
         if expected is not None:
             assert (expected in done.stdout) if expected else done.exit_code == 0, done.stdout
 
@@ -573,7 +575,7 @@ def outcomes(commands: list[list[str]], register: Database, monkeypatch: pytest.
         assert CANARY not in done.stdout + done.stderr
 
 
-RULES = ["--rules", "control.vada"]
+RULES = ["--rules", "control.vada", "--allow-files"]
 
 
 @pytest.fixture

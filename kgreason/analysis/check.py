@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kgreason.analysis.affected import nullable_inputs
 from kgreason.analysis.annotations import Annotations, read_annotations
 from kgreason.analysis.build import Built, build, read_conditions
-from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.checked import Bind, CheckedProgram
 from kgreason.analysis.declared import check_declared, check_undefined, plural
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.include import Source, read_program, read_text
@@ -18,7 +18,7 @@ from kgreason.analysis.targets import check_targets
 from kgreason.analysis.unused import all_atoms, check_parameters, check_unused, heads, read_predicates
 from kgreason.analysis.warded import wardedness
 from kgreason.analysis.wardreport import warn_unwarded
-from kgreason.errors import Diagnostic, ProgramError, render_all
+from kgreason.errors import Diagnostic, ProgramError, Span, render_all
 from kgreason.lang.ast import Annotation, Atom, Fact, Program
 from kgreason.records import dataclass
 
@@ -72,7 +72,7 @@ def load_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool 
     ProgramError
         With all its diagnostics; also if the file cannot be read.
     """
-    return examine_file(path, given, allow_files=allow_files).checked()
+    return _examine_file(path, given, allow_files=allow_files).checked()
 
 
 def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> CheckedProgram:
@@ -103,7 +103,20 @@ def check_file(path: str | Path) -> tuple[Diagnostic, ...]:
 
 
 def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:
-    """Read and check a rule file; all that is wrong with it comes back, nothing is raised."""
+    """Read and check a rule file; all that is wrong with it comes back, nothing is raised.
+
+    Sources and targets that the rules may not reach are errors here; a program that is loaded may have them, for its
+    data may come from elsewhere, and is stopped when it uses them.
+    """
+    found = _examine_file(path, given, allow_files=allow_files)
+    if found.program is None or not found.program.beyond:
+        return found
+    all_findings = Findings((*found.diagnostics, *found.program.beyond.values()))
+    all_findings.files = tuple(found.sources)
+    return Examined(None, all_findings.all, found.sources)
+
+
+def _examine_file(path: str | Path, given: Iterable[str], *, allow_files: bool) -> Examined:
     text, unreadable = read_text(path)
     if unreadable:
         return Examined(None, (unreadable,), {})
@@ -124,7 +137,6 @@ def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Itera
     check_declared(notes, arities, derived, source.whole, findings)
     check_posts(notes.posts, arities, findings)
     check_targets(source.program, notes, derived, findings)
-    _check_reach(reach, notes, derived, findings)
     if source.whole:
         check_undefined(read_predicates(program), notes, defined, arities, findings)
         check_unused(program, notes, arities, defined, findings)
@@ -134,13 +146,15 @@ def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Itera
     return _assemble(source, notes, arities, built, findings, reach)
 
 
-def _check_reach(reach: Reach, notes: Annotations, derived: frozenset[str], findings: Findings) -> None:
-    targets = notes.writes(derived)
+def _beyond(reach: Reach, notes: Annotations, targets: Sequence[Bind]) -> dict[Span, Diagnostic]:
+    """What is wrong with sources and targets that the rules may not reach, by the places of their annotations."""
+    findings = Findings()
     for bind in targets:
         reach.check_target(bind, findings)
     for source in (*notes.binds, *notes.queries):
         if source not in targets:
             reach.check_source(source, findings)
+    return {found.span: found for found in findings.all if found.span}
 
 
 def _assemble(
@@ -187,6 +201,7 @@ def _assemble(
         wardedness=warded,
         sources=source.texts,
         allow_files=reach.allowed,
+        beyond=_beyond(reach, notes, targets),
     )
     return Examined(program, findings.all, source.texts)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from typing import Literal
 
-from kgreason.errors import Diagnostic, Span
+from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import Atom, Expression, Term, Variable
 from kgreason.records import dataclass
 
@@ -330,6 +330,8 @@ class CheckedProgram:
         Text of every file that was read, the included ones too, by its name in spans.
     allow_files
         Whether the user lets the annotations and views of DuckDB read and write any file, and reach any server.
+    beyond
+        Errors of sources and targets that the rules may not reach, by the places of their annotations; see `permit`.
     """
 
     facts: tuple[CheckedAtom, ...]
@@ -357,6 +359,18 @@ class CheckedProgram:
     wardedness: Wardedness = Wardedness()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     allow_files: bool = False
+    beyond: Mapping[Span, Diagnostic] = field(default_factory=dict, repr=False)
+
+    def permit(self, annotation: Span | None) -> None:
+        """Stop before what an annotation names is read or written, if the rules may not reach that.
+
+        Raises
+        ------
+        ProgramError
+            With what is wrong with the annotation.
+        """
+        if annotation in self.beyond:
+            raise ProgramError((self.beyond[annotation],), self.sources)
 
     @property
     def rules(self) -> tuple[CheckedRule, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, Query
@@ -125,7 +126,8 @@ def files_of(
     if format == "neo4j":
         for part in parts_of(path):
             yield part
-            yield from part.iterdir() if part.is_dir() else ()
+            with suppress(OSError):  # a file, or a folder that cannot be read: told on reading
+                yield from part.iterdir()
         return
     yield path
     if "labels" in named:

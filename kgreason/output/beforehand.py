@@ -83,8 +83,17 @@ def check_outputs(
 
 
 def bound_targets(program: CheckedProgram, predicates: Sequence[str]) -> Plan:
-    """Targets of the ``@bind`` annotations of some outputs."""
-    return [(bind.predicate, Target.of(bind)) for bind in program.targets if bind.predicate in predicates]
+    """Targets of the ``@bind`` annotations of some outputs.
+
+    Raises
+    ------
+    ProgramError
+        If the rules may not write there.
+    """
+    wanted = [bind for bind in program.targets if bind.predicate in predicates]
+    for bind in wanted:
+        program.permit(bind.span)
+    return [(bind.predicate, Target.of(bind)) for bind in wanted]
 
 
 def check_plan(

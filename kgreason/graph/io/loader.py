@@ -169,6 +169,7 @@ class Loader:
     def _read(self, predicate: str, source: SourceSpec | Raw, options: Options) -> Raw:
         if isinstance(source, Raw):
             return source
+        self.program.permit(source.span)
         self.progress.step(f"Reading {_title(predicate, source)}")
         with _placed(source):
             read = read_table(source, options)
