@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -28,6 +31,7 @@ from kgreason.output.target import Target
 from kgreason.output.write import write_targets
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.postgres import Server
+from tests.test_interrupts import interrupted
 
 load_text = partial(check.load_text, allow_files=True)  # rules that name a server have to be trusted
 BIND = """@bind("own", "csv useHeaders=true", "", "own.csv")."""
@@ -545,6 +549,37 @@ def test_an_option_with_a_password_is_refused() -> None:
     spec = SourceSpec(Path("x"), "postgresql", {"host": "db1", "password": CANARY})
     for call in (lambda: read_table(spec), lambda: read_table(replace(spec, query="select 1"))):
         assert CANARY not in said(call)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_query_ends_when_its_user_wants(base: Database, name: str) -> None:
+    query = "SELECT count(*) FROM pg_class a, pg_class b, pg_class c, pg_class d"
+    source = replace(parse_file(base.uri), query=query)
+    with interrupted(getattr(signal, name)):
+        read_table(source)
+    running = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'kgreason'"
+    until = monotonic() + 5
+    while (left := base.rows(running)) != [(0,)] and monotonic() < until:
+        sleep(0.05)
+    assert left == [(0,)]  # the server works on it no longer either
+
+
+def test_a_server_that_hangs_is_not_waited_for(base: Database) -> None:
+    def stop() -> None:
+        working = "SELECT pid FROM pg_stat_activity WHERE application_name = 'kgreason' AND state = 'active'"
+        while not (found := base.rows(working)):
+            sleep(0.02)
+        stopped.append(found[0][0])
+        os.kill(found[0][0], signal.SIGSTOP)
+
+    stopped: list[int] = []
+    source = replace(parse_file(base.uri), query="SELECT pg_sleep(60)")
+    threading.Thread(target=stop, daemon=True).start()
+    try:
+        with interrupted(signal.SIGINT, after=1):
+            read_table(source)
+    finally:
+        os.kill(stopped[0], signal.SIGCONT)
 
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
