@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from textwrap import wrap
 
 from kgreason.guess.roles import Edges, Names
-from kgreason.guess.tables import Found, allowance, relative
+from kgreason.guess.tables import Found, allowance, one_line, relative
 from kgreason.lang.names import SERVERS
 from kgreason.records import dataclass
 
@@ -87,15 +88,16 @@ def program(edges: Sequence[Edges], names: Sequence[Names], out: Path) -> Progra
         else {"xy": "X, Y", "yz": "Y, Z", "yx": "Y, X"}
     )
     allow = allowance((*(e.table for e in edges), *(n.table for n in names)), out.parent)
+    rules = quote(one_line(out.name)) + allow
     lines = [
         *_comment(f"{', '.join(_file(e.table) for e in edges)}: {kind}. Written by kgreason init."),
         "%%",
         "%% All of this was guessed: look at what it says of the columns, then change what is wrong.",
         "%%",
-        f"%%   kgreason check {out.name}{allow}",
-        f"%%   kgreason reason --rules {out.name}{allow}",
-        f"%%   kgreason risk --rules {out.name}{allow}",
-        f"%%   kgreason anonymize --rules {out.name}{allow}",
+        f"%%   kgreason check {rules}",
+        f"%%   kgreason reason --rules {rules}",
+        f"%%   kgreason risk --rules {rules}",
+        f"%%   kgreason anonymize --rules {rules}",
         "",
     ]
     for one in edges:
@@ -249,4 +251,7 @@ def _quoted(value: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    """A text as a string has it, on one line."""
+    for sign, escape in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("${", "\\${")):
+        text = text.replace(sign, escape)
+    return text

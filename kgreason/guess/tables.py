@@ -256,6 +256,11 @@ def allowance(tables: Iterable[Found], folder: Path) -> str:
     return "" if all(t.format not in SERVERS and reach.reads(t.path) for t in tables) else " --allow-files"
 
 
+def one_line(text: str) -> str:
+    """A text that a comment may hold: the name of a file may have several lines, and would end it."""
+    return " ".join(text.splitlines())
+
+
 def relative(path: Path, folder: Path) -> str:
     """A path as seen from the folder of a rule file."""
     try:
