@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -549,6 +550,31 @@ def test_an_option_with_a_password_is_refused() -> None:
     spec = SourceSpec(Path("x"), "postgresql", {"host": "db1", "password": CANARY})
     for call in (lambda: read_table(spec), lambda: read_table(replace(spec, query="select 1"))):
         assert CANARY not in said(call)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy (select 1) to program 'touch MARK'",
+        "with a as (copy (select 1) to program 'touch MARK') select 1",
+        "select 1) as q(k0)) to program 'touch MARK' --",
+        "select '\\'::text) as q(k0)) to program 'touch MARK'; copy (select k0 from (select 1 --'",
+        "select 1 as a$b$) as q(k0)) to program 'touch MARK'; copy (select k0 from (select 1 as a$b$",
+        "select 1 --\r) as q(k0)) to program 'touch MARK'; copy (select k0 from (select 1 --",
+        "select 1 /* /* */ ' */) as q(k0)) to program $$touch MARK$$; copy (select k0 from (select 1 --'",
+        "select lo_export(lo_create(0), 'MARK')",
+        "insert into own values ('a', 'b', 1) returning *",
+    ],
+)
+def test_no_query_leaves_its_statement(register: Database, query: str) -> None:
+    """The user of the tests is a superuser, who may run programs on the server."""
+    mark = Path(tempfile.mkdtemp(dir="/tmp")) / "mark"
+    mark.parent.chmod(0o777)
+    before = register.rows("SELECT count(*) FROM own")
+    said(lambda: read_table(replace(parse_file(register.uri), query=query.replace("MARK", str(mark)))))
+    assert not mark.exists()
+    mark.parent.rmdir()
+    assert register.rows("SELECT count(*) FROM own") == before
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
