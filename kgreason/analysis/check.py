@@ -8,7 +8,7 @@ from pathlib import Path
 from kgreason.analysis.affected import nullable_inputs
 from kgreason.analysis.annotations import Annotations, read_annotations
 from kgreason.analysis.build import Built, build, read_conditions
-from kgreason.analysis.checked import Bind, CheckedProgram
+from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.analysis.declared import check_declared, check_undefined, plural
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.include import Source, read_program, read_text
@@ -151,9 +151,9 @@ def _beyond(reach: Reach, notes: Annotations, targets: Sequence[Bind]) -> dict[S
     findings = Findings()
     for bind in targets:
         reach.check_target(bind, findings)
-    for source in (*notes.binds, *notes.queries):
-        if source not in targets:
-            reach.check_source(source, findings)
+    read: list[Bind | Query] = [bind for bind in notes.binds if bind not in targets]
+    for source in [*read, *notes.queries]:
+        reach.check_source(source, findings)
     return {found.span: found for found in findings.all if found.span}
 
 

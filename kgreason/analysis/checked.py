@@ -369,7 +369,7 @@ class CheckedProgram:
         ProgramError
             With what is wrong with the annotation.
         """
-        if annotation in self.beyond:
+        if annotation is not None and annotation in self.beyond:
             raise ProgramError((self.beyond[annotation],), self.sources)
 
     @property

@@ -68,7 +68,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows a question mark
             stream.reconfigure(errors="replace")
-    sys.stderr = Screen(sys.stderr)  # type: ignore[assignment]  # tracebacks show data, too
+    sys.stderr = Screen(sys.stderr)  # tracebacks show data, too
     app()
 
 
