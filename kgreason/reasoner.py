@@ -48,7 +48,7 @@ class Reasoner:
 
     Parameters
     ----------
-    rules, data, outputs, limits, progress
+    rules, data, outputs, allow_files, limits, progress
         As in `kgreason.reason`.
 
     Raises
@@ -83,10 +83,11 @@ class Reasoner:
         data: Mapping[str, Any] | None = None,
         *,
         outputs: str | Sequence[str] | None = None,
+        allow_files: bool = False,
         limits: Limits | None = None,
         progress: Progress = SILENT,
     ) -> None:
-        self._program = load(rules)
+        self._program = load(rules, allow_files=allow_files)
         check_data(data)
         check_limits(limits)
         self._limits = limits or Limits()

@@ -60,10 +60,11 @@ def binds(rules: Path) -> list[str]:
 
 
 def runs(rules: Path) -> None:
-    """It passes the check without warnings, and has facts."""
-    checked = json.loads(run("check", rules, "--json").stdout)["files"][0]
+    """It passes the check without warnings, and has facts, with the options that it names."""
+    allow = ["--allow-files"] if "--allow-files" in rules.read_text(encoding="utf-8") else []
+    checked = json.loads(run("check", rules, "--json", *allow).stdout)["files"][0]
     assert checked["findings"] == []
-    derived = run("reason", "--rules", rules, "--out", rules.parent / "facts")
+    derived = run("reason", "--rules", rules, "--out", rules.parent / "facts", *allow)
     assert derived.exit_code == 0, derived.output
 
 
@@ -86,7 +87,7 @@ def test_tables_of_the_examples_run_at_once(here: Path, table: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "own.vada is written: " in done.stdout
     assert "column 1 (" in done.stdout
-    assert "kgreason check own.vada" in done.stdout
+    assert "kgreason check own.vada --allow-files" in done.stdout  # the table lies elsewhere
     runs(here / "own.vada")
 
 
@@ -121,7 +122,7 @@ def test_tables_of_one_register_go_together(here: Path, real_data: Path) -> None
 
 def test_what_is_written_can_be_anonymized(here: Path) -> None:
     assert run("init", ROOT / "examples" / "ownership" / "own.csv").exit_code == 0
-    done = run("anonymize", "--rules", "own.vada", "-x", 2, "--trials", 1)
+    done = run("anonymize", "--rules", "own.vada", "-x", 2, "--trials", 1, "--allow-files")
     assert done.exit_code == 0, done.output
     assert (here / "release" / "own.csv").is_file()
 

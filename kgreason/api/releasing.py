@@ -51,6 +51,7 @@ def anonymize(
     keep_cuts: bool = False,
     seed: int | None = None,
     folders: Folders | None = None,
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Anonymization:
     """Make an anonymous version of a graph, prove it, and score it.
@@ -85,6 +86,8 @@ def anonymize(
         operating system seeds the generator.
     folders
         Where to write the release and its secret; what is then verified and scored is what was written, read back.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -109,7 +112,7 @@ def anonymize(
     check_split(split, keep_cuts)
     clock, rng = Clock(), np.random.default_rng(seed)
     algorithm: Anonymizer = choose(method, mode, k, sizes, trials, max_subgraphs)
-    written = load(rules)
+    written = load(rules, allow_files=allow_files)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
@@ -176,7 +179,9 @@ def _read(data: GraphData | None) -> Mapping[str, Any] | None:
     return None if is_graph_like(data) else cast("Mapping[str, Any]", data or {})
 
 
-def read_graph(rules: Rules, data: GraphData | None = None, *, progress: Progress = SILENT) -> KnowledgeGraph:
+def read_graph(
+    rules: Rules, data: GraphData | None = None, *, allow_files: bool = False, progress: Progress = SILENT
+) -> KnowledgeGraph:
     """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe.
 
     Parameters
@@ -184,6 +189,8 @@ def read_graph(rules: Rules, data: GraphData | None = None, *, progress: Progres
     data
         A file or table for each predicate; or a graph of kgreason, NetworkX or igraph, whose edges may carry
         ``relation`` and ``weight``; or, under rules with one edge predicate, a table of its edges.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -196,7 +203,7 @@ def read_graph(rules: Rules, data: GraphData | None = None, *, progress: Progres
     >>> read_graph('@edge("own").', nx.DiGraph([("A", "D")]))
     <KnowledgeGraph with 2 vertices; own: 1 edges>
     """
-    return _graph(load(rules), data, progress)
+    return _graph(load(rules, allow_files=allow_files), data, progress)
 
 
 def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:

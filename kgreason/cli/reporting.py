@@ -40,6 +40,11 @@ def report(
             hint="say where the page goes: --out FILE",
         )
     page = file.parent / HTML if out is None else out
+    if out is None and page.is_symlink():
+        raise ReleaseError(
+            f"{page} is a link to {page.resolve()}, which would be replaced",
+            hint="remove the link, or say where the page goes: --out FILE",
+        )
     if found.secret and _published(page.parent):
         raise ReleaseError(
             f"{page.parent} is published, and the page is secret",

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from textwrap import wrap
 from unicodedata import normalize
 
 from kgreason.guess.ends import shown
 from kgreason.guess.roles import Edges, Names
-from kgreason.guess.tables import Found, relative
+from kgreason.guess.tables import Found, allowance, one_line, relative
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
 from kgreason.records import dataclass
 
@@ -110,15 +111,17 @@ def program(edges: Sequence[Edges], names: Sequence[Names], out: Path) -> Progra
     kind = _kind(relations, edges)
     node = "company" if kind == "control" else "vertex"
     ruled = _ruled(relations, kind)
+    allow = allowance((*(e.table for e in edges), *(n.table for n in names)), out.parent)
+    rules = quote(one_line(out.name)) + allow
     lines = [
         *_comment(f"{', '.join(_file(e.table) for e in edges)}: {kind}. Written by kgreason init."),
         "%%",
         "%% All of this was guessed: look at what it says of the columns, then change what is wrong.",
         "%%",
-        f"%%   kgreason check {out.name}",
-        f"%%   kgreason reason --rules {out.name}",
-        f"%%   kgreason risk --rules {out.name}",
-        f"%%   kgreason anonymize --rules {out.name}",
+        f"%%   kgreason check {rules}",
+        f"%%   kgreason reason --rules {rules}",
+        f"%%   kgreason risk --rules {rules}",
+        f"%%   kgreason anonymize --rules {rules}",
         "",
     ]
     said = _apart(relations)
@@ -389,4 +392,7 @@ def _quoted(value: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    """A text as a string has it, on one line."""
+    for sign, escape in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("${", "\\${")):
+        text = text.replace(sign, escape)
+    return text

@@ -12,7 +12,7 @@ from kgreason.guess.ends import called, shown
 from kgreason.guess.people import schema
 from kgreason.guess.roles import Edges, Either, Names, Nothing, as_names, keys, role, vertex_key
 from kgreason.guess.rules import program
-from kgreason.guess.tables import Found, tables
+from kgreason.guess.tables import Found, allowance, tables
 from kgreason.records import dataclass
 
 
@@ -91,7 +91,8 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
         )
     guesses |= left
     guesses |= {n.table.name: (f"not used: {n.why}",) for n in unknown}
-    rules = shlex.quote(str(file))
+    read = (*(e.table for e in edges), *(n.table for n in vertices))
+    rules = shlex.quote(str(file)) + allowance(read, file.parent)
     commands = ("check {}", "reason --rules {}", "risk --rules {}", "anonymize --rules {}")
     return Start(file, made.text, made.kind, guesses, tuple(f"kgreason {c.format(rules)}" for c in commands))
 

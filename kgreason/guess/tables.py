@@ -9,12 +9,13 @@ import re
 import shlex
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kgreason.analysis.reach import Reach
 from kgreason.errors import DataError
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.mistaken import check_content
@@ -352,6 +353,17 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def allowance(tables: Iterable[Found], folder: Path) -> str:
+    """The option that rules of a folder need to read tables: none, if these lie where rules may read."""
+    reach = Reach(folder)
+    return "" if all(t.format not in SERVERS and reach.reads(t.path) for t in tables) else " --allow-files"
+
+
+def one_line(text: str) -> str:
+    """A text that a comment may hold: the name of a file may have several lines, and would end it."""
+    return " ".join(text.splitlines())
 
 
 def relative(path: Path, folder: Path) -> str:

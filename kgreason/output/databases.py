@@ -12,6 +12,7 @@ from typing import Any
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import ReleaseError
 from kgreason.graph.interchange import facts_to_arrow
+from kgreason.graph.io.duck import CONFINED
 from kgreason.graph.io.sql import extra, quoted
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Value, plain
@@ -82,7 +83,7 @@ def duckdb_tables(database: Target) -> Iterator[Writer]:
     with (
         _target(path) as file,
         _refused(path, duckdb.Error),
-        closing(duckdb.connect(str(file))) as connection,
+        closing(duckdb.connect(str(file), config=CONFINED)) as connection,
     ):
         connection.execute("BEGIN")
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 
+from kgreason.graph.io.duck import CONFINED
 from kgreason.graph.io.options import delimiter_of
 from kgreason.graph.io.sql import extra, quoted
 from kgreason.output.servers import existing
@@ -67,7 +68,7 @@ def _sqlite(target: Target, predicate: str) -> tuple[str, ...] | None:
 def _duckdb(target: Target, predicate: str) -> tuple[str, ...] | None:
     duckdb = extra("duckdb", "duckdb", target.path)
     try:
-        with closing(duckdb.connect(str(target.path), read_only=True)) as connection:
+        with closing(duckdb.connect(str(target.path), read_only=True, config=CONFINED)) as connection:
             found = connection.execute(f"DESCRIBE {quoted(target.table or predicate)}").fetchall()
     except duckdb.Error:
         return None

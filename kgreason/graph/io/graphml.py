@@ -52,6 +52,7 @@ class _Reader:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
+        self.parser.EntityDeclHandler = self._refuse_entity
         self._keys: dict[str, tuple[str, str]] = {}
         self._defaults: dict[tuple[str, str], str] = {}
         self._element: dict[str, str] = {}
@@ -84,6 +85,15 @@ class _Reader:
                 self.parser.CurrentLineNumber,
                 hint="write each as edges between pairs of its vertices",
             )
+
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        """Refuse definitions of entities: they can be nested to any size, and no program writes any."""
+        raise DataError(
+            self.parts.file,
+            f"the file defines an entity {name!r}",
+            self.parser.CurrentLineNumber,
+            hint="write its text where the file names it",
+        )
 
     def _text(self, text: str) -> None:
         if self._open is not None:

@@ -109,7 +109,7 @@ class Loader:
         if predicate not in self.data:
             queries = [q for q in self.program.queries_bound if q.predicate == predicate]
             specs = [*map(bound, binds), *map(queried, queries)]
-            return [(s, understood(s), s.kind() in TABLES) for s in specs]
+            return [(s, self._options(s), s.kind() in TABLES) for s in specs]
         return [self._replacing(source, binds) for source in self.data[predicate]]
 
     def _replacing(
@@ -124,8 +124,11 @@ class Loader:
             *(CONNECTION if source.server else ()),
         }  # another server is another whole
         kept = {n: v for n, v in normal(like.options if like else {}).items() if n not in given}
-        options = understood(source, kept)
+        options = self._options(source, kept)
         return source, options, format in TABLES and (like is not None or not binds)
+
+    def _options(self, source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
+        return replace(understood(source, more), allow_files=self.program.allow_files)
 
     def load(self, predicate: str) -> Loaded | None:
         """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
@@ -172,6 +175,7 @@ class Loader:
     def _read(self, predicate: str, source: SourceSpec | Raw, options: Options) -> Raw:
         if isinstance(source, Raw):
             return source
+        self.program.permit(source.span)
         self.progress.step(f"Reading {_title(predicate, source)}")
         with _placed(source):
             read = read_table(source, options)

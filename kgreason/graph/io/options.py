@@ -171,6 +171,8 @@ class Options:
         Of BODS: which number a range of shares stands for; `None`: a range is an error.
     level
         Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
+    allow_files
+        Of DuckDB: queries and views may read other files. No source says so itself: its user does.
     """
 
     delimiter: str | None = None
@@ -206,6 +208,7 @@ class Options:
     interest: str = "shareholding"
     share: str | None = None
     level: str | None = None
+    allow_files: bool = False
 
     @property
     def vertices(self) -> bool | None:
