@@ -7,12 +7,13 @@ in their order. They tell which kind of change a file underwent, and where: to t
 
 from __future__ import annotations
 
+import json
 import zlib
 from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from kgreason.records import dataclass
 
@@ -136,6 +137,55 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
         words, hint = "the last line has no end any more", NOTHING_LOST
         return [*faults, Fault("other line ends", file, words, hint=hint, harmless=True)]
     return [*faults, _changed(entry, file, plain)]
+
+
+# --- the account that a folder gives of itself --------------------------------------------------------------
+
+ACCOUNT = "report.json"
+"""The file of a folder that tells, under ``files``, the digests of all its files as they were written."""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Digests of the files in a folder, but for that of the account."""
+    return {path.name: _digest_of(path) for path in sorted(folder.iterdir()) if path.name != ACCOUNT}
+
+
+def account(data: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    """Text of the account: some data, and the digests of files; that of the data themselves is added."""
+    plain = sha256(_json(data).encode()).hexdigest()
+    return _json({**data, "files": {**files, ACCOUNT: plain}})
+
+
+def not_of_account(folder: Path) -> list[str] | None:
+    """Names of what stands in a folder and is not what was written into it; `None`: the folder does not tell.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    """
+    try:
+        text = (folder / ACCOUNT).read_text(encoding="utf-8")
+        data = json.loads(text)
+        files = dict(data.pop("files"))
+        told = account(data, {name: digest for name, digest in files.items() if name != ACCOUNT})
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    files[ACCOUNT] = _digest(text.encode()) if told == text else None
+    return [
+        path.name
+        for path in sorted(folder.iterdir())
+        if path.is_symlink() or not path.is_file() or _digest_of(path) != files.get(path.name)
+    ]
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
 
 
 # --- digests ------------------------------------------------------------------------------------------------

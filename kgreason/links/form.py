@@ -114,14 +114,14 @@ def _claimed(given: bytes, released: Released) -> int | None:
 
 
 def reports(
-    released: Released, k: int | None, *, holds: bool, seeded: bool, format: str = "csv"
+    folder: Path, released: Released, k: int | None, *, holds: bool, seeded: bool, format: str = "csv"
 ) -> dict[str, bytes]:
-    """The reports that go with a release whose tables are of a format, by name."""
+    """The reports that go with a release whose tables are of a format and stand in a folder, by name."""
     from kgreason.report.links import public_report
     from kgreason.report.write import texts
 
     names = (*names_of(format).values(), README, *REPORT, *(() if holds else (UNVERIFIED,)))
-    return texts(public_report(released, k, confirmed=holds, seeded=seeded, files=names))
+    return texts(folder, public_report(released, k, confirmed=holds, seeded=seeded, files=names))
 
 
 def _reports(folder: Path, released: Released, format: str) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _reports(folder: Path, released: Released, format: str) -> Iterator[str]:
     if not there:
         return
     k = _claimed((folder / README).read_bytes(), released)
-    made = [reports(released, k, holds=not marked, seeded=seeded, format=format) for seeded in (False, True)]
+    made = [reports(folder, released, k, holds=not marked, seeded=seeded, format=format) for seeded in (False, True)]
     for name in there:
         if (folder / name).read_bytes() not in [texts[name] for texts in made]:
             yield f"{name}: not the report of this release, as this version of kgreason writes it"
