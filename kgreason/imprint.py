@@ -41,6 +41,7 @@ OWN = frozenset({"certificate.json", "report.json", "report.html"})
 BINARY = (".parquet", ".sqlite", ".duckdb")  # what files without lines end with
 ROWS = (".jsonl", ".nt")  # what files end with of which each line is a row
 SECRET = "mapping.csv"
+PACKED = "packed with gzip"
 AS_WRITTEN = "take the file as it was written, or anonymize again"
 NOTHING_LOST = "nothing is lost by that"
 
@@ -127,10 +128,13 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
     faults = []
     if encoding:
         words, hint = f"the file is {encoding}, where it was plain UTF-8", "save it as UTF-8 without a mark"
-        faults.append(Fault("other encoding", file, words, hint=hint, harmless=True))
+        alone = encoding != PACKED  # which has names, times and more beside the text
+        faults.append(Fault("other encoding", file, words, hint=hint, harmless=alone))
     if plain != text:
-        words, hint = "lines end with CR, where they ended with LF alone", NOTHING_LOST
-        faults.append(Fault("other line ends", file, words, hint=hint, harmless=True))
+        alike = text in (plain.replace("\n", "\r\n"), plain.replace("\n", "\r"))
+        which = "lines" if alike else "some lines"  # and which, could tell something
+        words, hint = f"{which} end with CR, where they ended with LF alone", NOTHING_LOST
+        faults.append(Fault("other line ends", file, words, hint=hint, harmless=alike))
     if _digest(plain.encode()) == entry["sha256"]:
         return faults
     if _digest(f"{plain}\n".encode()) == entry["sha256"]:
@@ -355,7 +359,7 @@ def _rows(number: int) -> str:
 def _decoded(data: bytes) -> tuple[str, str | None]:
     """Text of a file, and what it is if not plain UTF-8; a letter that is cut off at the end is dropped."""
     if data.startswith(b"\x1f\x8b"):
-        return _unpacked(data), "packed with gzip"
+        return _unpacked(data), PACKED
     if data.startswith(BOM_UTF8):
         return data.decode("utf-8-sig", errors="replace"), "UTF-8 with a byte-order mark"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
