@@ -159,9 +159,7 @@ class Exchange:
     def waiting(self) -> list[Side]:
         """Sides whose new folder is not in its place yet, if an exchange has begun."""
         inodes = json.loads((self.secret.space / READY).read_text(encoding="utf-8"))
-        return [
-            side for side, i in zip((self.secret, self.public), inodes, strict=True) if side.waits(i)
-        ]
+        return [side for side, i in zip((self.secret, self.public), inodes, strict=True) if side.waits(i)]
 
     @property
     def begun(self) -> bool:

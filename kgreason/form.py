@@ -1,4 +1,4 @@
-"""Whether a release folder holds the files that kgreason writes of the release in it, and nothing else: condition ``files``.
+"""Condition ``files``: a release folder holds the files that kgreason writes of the release in it, and nothing else.
 
 What a reader takes for the same graph may tell more: files beside those that are read, comments, metadata, pages of a
 database that nobody reads, bytes behind the end, the order of rows, quotation marks, digits. So the files are written
@@ -47,16 +47,19 @@ class Expected:
         Writes them into a folder.
     texts
         The other files by name, for a release that holds or not, and that was made with a seed or not.
+    rules
+        Names of those of them that are not in `BESIDE`.
     """
 
     tables: Sequence[str]
     write: Callable[[Path], object]
     texts: Texts
+    rules: Sequence[str] = ()
 
     @property
     def names(self) -> list[str]:
         """Names of all files that may stand in the folder."""
-        return [*self.tables, *self.texts(True, False), UNVERIFIED]
+        return [*self.tables, *self.rules, *BESIDE]
 
 
 def is_of_kgreason(folder: Path) -> bool:
@@ -82,7 +85,9 @@ def files(folder: Path, expected: Expected, told: Iterable[str] = ()) -> Item:
     if not is_of_kgreason(folder):
         if words:
             return Item(FILES, False, FOREIGN, listing(words), undecided=True)
-        return Item(FILES, True, "there is nothing but the tables, and they are to the byte as kgreason writes them")
+        return Item(
+            FILES, True, "there is nothing but the tables, and they are to the byte as kgreason writes them"
+        )
     if words and all(OTHER_WRITER in word for word in words):
         return Item(FILES, False, "tables are from another version", listing(words), undecided=True)
     if words:
@@ -91,9 +96,7 @@ def files(folder: Path, expected: Expected, told: Iterable[str] = ()) -> Item:
         other = _version(folder)
         if other in ("", __version__):
             return Item(FILES, False, HIDES, listing(unlike))
-        detail = (
-            f"the texts were written by kgreason {other}: verify with that version whether anything hides in them"
-        )
+        detail = f"the texts were written by kgreason {other}: verify with that version whether anything hides in them"
         return Item(FILES, False, detail, listing(unlike), undecided=True)
     return Item(FILES, True, "each file is to the byte what kgreason writes of this release")
 

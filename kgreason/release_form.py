@@ -63,7 +63,7 @@ def form(
         made = {RULES: text.encode(), README: b"", **dict.fromkeys(REPORT, b"")}
         file = folder / README
         claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
-        if claim is None or claim[0].k > released.n:
+        if claim is None:
             return made
         guarantee, sizes = claim
         marks = {"holds": holds, "seeded": seeded}
@@ -73,7 +73,9 @@ def form(
         report = public_report(released, promise, confirmed=holds, seeded=seeded, files=names)
         return {**made, README: words.encode(), **report_texts(folder, report)}
 
-    expected = Expected(layout.files, lambda place: write_tables(place, released, layout, node), texts)
+    expected = Expected(
+        layout.files, lambda place: write_tables(place, released, layout, node), texts, (RULES,)
+    )
     return files(folder, expected, _told(folder, released, layout, original))
 
 
@@ -84,7 +86,8 @@ def _told(
     if is_of_kgreason(folder) and not layout.numbered:
         labels = (label for label in released.labels.tolist() if not fresh(label))
         yield from (f"{label}: no name that kgreason draws" for label in labels)
-    for name, relation in released.relations.items() if original is not None else ():
-        known = original.relations[name].columns
-        if not {*relation.columns} <= {*known, *safe_names(known), *COLUMNS}:
-            yield f"{layout.edges[name].file}: columns {', '.join(relation.columns)}, in the original {', '.join(known)}"
+    for name, known in original.relations.items() if original is not None else ():
+        columns = released.relations[name].columns
+        if not {*columns} <= {*known.columns, *safe_names(known.columns), *COLUMNS}:
+            named = f"{', '.join(columns)}, in the original {', '.join(known.columns)}"
+            yield f"{layout.edges[name].file}: columns are called {named}"

@@ -131,7 +131,7 @@ def readme(
 
 
 def claim_of(text: str) -> tuple[Guarantee, str] | None:
-    """The guarantee that a README.txt tells, and the sizes in words; `None`: it tells none that kgreason makes.
+    r"""The guarantee that a README.txt tells, and the sizes in words; `None`: it tells none that kgreason makes.
 
     Examples
     --------

@@ -490,7 +490,7 @@ OTHERWISE: list[tuple[str, Change, str]] = [
     ],
     ("other order of vertices", lines(NODES, reordered), "nodes.csv: reordered rows"),
     ("other order of edges", lines(RELEASED, reordered), "own.csv: not as it was written"),
-    ("a row twice", lines(RELEASED, lambda r: r + r[2:3]), "own.csv: missing rows"),
+    ("a row twice", lines(RELEASED, lambda r: r + r[2:3]), "own.csv: duplicated rows"),
     ("a vertex twice", lines(NODES, lambda r: r + r[2:3]), "nodes.csv: duplicated rows"),
     ("the marking", written("release/UNVERIFIED", ""), "UNVERIFIED: not as it was written"),
     ("no rules", removed("release/rules.vada"), "rules.vada: it is missing"),
@@ -499,9 +499,7 @@ OTHERWISE: list[tuple[str, Change, str]] = [
 
 
 @pytest.mark.parametrize(("name", "change", "words"), OTHERWISE, ids=[o[0] for o in OTHERWISE])
-def test_a_folder_is_to_the_byte_what_was_written(
-    place: Path, name: str, change: Change, words: str
-) -> None:
+def test_a_folder_is_to_the_byte_what_was_written(place: Path, name: str, change: Change, words: str) -> None:
     change(place)
     result = verify(place)
     assert result.exit_code == 1, result.output

@@ -125,7 +125,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize("apart", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("force", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_the_next_run_mends_what_a_killed_one_left(tmp_path: Path, way: str, force: bool, apart: bool) -> None:
+def test_the_next_run_mends_what_a_killed_one_left(
+    tmp_path: Path, way: str, force: bool, apart: bool
+) -> None:
     seen, halfway = set(), 0
     for point in range(200):
         top = tmp_path / str(point)
@@ -188,7 +190,8 @@ def test_mending_may_be_killed_as_well(tmp_path: Path, way: str) -> None:
                 spaces = [place.parent, next(top.glob(".release-*"))]
                 names = ["private/mapping.csv", "release/own.csv"]
                 news = [
-                    top / name.split("/")[0] if (top / name).exists() and (top / name).read_text() == "new"
+                    top / name.split("/")[0]
+                    if (top / name).exists() and (top / name).read_text() == "new"
                     else space / "new"
                     for space, name in zip(spaces, names, strict=True)
                 ]

@@ -141,7 +141,9 @@ def test_parquet_of_links_is_compared_byte_by_byte(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "links.parquet")
     pq.write_table(table, tmp_path / "links.parquet", compression="gzip", store_schema=False)
     found = form(tmp_path, read_released(tmp_path))
-    assert found.witnesses == ("links.parquet: the same graph is written otherwise",)
+    assert found.witnesses == (
+        "links.parquet: the same graph is written otherwise, or there is more in the file",
+    )
     assert not found.undecided
 
 

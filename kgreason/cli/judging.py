@@ -147,8 +147,8 @@ def verify(
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     _warn_marked(graphs)
-    for place in (*graphs, *(mapping or [])):
-        check_settled(Path(place))
+    for place in (*map(Path, graphs), *(mapping or [])):
+        check_settled(place)
     other = "name another --model"
     kinds = attributes, numeric, relations, mutual, table
     if model == "links":

@@ -48,7 +48,9 @@ def form(folder: Path, released: Released) -> Item:
 
 def _told(folder: Path, released: Released, claimed: int | None) -> Iterator[str]:
     """Names that say something, and claims that are not so."""
-    yield from (f"{label}: no name that kgreason draws" for label in released.graph.labels if not fresh(label))
+    yield from (
+        f"{label}: no name that kgreason draws" for label in released.graph.labels if not fresh(label)
+    )
     if claimed is None or (folder / UNVERIFIED).exists():
         return
     if not conditions.clusters(released, claimed)[0].holds:

@@ -26,7 +26,6 @@ from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.written import UNCHANGED, check_kind, read_pairs
 
 
-
 def read_released(folder: Path) -> Released:
     """Read a release of links.
 

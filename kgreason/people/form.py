@@ -37,7 +37,7 @@ def form(folder: Path, released: PeopleGraph) -> Item:
         made = {README: b"", **dict.fromkeys(REPORT, b"")}
         file = folder / README
         claim = Claim.found(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
-        if claim is None or (claim.k or 0) > released.n:
+        if claim is None:
             return made
         words = readme(claim, valued=bool(released.attributes), holds=holds, seeded=seeded, format=format)
         promise = Promise(claim.asked, claim.model, claim.k, claim.window)

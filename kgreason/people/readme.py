@@ -96,9 +96,7 @@ class Claim:
         """What is said of a result."""
         verdict, history, settings = result.verdict, result.release.history, result.settings
         series = None if history is None else history.releases
-        return cls(
-            verdict.asked, verdict.model, verdict.k, settings.window, settings.construction, series
-        )
+        return cls(verdict.asked, verdict.model, verdict.k, settings.window, settings.construction, series)
 
     @classmethod
     def found(cls, text: str) -> Claim | None:
@@ -114,7 +112,7 @@ class Claim:
             return None
         model = next(model for model in PROMISES if model == told[2])
         window, number = _WINDOW.search(text), _NUMBER.search(text)
-        made = next((way for way, words in LINKS.items() if f"; {words}" in text), "relaxed")
+        made: Construction = next((way for way, words in LINKS.items() if f"; {words}" in text), "relaxed")
         return cls(
             told[1],
             model,

@@ -125,7 +125,7 @@ class Stage:
             return replace(single, items=(*single.items, _not_there(gone)))
         if not earlier:
             return single
-        before = [read_named(*folders) for folders in reversed(earlier)]
+        before = [replace(read_named(*folders), files=None) for folders in reversed(earlier)]
         others = [
             f"{one.name} is not the release that was made then"
             for one, mark in zip(reversed(before), reversed(marks[:-1]), strict=False)
