@@ -79,7 +79,11 @@ def files(folder: Path, expected: Expected, told: Iterable[str] = ()) -> Item:
         return Item(FILES, False, HIDES, listing(strange))
     words = [*told]
     with TemporaryDirectory() as made:
-        expected.write(Path(made))
+        try:
+            expected.write(Path(made))
+        except OSError as error:
+            message = f"{made}: the tables cannot be written there to be compared: {error.strerror or error}"
+            raise ReleaseError(message, hint="make room there, or set TMPDIR to another folder") from error
         for name in expected.tables:
             words += (f"{name}: {said}" for said in _differences(folder / name, Path(made) / name))
     if not is_of_kgreason(folder):

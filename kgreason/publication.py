@@ -25,7 +25,7 @@ from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import ACCOUNT, not_of_account
 from kgreason.interrupts import deferred
-from kgreason.output.place import replacing
+from kgreason.output.place import pack, replacing
 from kgreason.release_tables import check_known, columns
 
 _FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
@@ -201,7 +201,8 @@ def _blamed(folders: Folders, exchange: Exchange) -> Iterator[None]:
         where = error.filename or " and ".join(map(str, full or sides.values()))
         raise _unwritten(_named(str(where), sides), error) from error
     except ReleaseError as error:
-        raise replace(error, message=_named(error.message, sides)) from error
+        hint = None if error.hint is None else _named(error.hint, sides)
+        raise replace(error, message=_named(error.message, sides), hint=hint) from error
 
 
 def _named(words: str, sides: Mapping[Side, Path]) -> str:
@@ -250,6 +251,7 @@ def write_graph(path: Path, graph: KnowledgeGraph) -> None:
     (relation,) = graph.relations.values()
     with replacing(path) as temporary:
         write_csv(temporary, relation.columns, columns(graph, relation))
+        pack(temporary, path.name)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
