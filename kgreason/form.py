@@ -7,6 +7,7 @@ once more from what was read, and compared.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from filecmp import cmp
 from pathlib import Path
@@ -133,6 +134,8 @@ def _strange(folder: Path, expected: Expected) -> Iterator[str]:
 
 def _differences(there: Path, made: Path) -> Iterator[str]:
     """How a table differs from how it should be written."""
+    if there.name.endswith(".bods.json"):
+        _set_date(there, made)
     if cmp(there, made, shallow=False):
         return
     if not there.name.endswith(BINARY):
@@ -143,6 +146,17 @@ def _differences(there: Path, made: Path) -> Iterator[str]:
         yield f"written by {theirs}, {OTHER_WRITER}"
     elif there.suffix != ".duckdb" or not _same_duckdb(there.read_bytes(), made.read_bytes()):
         yield "the same graph is written otherwise, or there is more in the file"
+
+
+def _set_date(there: Path, made: Path) -> None:
+    """Give statements of BODS, which tell the day of writing, the day that the first of others tells."""
+    days = [_DAY.search(path.read_bytes()) for path in (there, made)]
+    if all(days):
+        before, now = (day[1] for day in days if day)
+        made.write_bytes(made.read_bytes().replace(b'"' + now + b'"', b'"' + before + b'"'))
+
+
+_DAY = re.compile(rb'"statementDate": ?"([0-9]{4}-[0-9]{2}-[0-9]{2})"')
 
 
 def _writer(path: Path) -> str:

@@ -183,6 +183,15 @@ def not_of_account(folder: Path) -> list[str] | None:
     ]
 
 
+def renewed(folder: Path, name: str) -> str | None:
+    """Text of the account once a file was written anew; `None`: the folder has none."""
+    data = json.loads((folder / ACCOUNT).read_text(encoding="utf-8"))
+    if (files := data.pop("files", None)) is None:
+        return None
+    del files[ACCOUNT]
+    return account(data, {**files, name: _digest_of(folder / name)})
+
+
 def _json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -28,7 +28,7 @@ from kgreason.release_form import form
 from kgreason.release_text import claim_of
 from tests.test_release_formats import OWNERSHIP, RULES, given, need, ownership, put, run
 
-WRITTEN = [name for name in (*FORMATS, "ttl") if name not in ("bods", "postgresql")]
+WRITTEN = [name for name in (*FORMATS, "ttl") if name != "postgresql"]
 SECRET = b"Adler,k3m9xw4b2a\nBiber,h7c2q8d5ve\n"
 Hide = Callable[[Path], object]
 
@@ -177,6 +177,9 @@ def ways(name: str, files: tuple[str, ...]) -> Iterator[tuple[str, Hide]]:
         yield "a comment", in_place(table, b"\n", b"\n% Adler,k3m9xw4b2a\n")
     elif name == "edges":
         yield "a comment", lambda f: (f / table).write_bytes(b"# Adler\n" + (f / table).read_bytes())
+    elif name == "bods":
+        yield "a day", in_place(table, b'Date": "20', b'Date": "19')
+        yield "a member", in_place(table, b"{", b'{"who": "Adler", ')
     elif name == "json":
         yield "a member", in_place(table, b"}", b',"who":"Adler"}')
         yield "a blank", in_place(table, b"{", b"{ ")

@@ -54,7 +54,6 @@ def pack(path: Path, name: str) -> None:
     if not name.lower().endswith(".gz"):
         return
     packed = path.with_name(f"{path.name}.gz")
-    with path.open("rb") as plain, packed.open("wb") as file:
-        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as stream:
-            shutil.copyfileobj(plain, stream)
+    with path.open("rb") as plain, packed.open("wb") as file, gzip.GzipFile("", "wb", 9, file, 0) as stream:
+        shutil.copyfileobj(plain, stream)
     packed.replace(path)
