@@ -106,19 +106,27 @@ class Folders:
             if folder.is_symlink() or not folder.is_dir():
                 raise ReleaseError(f"{folder} is not a folder", hint="move it away first")
             foreign = _foreign(folder)
+            elsewhere = f"choose another place with --{kind} DIR"
             if foreign is None:
                 raise ReleaseError(
-                    f"{folder} does not tell what kgreason wrote into it: its {ACCOUNT} is missing, was edited, or is "
-                    "of an earlier version of kgreason, so the folder is not replaced",
-                    hint=f"move it away, or choose another place with --{kind} DIR",
+                    f"{folder} does not tell which files kgreason wrote into it (there are {_some(folder)}), so it is "
+                    f"not replaced: its {ACCOUNT} is missing, was edited, or is of an earlier version of kgreason",
+                    hint=f"move it away, or {elsewhere}",
                 )
             if foreign:
-                some = ", ".join(foreign[:3]) + f" and {len(foreign) - 3:,} more" * (len(foreign) > 3)
                 raise ReleaseError(
-                    f"{folder} holds files that kgreason did not write, or not as they are now ({some}), so it is "
-                    "not replaced",
-                    hint=f"move them away, or choose another place with --{kind} DIR",
+                    f"{folder} holds files that kgreason did not write, or not as they are now ({_few(foreign)}), so "
+                    "it is not replaced",
+                    hint=f"move them away, or {elsewhere}",
                 )
+
+
+def _some(folder: Path) -> str:
+    return _few(sorted(path.name for path in folder.iterdir()))
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + f" and {len(names) - 3:,} more" * (len(names) > 3)
 
 
 def _foreign(folder: Path) -> list[str] | None:

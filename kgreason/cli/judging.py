@@ -277,11 +277,13 @@ def _with_files(
         return verdict
     progress.step(f"Comparing the files of {folder}")
     found = form(folder, released, program, original)
-    others = [item for item in verdict.items if item.name != FILES]
-    for item in verdict.items:
-        if item.name == FILES:  # a certificate tells of them, too
-            found = both(item, found)
-    return replace(verdict, items=(*others, found))
+    known = [item.name for item in verdict.items]
+    if FILES not in known:
+        return replace(verdict, items=(*verdict.items, found))
+    items = (
+        both(item, found) if item.name == FILES else item for item in verdict.items
+    )  # a certificate tells, too
+    return replace(verdict, items=tuple(items))
 
 
 def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:
