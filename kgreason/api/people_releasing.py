@@ -136,7 +136,7 @@ def anonymize_people(
     run = Run({**chosen, "k": own}, seed, sampling=np.random.default_rng(0))
     if folders is not None:
         check_plain(folders.format)
-        check_folders(folders)
+        check_folders(folders, progress)
     clock, rng = Clock(), np.random.default_rng(seed)
     if not isinstance(data, PeopleGraph | Schema | Path | str):
         raise CallError(

@@ -105,7 +105,7 @@ def anonymize(
     from kgreason.report.run import Run, rule_files
 
     if folders is not None:
-        check_folders(folders)
+        check_folders(folders, progress)
     sizes = attacked_sizes(x)
     check_numbers(k=(k, 2), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
     check_numbers(split=(split, 1), seed=(seed, 0))

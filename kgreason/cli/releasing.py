@@ -137,11 +137,13 @@ def anonymize(
     """
     from kgreason import api
     from kgreason.cli.finishing import finish
+    from kgreason.cli.run import tell
     from kgreason.publication import Folders
     from kgreason.terminal import print_anonymization, progress
 
     folders = Folders(release, private, force, format)
-    folders.check()
+    for mended in folders.check():
+        tell(mended)
     if method == "links":
         kinds = attributes, numeric, relations, mutual, table
         return links_releasing.anonymize(

@@ -29,6 +29,8 @@ def report(
     as_json: AsJson = False,
 ) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
+    from kgreason.imprint import renewed
+    from kgreason.output.place import replacing
     from kgreason.report.json import read_report
     from kgreason.report.write import HTML, write_page
 
@@ -51,6 +53,10 @@ def report(
             hint="name a file elsewhere: --out FILE",
         )
     write_page(page, found)
+    if out is None and (told := renewed(file.parent, HTML)) is not None:
+        with replacing(file) as temporary:
+            temporary.touch(mode=0o600)
+            temporary.write_text(told, encoding="utf-8")
     if as_json:
         print_json(
             {
