@@ -7,10 +7,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from decimal import Decimal
 from pathlib import Path
 from time import monotonic
 
 LEAST = 10_000_000  # bytes of a limit; less is a slip of the unit
+_MOST = 1 << 62
 SMALL = 1 << 20  # bytes that need not be asked for
 SPARE = 0.95  # of the memory that is free at the start, the part that may be used
 PAUSE = 0.02  # seconds between two looks at what is held
@@ -45,7 +47,9 @@ def parse_size(text: str) -> int:
     unit = _UNITS[found[2].lower()]
     if found[3]:
         unit = 1024 ** (len(str(unit)) // 3)
-    size = int(float(found[1]) * unit)
+    size = int(Decimal(found[1]) * unit)
+    if size > _MOST:
+        raise ValueError(f"{text[:40]!r} is more than any machine has; say for instance 8GB or 512MiB")
     if size < LEAST:
         raise ValueError(
             f"{text!r} is less than {shown(LEAST)}, which nothing fits; say for instance 8GB or 512MiB"

@@ -14,6 +14,7 @@ from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.load import load_graph
 from kgreason.graph.io.raw import similar
 from kgreason.graph.io.source import SourceSpec
+from kgreason.graph.io.values import int64
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
 from kgreason.progress import SILENT, Progress
@@ -30,7 +31,6 @@ from kgreason.written import (
 )
 
 LISTED = "vertices of the release"  # a predicate that no rules can name
-_LARGEST_PART = 2**63 - 1
 OTHER_RELEASE = "is this of another release?"
 
 
@@ -259,11 +259,11 @@ def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
             f"{path}:{found[label].line}: {label!r} is no vertex of the original", hint=OTHER_RELEASE
         )
     for cell in found.values():
-        if not (cell.text.isascii() and cell.text.isdecimal() and int(cell.text) <= _LARGEST_PART):
+        if not cell.text.isdecimal() or int64(cell.text) is None:
             raise ReleaseError(
                 f"{path}:{cell.line}: {cell.text!r} is no number of a part", hint=OTHER_RELEASE
             )
-    return np.array([int(found[label].text) for label in labels], dtype=np.int64)
+    return np.array([int64(found[label].text) for label in labels], dtype=np.int64)
 
 
 def resolve_mapping(

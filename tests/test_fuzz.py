@@ -36,15 +36,15 @@ TINY = {
 }
 
 
-def survive(text: str) -> bool:
+def survive(text: str | Path, limits: Limits = LIMITS) -> bool:
     """Check a program and evaluate it; whether it came so far. Nothing but our own errors may be raised."""
     try:
-        program = load_text(text)
+        program = load_file(text) if isinstance(text, Path) else load_text(text)
     except ProgramError as error:
         return not str(error)
     data = {p: rows for p, rows in TINY.items() if program.arities.get(p) == len(rows[0])}
     try:
-        result = evaluate(program, Facts.from_rows(data), limits=LIMITS)
+        result = evaluate(program, Facts.from_rows(data), limits=limits)
     except KgreasonError as error:
         str(error)
         return True

@@ -112,8 +112,8 @@ def test_rows_inside_a_json_object(write: Write) -> None:
     [
         ('{"a": 1, "b": 2}\n{"a": 1, }', "a.json:2: no JSON: "),
         ("[[1, 2]\n,[3, 4]", "a.json:2: no JSON: expected a comma or a bracket"),
-        ("[[1, 2],\n[3, NaN]]", "a.json: NaN is no value of JSON"),
-        ("[" * 100_000, "a.json: nested too deeply"),
+        ("[[1, 2],\n[3, NaN]]", "a.json:2: no JSON: NaN is no value of JSON"),
+        ("[" * 100_000, "a.json:1: no JSON: nested too deeply"),
         (
             "[[" + "[" * 101 + "]" * 101 + ", 1]]",
             "a.json:1: column 'column1': [...] is not a list or set nested 100 deep at most",

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.errors import DataError
-from kgreason.graph.io import gathered, gml, graphml, jsonrows, pajek, sqlite
+from kgreason.graph.io import gathered, gml, jsonrows, pajek, sqlite, xmlparse
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.gathered import Gathered, Numbers, Texts
 from kgreason.graph.io.jsonscan import Malformed, Scanner
@@ -109,7 +109,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the pieces in which files are read as small as one likes."""
 
     def cut(size: int) -> None:
-        for module in (gml, graphml, jsonrows):
+        for module in (gml, jsonrows, xmlparse):
             monkeypatch.setattr(module, "_BLOCK", size)
         for module in (gathered, jsonrows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)

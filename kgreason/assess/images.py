@@ -147,7 +147,10 @@ class _Decision:
     def __init__(
         self, space: Space, size: int, k: int, progress: Progress, donors: Sequence[Donors] | None, most: int
     ) -> None:
-        self.space, self.size, self.need, self.progress = space, size, k - 1, progress
+        self.space, self.size, self.progress = space, size, progress
+        self.need = min(
+            k - 1, space.graph.n
+        )  # as many disjoint images do not exist: arrays need be no longer
         self.catalogue = Catalogue(space, size)
         self.pools = Pools(self.catalogue, self.need)
         none = np.empty(0, dtype=np.int64)

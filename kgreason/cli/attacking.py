@@ -202,7 +202,7 @@ def attack(
 
 
 def _seeds(given: str) -> int | list[str]:
-    if given.isdecimal():
+    if given.isdecimal() and len(given) < 19:
         return int(given)
     file = Path(given)
     try:

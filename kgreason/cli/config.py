@@ -15,6 +15,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.source import parse_file
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
+from kgreason.toml import parsed
 
 NAME = "kgreason.toml"
 EVERYWHERE = "quiet", "log"
@@ -207,7 +208,7 @@ class Config:
             if not bare or bare.startswith("#"):
                 continue
             try:
-                tomllib.loads("\n".join(lines[: number - 1]))
+                parsed("\n".join(lines[: number - 1]))
             except tomllib.TOMLDecodeError:
                 continue  # it is in the midst of a list or a text
             yield number, bare.partition("#")[0].strip() if bare.startswith("[") else bare
@@ -283,7 +284,7 @@ def find_config(named: Path | None) -> Config | None:
         hint = "name a file that you may read"
         raise DataError(str(file), f"cannot be read: {error.strerror}", hint=hint) from error
     try:
-        return Config(file, text, tomllib.loads(text))
+        return Config(file, text, parsed(text))
     except tomllib.TOMLDecodeError as error:
         raise _no_toml(file, text, error) from error
 

@@ -31,7 +31,7 @@ levels_app = typer.Typer(help="Make up the k of each user, for experiments.", no
 def _range(text: str | tuple[int, int, int]) -> tuple[int, int, int]:
     if isinstance(text, tuple):  # the default
         return text
-    if found := re.fullmatch(r"([0-9]+)-([0-9]+)-([0-9]+)", text):
+    if found := re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})", text):
         return int(found[1]), int(found[2]), int(found[3])
     raise typer.BadParameter(f"{text!r} is no range LOW-HIGH-STEP; say for instance 2-5-1 or 5-50-5")
 

@@ -94,11 +94,11 @@ K = Annotated[
 def _sizes(text: str | range) -> range:
     if isinstance(text, range):  # the default
         return text
-    if found := re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text):
+    if found := re.fullmatch(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?", text):
         first, last = int(found[1]), int(found[2] or found[1])
         if 1 <= first <= last:
             return range(first, last + 1)
-    raise typer.BadParameter(f"{text!r} is no number of vertices; say for instance 4, or 2..4")
+    raise typer.BadParameter(f"{text[:40]!r} is no number of vertices; say for instance 4, or 2..4")
 
 
 X = Annotated[

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from kgreason.choices import Strategy
 from kgreason.errors import DataError
 from kgreason.records import dataclass
+from kgreason.toml import parsed
 from kgreason.written import UNCHANGED
 
 _KEYS = {"relations": ("mutual", "directed", "weighted"), "attributes": ("numeric", "categorical")}
@@ -84,7 +85,7 @@ def _text(path: Path) -> str:
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return parsed(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         said = str(error).replace(found[0] if found else "", "").strip()

@@ -78,7 +78,7 @@ def _without_nulls(text: str) -> tuple[str, dict[str, Null]]:
         nulls[name] = Null(int(found["number"]))
         return name
 
-    return re.sub(r'"(?:\\.|[^"\\])*"|_:n(?P<number>[0-9]+)', variable, text), nulls
+    return re.sub(r'"(?:\\.|[^"\\])*"|_:n(?P<number>[0-9]{1,18})', variable, text), nulls
 
 
 def _with_nulls(node: Expression, nulls: Mapping[str, Null]) -> Expression:

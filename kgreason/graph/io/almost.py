@@ -23,7 +23,7 @@ from kgreason.graph.io.cast import (
 )
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.select import Selected, Shape
-from kgreason.graph.io.values import is_text
+from kgreason.graph.io.values import int64, is_text
 
 _FEW = 3
 _LONG = re.compile(r"^[+-]?[1-9][0-9]{18,}$")
@@ -64,7 +64,7 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
     mapped, does = "double", "makes that an error"
     if _LONG.fullmatch(mark):
         where += ", a number of more than 18 digits"
-        exact = -(2**63) <= int(mark) < 2**63
+        exact = int64(mark) is not None
         mapped, does = ("int", "reads it exactly") if exact else ("double", "rounds it")
     mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "{mapped}") {does}'
     marks = not raw.memory and MARK.fullmatch(mark)

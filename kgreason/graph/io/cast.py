@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from kgreason import memory
 from kgreason.arrays import as_numpy, string_buffers
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
-from kgreason.graph.io.dates import dates, is_temporal
+from kgreason.graph.io.dates import dates, in_range, is_temporal
 from kgreason.graph.io.raw import Column
-from kgreason.graph.io.values import EXPECTED, CastError, Objects, Unfit, checked, is_text
+from kgreason.graph.io.values import EXPECTED, CastError, Objects, Unfit, checked, int64, is_text
 from kgreason.graph.io.values import text as text_of
 from kgreason.lang.values import Null
 
@@ -54,10 +54,12 @@ def plain(column: Column) -> Column:
         return column
     kind = column.type
     memory.claim(column.nbytes)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _stored(column)
     if pa.types.is_dictionary(kind):
         return plain(column.cast(kind.value_type))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        values = enumerate(column.to_pylist())
+        values = enumerate(_objects(column))
         return Objects(None if v is None else checked(v, row) for row, v in values)
     if pa.types.is_integer(kind):
         column = _fitting(column, pa.int64(), "an integer of 64 bits")
@@ -66,11 +68,11 @@ def plain(column: Column) -> Column:
     elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        column = _fitting(column, pa.timestamp("us"), "a date of microseconds")
+        column = _fitting(in_range(column), pa.timestamp("us"), "a date of microseconds")
     elif _foreign(kind):
-        value = next((v for v in column.to_pylist() if v is not None), "")
-        expected = f"a value of the rules (the column is of type {kind})"
-        raise CastError(0, "{...}" if isinstance(value, dict) else repr(value)[:60], expected)
+        value = next((v for v in column if v.is_valid), "")
+        shown = "{...}" if pa.types.is_struct(kind) else _shown(value, repr)
+        raise CastError(0, shown, f"a value of the rules (the column is of type {kind})")
     elif not pa.types.is_boolean(kind):
         column = column.cast(pa.large_string())
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -95,7 +97,49 @@ def _fitting(column: Column, kind: Any, expected: str) -> Column:
             try:
                 value.cast(kind)
             except pa.ArrowInvalid as error:
-                raise CastError(row, str(value), expected) from error
+                raise CastError(row, _shown(value), expected) from error
+        raise
+
+
+def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
+    """A value of Arrow in a message; of some durations Python has none."""
+    try:
+        return write(value.as_py())[:60]
+    except (ValueError, OverflowError):
+        return f"a {value.type}"
+
+
+def _stored(column: Column) -> Column:
+    """A column of a type beyond those of Arrow, as what it is stored as, unless that is bytes."""
+    kind = column.type
+    if not _foreign(kind.storage_type):
+        return plain(column.cast(kind.storage_type))
+    name = getattr(kind, "type_name", kind.extension_name)
+    hint = "take it as another type where the table is made: in SQL CAST(n AS BIGINT), or AS VARCHAR"
+    raise CastError(0, f"a value of type {name}", "a value of the rules", hint)
+
+
+def _objects(column: Column) -> list[Any]:
+    """Values of a column of lists.
+
+    Raises
+    ------
+    CastError
+        At the first that Python has no object for, such as a date before the year 1.
+    """
+    import pyarrow as pa
+
+    unfit = (ValueError, OverflowError, pa.ArrowException)
+    try:
+        found: list[Any] = column.to_pylist()
+        return found
+    except unfit:
+        for row, value in enumerate(column):
+            try:
+                value.as_py()
+            except unfit as error:
+                expected = f"a list of values of the rules (the column is of type {column.type})"
+                raise CastError(row, "[...]", f"{expected}: {error}") from error
         raise
 
 
@@ -232,9 +276,10 @@ def _integers(column: Column) -> Codes:
         _refuse(column, fits(text, r"^-?[0-9]+$"), "an integer")
         if (as_numpy(pc.utf8_length(text)) <= 18).all():
             return as_numpy(text.cast(pa.int64()))
-        good = np.array([-(2**63) <= int(t) < 2**63 for t in text.to_pylist()])
+        values = [int64(t) for t in text.to_pylist()]
+        good = np.array([value is not None for value in values])
         _refuse(column, good, "an integer of 64 bits", "map the column as string or double")
-        return np.array([int(t) for t in text.to_pylist()], dtype=np.int64)
+        return np.array(values, dtype=np.int64)
     if pa.types.is_integer(column.type):
         return as_numpy(column).astype(np.int64)
     whole = as_numpy(column.cast(pa.float64()))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-import numpy as np
-
 from kgreason.arrays import as_numpy
 from kgreason.engine.table import Codes, Kind
 from kgreason.graph.io.raw import Column
@@ -19,6 +17,19 @@ FORMS = (
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "ms": 10**6,
+    "s": 10**9,
+    "date64[ms]": 10**6,
+    "date32[day]": 86_400 * 10**9,
+}
+"""Of the units that Arrow counts in."""
+_YEAR = 31_556_952 * 10**6  # microseconds of a year of the calendar, on average
+_INFINITE = {sign * end for sign in (1, -1) for end in (2**63 - 1, (2**31 - 1) * 86_400 * 10**6)}
+"""How DuckDB writes infinite times and dates."""
+_ELSEWHERE = "make it an empty cell, or text, where the table is made: in SQL CAST(day AS VARCHAR)"
 _FIRST, _LAST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min, datetime.max))
 
 
@@ -38,12 +49,38 @@ def dates(column: Column) -> Codes:
         column = pa.array([_date(t, row) for row, t in enumerate(stripped)], pa.timestamp("us"))
     elif not is_temporal(column):
         raise CastError(0, text(column[0].as_py()), EXPECTED[Kind.DATE])
-    codes = as_numpy(column.cast(pa.int64()))
-    fits = (codes >= _FIRST) & (codes <= _LAST)
-    if not fits.all():
-        row = int(np.argmin(fits))
-        raise CastError(row, str(column[row]), "a date from the year 1 to 9999")
-    return codes
+    return as_numpy(column.cast(pa.int64()))
+
+
+def in_range(column: Column) -> Column:
+    """A column of dates or times of Arrow, all of which are dates of the language.
+
+    Raises
+    ------
+    CastError
+        At the first that is not: years before 1, those after 9999, and the infinities of DuckDB and PostgreSQL.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    unit = _NANOSECONDS[kind.unit if pa.types.is_timestamp(kind) else str(kind)]
+    least, most = -(-1_000 * _FIRST // unit), 1_000 * _LAST // unit
+    numbers = column.cast(pa.int32() if kind == pa.date32() else pa.int64())
+    ends = pc.min_max(numbers)
+    if not ends["min"].is_valid or (ends["min"].as_py() >= least and ends["max"].as_py() <= most):
+        return column
+    for row, value in enumerate(numbers.to_pylist()):
+        if value is not None and not least <= value <= most:
+            raise CastError(row, _shown(value * unit // 1_000), "a date from the year 1 to 9999", _ELSEWHERE)
+    return column
+
+
+def _shown(microseconds: int) -> str:
+    if microseconds in _INFINITE:
+        return "infinity" if microseconds > 0 else "-infinity"
+    year = 1970 + microseconds // _YEAR
+    return f"a date of about the year {year}" if year > 0 else f"a date of about the year {1 - year} BC"
 
 
 def _date(text: str, row: int) -> datetime:

@@ -12,6 +12,9 @@ from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column, decoded, whole_lines
 from kgreason.records import dataclass
 
+_ALWAYS = 1_000_000  # vertices that any file may declare, besides one for each of its bytes
+_UNPACKED = 20  # bytes that one of gzip stands for, at most, in files of edges
+
 
 @dataclass(frozen=True)
 class Fields:
@@ -117,6 +120,25 @@ def _split(
         )
     columns = [pc.list_element(fields, position) for position in range(width)]
     return columns if delimiter == " " else [pc.ascii_trim(c, " \t") for c in columns]
+
+
+def check_declared(path: Path, count: int, line: int) -> None:
+    """Refuse a number of vertices that is out of all proportion to the file: each of them is held in memory.
+
+    Raises
+    ------
+    DataError
+        Naming the line that declares them.
+    """
+    size = path.stat().st_size * (_UNPACKED if path.suffix == ".gz" else 1)
+    if count > _ALWAYS + size:
+        raise DataError(
+            str(path),
+            f"the file declares {count:,} vertices, and is far too small to have edges for them",
+            line,
+            hint="is the number a slip, or the file cut off? if it is right, write the edges as an edge list: "
+            "format=edges has the vertices on edges alone",
+        )
 
 
 def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit: int, what: str) -> None:

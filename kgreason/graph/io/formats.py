@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from kgreason.errors import DataError
+from kgreason.graph.io.damaged import damaged
 from kgreason.graph.io.mistaken import check_content
 from kgreason.graph.io.options import Options, check_applies, read_options
 from kgreason.graph.io.raw import Raw
@@ -57,11 +58,12 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """
     kind = source.kind()
     options = understood(source) if options is None else options
-    check_content(source)
-    _claim(source)
-    if source.query is not None:
-        return _reader(kind)(source.path, options, source.query, source.place)
-    return _reader(kind)(source.path, options)
+    with damaged(source.file):
+        check_content(source)
+        _claim(source)
+        if source.query is not None:
+            return _reader(kind)(source.path, options, source.query, source.place)
+        return _reader(kind)(source.path, options)
 
 
 def _claim(source: SourceSpec) -> None:

@@ -20,7 +20,8 @@ import numpy as np
 from kgreason.arrays import as_arrow
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import BLOCK, Raw, open_bytes, read_block
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.xmlparse import parse
 
 DIRECT = "IS_DIRECTLY_CONSOLIDATED_BY"
 _VOID = frozenset({"ANNULLED", "CANCELLED", "DUPLICATE", "ERRONEOUS", "RETIRED", "TRANSFERRED"})
@@ -47,20 +48,7 @@ def read_gleif(path: Path, options: Options) -> Raw:
     parser.EndElementHandler = lambda _: records.end(parser.CurrentLineNumber)
     parser.CharacterDataHandler = records.text
     parser.EntityDeclHandler = records.refuse_entity
-    with open_bytes(path) as stream:
-        try:
-            while block := read_block(path, stream, BLOCK >> 4):
-                if block.startswith(b"PK\x03\x04"):
-                    raise DataError(str(path), "this is a zip file", hint="unpack it first")
-                parser.Parse(block, False)
-            parser.Parse(b"", True)
-        except expat.ExpatError as error:
-            raise DataError(
-                str(path),
-                f"no well-formed XML: {expat.ErrorString(error.code)}",
-                error.lineno,
-                hint="is the file whole? take it from GLEIF once more",
-            ) from error
+    parse(path, parser, "is the file whole? take it from GLEIF once more")
     return records.raw()
 
 

@@ -14,9 +14,8 @@ from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
 from kgreason.graph.io.naming import named
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, open_bytes, read_block
-
-_BLOCK = 1 << 20  # bytes; expat keeps what it has not yet taken in
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.xmlparse import parse
 
 
 def read_graphml(path: Path, options: Options) -> Raw:
@@ -26,18 +25,11 @@ def read_graphml(path: Path, options: Options) -> Raw:
     XML declaration says.
     """
     reader = _Reader(str(path))
-    with open_bytes(path) as stream:
-        try:
-            while block := read_block(path, stream, _BLOCK):
-                reader.parser.Parse(block, False)
-            reader.parser.Parse(b"", True)
-        except expat.ExpatError as error:
-            raise DataError(
-                str(path),
-                f"no well-formed XML: {expat.ErrorString(error.code)}",
-                error.lineno,
-                hint="is the file cut off, or changed by hand? write it anew with the program that made it",
-            ) from error
+    parse(
+        path,
+        reader.parser,
+        "is the file cut off, or changed by hand? write it anew with the program that made it",
+    )
     return named(reader.parts.raw(undirected_by_default=reader.undirected), options, usual=False)
 
 

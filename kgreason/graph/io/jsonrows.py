@@ -10,7 +10,7 @@ from typing import Any
 
 from kgreason.errors import DataError
 from kgreason.graph.io.gathered import PIECE, Gathered, Numbers
-from kgreason.graph.io.jsonscan import Malformed, NoNumber, Scanner
+from kgreason.graph.io.jsonscan import Malformed, Scanner
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, texts
 from kgreason.graph.io.values import CastError, Unfit
@@ -36,13 +36,10 @@ def read_json(path: Path, options: Options) -> Raw:
     except Malformed as error:
         raise DataError(
             str(path),
-            f"no JSON: {error.message.lower()}",
+            f"no JSON: {error.message}",
             error.line,
             hint="is the file cut off, or changed by hand? write it anew with the program that made it",
         ) from error
-    except (RecursionError, NoNumber) as error:
-        what = "nested too deeply" if isinstance(error, RecursionError) else f"{error} is no value of JSON"
-        raise DataError(str(path), what) from error
 
 
 def _read(path: Path, options: Options, *, array: bool | None) -> Raw:

@@ -9,11 +9,13 @@ from typing import Any
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _ENDED = (str, list, dict)  # values that tell by themselves where they end
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_DEEPEST = 200  # levels of a value
 _LEAST = 64  # characters behind a number that tell where it ends
 
 
-class NoNumber(ValueError):
-    """``NaN`` or ``Infinity``."""
+class _NoNumber(ValueError):
+    """``NaN``, ``Infinity`` or an integer that Python refuses to read; says so."""
 
 
 class Malformed(ValueError):
@@ -25,7 +27,35 @@ class Malformed(ValueError):
 
 
 def _refused(name: str) -> None:
-    raise NoNumber(name)
+    raise _NoNumber(f"{name} is no value of JSON")
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # Python reads no longer ones
+        raise _NoNumber(f"an integer of {len(text):,} digits is not read") from None
+
+
+def _encodable(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _too_deep(value: Any) -> bool:
+    """Whether lists and objects are nested deeper than functions that call themselves can follow."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        parts = [
+            part.values() if isinstance(part, dict) else part
+            for part in level
+            if isinstance(part, list | dict)
+        ]
+        level = [inner for part in parts for inner in part]
+    return bool(level)
 
 
 class Scanner:
@@ -47,7 +77,7 @@ class Scanner:
         self._blocks, self._more = blocks, True
         self._text, self._at = "", 0
         self._known, self._line = 0, 1  # place whose line is known, and that line
-        self._decoder = json.JSONDecoder(parse_float=parse_float, parse_constant=_refused)
+        self._decoder = json.JSONDecoder(parse_float=parse_float, parse_int=_integer, parse_constant=_refused)
 
     @property
     def line(self) -> int:
@@ -87,8 +117,16 @@ class Scanner:
                 found, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 if not self._read():
-                    raise self.wrong(error.msg, error.pos) from error
+                    raise self.wrong(error.msg.lower(), error.pos) from error
                 continue
+            except _NoNumber as error:
+                raise self.wrong(str(error)) from error
+            except RecursionError as error:
+                raise self.wrong("nested too deeply") from error
+            if sum(self._text.count(mark, self._at, end) for mark in "[{") > _DEEPEST and _too_deep(found):
+                raise self.wrong("nested too deeply")
+            if _SURROGATE.search(self._text, self._at, end) and not _encodable(found):
+                raise self.wrong("a text holds half of a surrogate pair, which is no letter")
             if len(self._text) - end < _LEAST and not isinstance(found, _ENDED) and self._read():
                 continue  # a number may go on in the next block
             self._at = end

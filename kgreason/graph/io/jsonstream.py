@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
-from kgreason.graph.io.jsonscan import Malformed, NoNumber, Scanner
+from kgreason.graph.io.jsonscan import Malformed, Scanner
 from kgreason.graph.io.raw import texts
 
 BLOCK = 1 << 20
@@ -33,11 +33,7 @@ def values(
     try:
         yield from _elements(scan) if scan.take("[") else _following(scan)
     except Malformed as error:
-        raise DataError(str(path), f"no JSON: {error.message.lower()}", error.line, hint=HINT) from error
-    except RecursionError as error:
-        raise DataError(str(path), "no JSON: nested too deeply", scan.line, hint=HINT) from error
-    except NoNumber as error:
-        raise DataError(str(path), f"no JSON: {error} is no value of JSON", scan.line, hint=HINT) from error
+        raise DataError(str(path), f"no JSON: {error.message}", error.line, hint=HINT) from error
 
 
 def _following(scan: Scanner) -> Iterator[tuple[Any, int]]:

@@ -403,7 +403,7 @@ def _graph_shape(shape: Shape) -> Shape:
 
 def _fractional(shape: Shape, options: Options) -> Shape:
     """Percentages and scaled weights are doubles, even if all are written as integers."""
-    if (options.percent or options.scale) and shape.kinds[-1] in (None, Kind.INT):
+    if (options.percent or options.scale) and shape.arity and shape.kinds[-1] in (None, Kind.INT):
         return replace(shape, kinds=(*shape.kinds[:-1], Kind.DOUBLE))
     return shape
 

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError
-from kgreason.graph.io.fields import check_indices, read_fields
+from kgreason.graph.io.fields import check_declared, check_indices, read_fields
 from kgreason.graph.io.naming import labelled
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
+from kgreason.graph.io.values import int64
 from kgreason.records import dataclass
 
 _BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
@@ -41,6 +42,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
     import pyarrow.compute as pc
 
     head = _head(path, options.encoding)
+    check_declared(path, max(head.rows, head.columns), head.lines)
     fields = read_fields(path, options.encoding, skip=head.lines, delimiter=" ", comments="%")
     width = 2 if head.field == "pattern" else 3
     names = ("source", "target", "weight")[:width]
@@ -112,15 +114,16 @@ def _head(path: Path, encoding: str) -> _Head:
 
 
 def _sized(file: str, field: str, symmetry: str, text: str, number: int) -> _Head:
-    words = text.split()
-    if len(words) != 3 or not all(w.isdecimal() for w in words):
+    counts = [int64(word) if word.isdecimal() else None for word in text.split()]
+    rows, columns, entries = counts if len(counts) == 3 else (None, None, None)
+    if rows is None or columns is None or entries is None:
         raise DataError(
             file,
-            f"expected the size line (rows, columns, entries), found {text!r}",
+            f"expected the size line (rows, columns, entries), found {text[:60]!r}",
             number,
             hint="as in 5 5 12",
         )
-    return _Head(field, symmetry, int(words[0]), int(words[1]), int(words[2]), number)
+    return _Head(field, symmetry, rows, columns, entries, number)
 
 
 def _check(

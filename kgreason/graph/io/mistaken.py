@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from kgreason.errors import DataError
+from kgreason.graph.io.damaged import UNPACKING
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import open_bytes
 from kgreason.graph.io.source import SourceSpec
@@ -58,5 +59,5 @@ def _start(path: Path) -> bytes:
     try:
         with open_bytes(path) as stream:
             return stream.read(_LOOKED_AT)
-    except (OSError, EOFError):
+    except (OSError, *UNPACKING):
         return b""  # the reader says why

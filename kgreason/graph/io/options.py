@@ -372,10 +372,12 @@ def _selected(file: str, text: str) -> list[str]:
     chosen: list[str] = []
     for part in re.split(r"[;,]", text.strip().removeprefix("[").removesuffix("]")):
         item = part.strip()
-        if pair := re.fullmatch(r"(\d+):(\d+)", item):
+        if pair := re.fullmatch(r"([0-9]{1,5}):([0-9]{1,5})", item):
             chosen += [str(n + 1) for n in range(int(pair[1]), int(pair[2]) + 1)]
-        elif item.isdecimal():
+        elif re.fullmatch("[0-9]{1,5}", item):
             chosen.append(str(int(item) + 1))
+        elif re.fullmatch("[0-9:]+", item):
+            raise DataError(file, f"no file has as many columns as {item[:40]!r}", hint="count them from 0")
         elif item.strip("'\""):
             chosen.append(item.strip("'\""))
         else:
@@ -422,10 +424,10 @@ def _encoding(file: str, name: str) -> str:
 
 
 def _number(file: str, name: str, text: str, *, whole: bool = False) -> float:
-    pattern = r"\d+" if whole else r"[+-]?(\d+\.?\d*|\.\d+)"
+    pattern = r"[0-9]{1,18}" if whole else r"[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)"
     if not re.fullmatch(pattern, text):
         raise DataError(
-            file, f"option {name} cannot be {text!r}", hint=f"write a number, for instance {name}=1"
+            file, f"option {name} cannot be {text[:60]!r}", hint=f"write a number, for instance {name}=1"
         )
     return float(text)
 

@@ -19,10 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.errors import DataError
-from kgreason.graph.io.fields import Fields, check_indices, split_lines
+from kgreason.graph.io.fields import Fields, check_declared, check_indices, split_lines
 from kgreason.graph.io.naming import named, names_all
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, decoded, whole_lines
+from kgreason.graph.io.values import int64
 
 _SECTION = re.compile(r"^[ \t]*\*([A-Za-z]+)[^\n]*$", re.MULTILINE)
 _Block = tuple[int, str]  # number of its first line, and text
@@ -41,6 +42,7 @@ def read_pajek(path: Path, options: Options) -> Raw:
     for name, first, title, body in _sections(path):
         if name == "vertices":
             count = _count(file, title, first - 1)
+            check_declared(path, count, first - 1)
             vertices = _vertices(file, body, first, count)
             if not _idle(vertices, options):
                 vertices = _encoded(vertices, options.encoding)
@@ -73,8 +75,14 @@ def _encoded(vertices: Raw, encoding: str) -> Raw:
         if not label.isascii():  # a line after the first: what begins a file may be a byte-order mark
             line = max(2, vertices.line(row) or 0)
             label = decoded(vertices.file, label.encode("latin-1") + b"\n", encoding, line)[:-1]
-        labels.append(_ENTITY.sub(lambda found: chr(int(found[1])), label))
+        labels.append(_ENTITY.sub(_letter, label))
     return replace(vertices, columns=(vertices.columns[0], pa.array(labels, pa.string())))
+
+
+def _letter(found: re.Match[str]) -> str:
+    """Letter of a number; what is half of a surrogate pair stays as written."""
+    number = int(found[1])
+    return found[0] if 0xD800 <= number < 0xE000 else chr(number)
 
 
 def _sections(path: Path) -> Iterator[tuple[str, int, str, Iterator[_Block]]]:
@@ -112,14 +120,15 @@ def _pieces(path: Path) -> Iterator[tuple[tuple[int, str, str], _Block]]:
 
 def _count(file: str, title: str, line: int) -> int:
     words = title.split()
-    if len(words) < 2 or not words[1].isdecimal():
+    count = int64(words[1]) if len(words) > 1 and words[1].isdecimal() else None
+    if count is None:
         raise DataError(
             file,
-            f"expected *vertices and their number, found {title.strip()!r}",
+            f"expected *vertices and their number, found {title.strip()[:60]!r}",
             line,
             hint="write for instance *vertices 34",
         )
-    return int(words[1])
+    return count
 
 
 def _vertices(file: str, body: Iterator[_Block], first: int, count: int) -> Raw:
@@ -131,15 +140,16 @@ def _vertices(file: str, body: Iterator[_Block], first: int, count: int) -> Raw:
         if not text.strip() or text.lstrip().startswith("%"):
             continue
         found = _VERTEX.match(text)
-        if found is None or not 1 <= int(found[1]) <= count:
+        number = int64(found[1]) if found is not None else None
+        if found is None or number is None or not 1 <= number <= count:
             raise DataError(
                 file,
-                f"expected a vertex number from 1 to {count} and a label, found {text.strip()!r}",
+                f"expected a vertex number from 1 to {count} and a label, found {text.strip()[:60]!r}",
                 line,
                 hint='write for instance 1 "Ada"',
             )
-        labels[int(found[1]) - 1] = found[2] or found[3] or ""
-        lines[int(found[1]) - 1] = line
+        labels[number - 1] = found[2] or found[3] or ""
+        lines[number - 1] = line
     ids = pa.array(np.arange(1, count + 1)).cast(pa.string())
     return Raw(file, ("id", "label"), (ids, pa.array(labels, pa.string())), lambda row: int(lines[row]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgreason.errors import DataError
+from kgreason.graph.io.damaged import AGAIN
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, no_file
 
@@ -21,10 +22,12 @@ def read_parquet(path: Path, _: Options) -> Raw:
     try:
         with pq.ParquetFile(path) as file:
             table = file.read()
-    except pa.ArrowInvalid as error:
+        table.validate(full=True)  # texts that are no UTF-8 would come to light only when they are wanted
+        names = tuple(table.column_names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(
             str(path),
-            f"no Parquet file: {error}",
-            hint="is it of another format? say format=, for instance format=csv",
+            f"no Parquet file that can be read: {' '.join(str(error).split())}",
+            hint=f"if it is of another format say so, for instance format=csv; else: {AGAIN}",
         ) from error
-    return Raw(str(path), tuple(table.column_names), tuple(table.columns), lambda _: None, typed=True)
+    return Raw(str(path), names, tuple(table.columns), lambda _: None, typed=True)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError
+from kgreason.graph.io.damaged import damaged
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
@@ -171,9 +172,10 @@ def _packed(path: Path) -> bool:
             return plain.read(2) == b"\x1f\x8b"
     except FileNotFoundError:
         raise no_file(path) from None
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a ValueError: the name holds a zero byte
+        reason = getattr(error, "strerror", None) or error
         raise DataError(
-            str(path), f"cannot be read: {error.strerror}", hint="name a file that you may read"
+            str(path), f"cannot be read: {reason}", hint="name a file that you may read"
         ) from error
 
 
@@ -200,12 +202,8 @@ def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
 
 def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
     """Read on; a broken gzip file is a `DataError`."""
-    try:
+    with damaged(str(path)):
         return stream.read(size)
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise DataError(
-            str(path), f"the gzip file is damaged: {error}", hint="fetch or pack it again"
-        ) from error
 
 
 def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:

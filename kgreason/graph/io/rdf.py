@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
+from kgreason.graph.io.damaged import UNPACKING
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes
 from kgreason.graph.io.rdffacts import BASE, ENDS, LABEL, TYPE, Nodes, Scattered, place_of
@@ -90,7 +91,9 @@ def _triples(path: Path, base: str | None) -> Iterator[Any]:
         except SyntaxError as error:
             reason = re.sub(r"^Parser error at .*?: ", "", str(error.args[0]))
             raise DataError(str(path), f"no {format.name}: {reason}", error.lineno, hint=_OTHER) from error
-        except (OSError, ValueError, EOFError) as error:
+        except UNPACKING:
+            raise  # the same words as for all formats
+        except (OSError, ValueError) as error:
             raise DataError(str(path), f"cannot be read as {format.name}: {error}", hint=_OTHER) from error
 
 

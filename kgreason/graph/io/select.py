@@ -17,7 +17,7 @@ from kgreason.graph.io.cast import infer, missing, plain
 from kgreason.graph.io.numeric import numeric
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.values import CastError, Objects, Unfit, is_text
+from kgreason.graph.io.values import CastError, Objects, Unfit, int64, is_text
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
@@ -306,8 +306,9 @@ def _position(raw: Raw, name: str, mapped: str | None = None) -> int:
     """Number of a column; `mapped` is the place of the ``@mapping`` that names it."""
     if name in raw.names:
         return raw.names.index(name)
-    if name.isdecimal() and 1 <= int(name) <= len(raw.names):
-        return int(name) - 1
+    number = int64(name) if name.isdecimal() else None
+    if number is not None and 1 <= number <= len(raw.names):
+        return number - 1
     where = f", which @mapping names in {mapped}" if mapped else ""
     hint = _delimiter_hint(raw) or _others(raw, name, mapped=mapped is not None)
     raise DataError(raw.file, f"there is no column {name!r}{where}", hint=hint)

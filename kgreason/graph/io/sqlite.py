@@ -45,7 +45,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
             else:
                 read = partial(_query, connection, place or str(file), query, tables)
             return stoppable(read, connection.interrupt)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise DataError(
             str(file),
             f"no SQLite database that can be read: {error}",
@@ -64,7 +64,7 @@ def sqlite_tables(path: Path) -> list[str]:
     try:
         with closing(_opened(path)) as connection:
             return _tables(connection)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise DataError(
             str(path),
             f"no SQLite database that can be read: {error}",

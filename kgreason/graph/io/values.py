@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -16,6 +17,7 @@ from kgreason.graph.io.raw import Column
 from kgreason.lang.values import DEPTH, Null, Value, source
 from kgreason.records import dataclass
 
+_DIGITS = re.compile(r"([+-]?)0*?([0-9]{1,19})")
 EXPECTED = {
     Kind.INT: "an integer",
     Kind.DOUBLE: "a number",
@@ -38,6 +40,21 @@ class CastError(Exception):
     count: int = 1
 
 
+def int64(text: str) -> int | None:
+    """Integer of 64 bits that a text writes in digits; `None`: it writes none.
+
+    Python's own `int` refuses more than 4,300 digits with an error, zeros at the start among them.
+
+    Examples
+    --------
+    >>> int64("-34"), int64("0" * 5000 + "7"), int64("9" * 5000), int64("1.5")
+    (-34, 7, None, None)
+    """
+    found = _DIGITS.fullmatch(text)
+    value = int(found[1] + found[2]) if found else 2**63
+    return value if -(2**63) <= value < 2**63 else None
+
+
 class Objects(Sequence[Any]):
     """A column of lists, sets or labelled nulls, with the methods of an Arrow array that loading needs."""
 
@@ -48,7 +65,7 @@ class Objects(Sequence[Any]):
         return len(self.values)
 
     def __getitem__(self, row: Any) -> Any:
-        return self.values[row]
+        return Objects(self.values[row]) if isinstance(row, slice) else self.values[row]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.values)
@@ -158,7 +175,7 @@ def _simple(values: Sequence[object]) -> Column | None:
     kind = plain.get(next(iter(types))) if len(types) == 1 else None
     try:
         return None if kind is None else pa.array(values, kind)
-    except OverflowError:
+    except (OverflowError, UnicodeEncodeError):
         return None
 
 
@@ -181,7 +198,10 @@ def checked(value: Any, row: int, level: int = 0) -> Any:
         elements = (None if v is None else checked(v, row, level + 1) for v in value)
         return frozenset(elements) if isinstance(value, set | frozenset) else tuple(elements)
     if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]")  # of nanoseconds Python has no dates
+        date = value.astype("datetime64[us]").item()  # of nanoseconds Python has no dates
+        if isinstance(date, int):
+            raise CastError(row, str(value), "a date from the year 1 to 9999")
+        value = np.datetime64(date, "us")
     if isinstance(value, np.generic):
         return checked(value.item(), row)
     shown = "{...}" if isinstance(value, dict) else repr(value)[:60]
@@ -200,12 +220,17 @@ def _double(value: float, row: int) -> float:
     return float(value) + 0.0
 
 
-def _date(value: date, _: int) -> datetime:
+def _date(value: date, row: int) -> datetime:
     if not isinstance(value, datetime):
         return datetime(value.year, value.month, value.day)
+    if getattr(value, "nanosecond", 0):  # a timestamp of pandas
+        raise CastError(row, str(value), "a date of microseconds")
     if value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    return value
+        try:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise CastError(row, str(value), "a date from the year 1 to 9999 in UTC") from None
+    return datetime.combine(value.date(), value.time())
 
 
 def _decimal(value: Decimal, row: int) -> int | float:
@@ -213,11 +238,19 @@ def _decimal(value: Decimal, row: int) -> int | float:
     return _integer(int(value), row) if exact else _double(float(value), row)
 
 
+def _text(value: str, row: int) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise CastError(row, ascii(value)[:60], "a text: it holds half of a surrogate pair") from None
+    return str(value)
+
+
 _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any, int], Any]], ...] = (
     (bool, lambda value, _: value),
     (int, _integer),
     (float, _double),
-    (str, lambda value, _: str(value)),
+    (str, _text),
     (date, _date),
     (Decimal, _decimal),
 )

@@ -12,6 +12,7 @@ from kgreason.errors import DataError
 from kgreason.graph.people.sources import OTHERS, SKIPPED
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
+from kgreason.toml import parsed
 
 _FILE: dict[str, type] = {
     "files": list,
@@ -121,7 +122,7 @@ def sections(path: Path) -> list[Section]:
     file = str(path)
     try:
         text = path.read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
+        tables = parsed(text)
     except UnicodeDecodeError as error:
         raise DataError(file, f"it is not UTF-8 text: {error.reason}", hint="save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:

@@ -1,0 +1,58 @@
+"""XML files, parsed block by block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.parsers import expat
+
+from kgreason.errors import DataError
+from kgreason.graph.io.raw import open_bytes, read_block
+
+_BLOCK = 1 << 20  # bytes; expat keeps what it has not yet taken in
+_BUILT_IN = frozenset({"utf-8", "utf-16", "iso-8859-1", "us-ascii"})
+_ZIP = b"PK\x03\x04"
+
+
+def parse(path: Path, parser: expat.XMLParserType, hint: str) -> None:
+    """Parse a file whose elements the handlers of a parser take in.
+
+    Parameters
+    ----------
+    hint
+        What to do about a file that is not well-formed.
+
+    Raises
+    ------
+    DataError
+        If it is not well-formed, or of an encoding that expat does not read.
+    """
+    file = str(path)
+    parser.XmlDeclHandler = lambda _, encoding, __: _check_encoding(file, encoding)
+    with open_bytes(path) as stream:
+        try:
+            while block := read_block(path, stream, _BLOCK):
+                if block.startswith(_ZIP):
+                    raise DataError(file, "this is a zip file", hint="unpack it first")
+                parser.Parse(block, False)
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise DataError(
+                file, f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno, hint=hint
+            ) from error
+
+
+def _check_encoding(file: str, encoding: str | None) -> None:
+    """Refuse what is neither built into expat nor has one byte for each letter."""
+    if encoding is None or encoding.lower() in _BUILT_IN:
+        return
+    try:
+        letters = len(bytes(range(256)).decode(encoding, "replace"))
+    except (LookupError, ValueError):  # unknown, no encoding of texts, or no name of one
+        letters = 0
+    if letters != 256:
+        raise DataError(
+            file,
+            f"the file declares the encoding {encoding!r}, which is not read",
+            1,
+            hint='save it as UTF-8, and declare that: <?xml version="1.0" encoding="UTF-8"?>',
+        )
