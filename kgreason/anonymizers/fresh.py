@@ -1,11 +1,13 @@
-"""New weights for edges that stand alone: none is an old one, and if possible the rules cannot tell them from those."""
+"""New weights for edges whose targets get no others: if possible the rules cannot tell them from the old ones."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.density import GRID, Units, WeightDensity, nearest
+from kgreason.anonymizers.density import GRID, Sample, Units, WeightDensity, nearest
 from kgreason.anonymizers.sight import Sight
 from kgreason.anonymizers.sums import check_sums, fitted_sums, sides_kept
 from kgreason.errors import AnonymizationError
@@ -37,16 +39,20 @@ class Drawing:
         On which sides of its cuts weights and their sums should stay.
     rng
         Source of randomness.
+    renewed
+        Whether every new weight must differ from the old ones of its pair of vertices.
     """
 
     def __init__(
         self,
         name: str,
         relation: Relation,
-        density: WeightDensity,
+        density: WeightDensity | Sample,
         bound: int | None,
         sight: Sight,
         rng: np.random.Generator,
+        *,
+        renewed: bool = True,
     ) -> None:
         assert relation.weight is not None
         self.name, self.density, self.bound, self.sight, self.rng = name, density, bound, sight, rng
@@ -55,7 +61,8 @@ class Drawing:
         self.side = sight.single.side(self.old)
         self.levels = _by_side(density.levels, sight)
         self.summed = bound is not None or len(sight.added) > 0
-        self.taken = np.sort(self.pair * (GRID + 1) + np.rint(self.old * GRID).astype(np.int64))
+        taken = self.pair * (GRID + 1) + np.rint(self.old * GRID).astype(np.int64)
+        self.taken = np.sort(taken) if renewed else np.array([-1])
         self.spread = 2 * int(np.bincount(self.pair).max(initial=0)) + 2
 
     def run(self, units: Units | None = None, rows: Flags | None = None, attempt: int = 0) -> Units:
@@ -99,6 +106,22 @@ class Drawing:
         if self.bound is not None:
             check_sums(units, self.target, self.bound, self.name)
         return units
+
+    def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
+        """Weights of independent further draws for the same edges, in random order: none tells of which draw it is.
+
+        Parameters
+        ----------
+        redraws
+            Which weights were drawn anew, and with what `attempt`, one time after another.
+        """
+        found = []
+        for _ in range(-(-size // len(self.old))):
+            units = self.run()
+            for rows, attempt in redraws:
+                units = self.run(units, rows, attempt)
+            found.append(self.rng.permutation(units))
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])[:size]
 
     def _drawn(self, rows: Vertices, attempt: int) -> Units:
         """Draw weights on the sides of the old ones, the nearer to them the more attempts there were."""

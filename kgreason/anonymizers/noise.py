@@ -8,13 +8,14 @@ KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.weights import Use, only_grows
-from kgreason.anonymizers.density import GRID, Units, WeightDensity, decimal_levels
+from kgreason.anonymizers.density import GRID, Sample, Units, WeightDensity
 from kgreason.anonymizers.fresh import NEAR, Drawing, constant_beside, pair_numbers
 from kgreason.anonymizers.loss import Judge
 from kgreason.anonymizers.repair import Repair, Rows
@@ -42,12 +43,18 @@ class WeightNoising:
         p_w of each weighted relation.
     trials
         Number M of draws, the best of which is kept and then repaired.
+    drawings, redraws
+        How the original edges got their weights, for all other edges to get theirs so: draws by relation, and
+        which weights were drawn anew after how many attempts, one time after another.
     """
 
     graph: KnowledgeGraph
     program: CheckedProgram
     densities: Mapping[str, WeightDensity]
     trials: int
+    drawings: dict[str, Drawing] = field(default_factory=dict)
+    redraws: list[tuple[Rows, int]] = field(default_factory=list)
+    _samples: dict[str, Sample] = field(default_factory=dict)
 
     @classmethod
     def fit(cls, graph: KnowledgeGraph, program: CheckedProgram, trials: int) -> WeightNoising:
@@ -70,18 +77,20 @@ class WeightNoising:
         one of it, so that not even a permutation of them does.
         """
         drawings = {n: self._drawing(n, self.graph.relations[n], rng) for n in self._names(self.graph)}
+        self.drawings.update(drawings)
+        made: dict[KnowledgeGraph, tuple[KnowledgeGraph, Rows, int]] = {}
 
         def drawn() -> KnowledgeGraph:
             constant = {n: self._constant_weights(n, rng) for n in self.densities if n not in drawings}
             return self.graph.with_weights(constant | {n: d.run() / GRID for n, d in drawings.items()})
 
         def redrawn(current: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
-            return current.with_weights(
-                {
-                    n: d.run(_units(current.relations[n]), rows[n], min(_NEARER * (attempt + 1), NEAR)) / GRID
-                    for n, d in drawings.items()
-                }
+            near = min(_NEARER * (attempt + 1), NEAR)
+            new = current.with_weights(
+                {n: d.run(_units(current.relations[n]), rows[n], near) / GRID for n, d in drawings.items()}
             )
+            made[new] = current, rows, near
+            return new
 
         progress.step("Drawing weights")
         first = drawn()
@@ -89,12 +98,20 @@ class WeightNoising:
             return first
         repair = Repair(self.judge, self.trials, progress, "Judging weights")
         best = repair.best(first, drawn)
-        return repair.repaired(best, self.judge.reference, redrawn).graph
+        found = earlier = repair.repaired(best, self.judge.reference, redrawn).graph
+        while earlier in made:
+            earlier, rows, near = made[earlier]
+            self.redraws.insert(0, (rows, near))
+        return found
 
     def copies(self, graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
-        """Give copied edges weights of their own, once, as for originals; `graph` holds them alone."""
-        names = self._names(graph)
-        return graph.with_weights({n: self._drawing(n, graph.relations[n], rng).run() / GRID for n in names})
+        """Give copied edges weights of their own, such as originals got; `graph` holds the copied edges alone."""
+        drawings = {}
+        for name in self._names(graph):
+            relation, sight = graph.relations[name], self._sights.get(name, BLIND)
+            sample = self._sample(name)
+            drawings[name] = Drawing(name, relation, sample, self._bound(name), sight, rng, renewed=False)
+        return graph.with_weights({n: d.run() / GRID for n, d in drawings.items()})
 
     def synthetic(
         self,
@@ -102,29 +119,48 @@ class WeightNoising:
         fixed: Mapping[str, int],
         rng: np.random.Generator,
         progress: Progress,
+        *,
+        alike: int = 1,
     ) -> KnowledgeGraph:
-        """Give the synthetic edges weights, if possible such that the rules derive no more answers from them.
+        """Give the synthetic edges weights that follow the law of the original ones.
+
+        Where incoming sums are bounded they are such besides, if possible, that the rules derive no more answers
+        from them. Elsewhere only which edge has which of them is chosen: the weights alone tell nothing.
 
         Parameters
         ----------
         fixed
             Number of leading edges of each relation that keep theirs: originals and copies.
+        alike
+            Number of original edges and copies that have each weight drawn, to draw synthetic ones as often.
         """
+        progress.step("Drawing weights of synthetic edges")
+        loud = augmented.with_weights(
+            {n: self._synthetic_weights(n, r, fixed[n], alike, rng) for n, r in self._weighted(augmented)}
+        )
+        if not self.judge.queries or not self._matters(loud, fixed):
+            return loud
 
-        def drawn() -> KnowledgeGraph:
-            return augmented.with_weights(
-                {n: self._synthetic_weights(n, augmented.relations[n], fixed[n], rng) for n in self.densities}
+        def other() -> KnowledgeGraph:
+            return loud.with_weights(
+                {
+                    n: self._synthetic_weights(n, r, fixed[n], alike, rng)
+                    if n in self.program.incoming_sums
+                    else _rearranged(r, fixed[n], rng)
+                    for n, r in self._weighted(loud)
+                }
             )
 
-        progress.step("Drawing weights of synthetic edges")
-        loud = drawn()
-        if not self.judge.queries or not self._seen:
-            return loud
-        repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
+        kept = {
+            n: fixed[n] if n in self.program.incoming_sums else len(r) for n, r in self._weighted(augmented)
+        }
+        repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", kept)
+        if not any(n in self.program.incoming_sums for n in self._seen):
+            return repair.best(loud, other).graph
         if not self._grows:
-            best = repair.best(loud, drawn)
+            best = repair.best(loud, other)
             return repair.repaired(
-                best, self.judge.reference, lambda now, rows, _: _exchanged(now, drawn(), rows)
+                best, self.judge.reference, lambda now, rows, _: _exchanged(now, other(), rows)
             ).graph
         quiet = self._quiet(loud, fixed, rng)
         if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in self._seen):
@@ -191,49 +227,75 @@ class WeightNoising:
         sight = self._sights.get(name, BLIND)
         return Drawing(name, relation, self.densities[name], self._bound(name), sight, rng)
 
+    def _sample(self, name: str) -> Sample:
+        """Weights as the original edges of a relation have them, of other draws for these."""
+        if name not in self._samples:
+            drawing = self.drawings[name]
+            self._samples[name] = Sample(
+                np.sort(self._again(name, len(drawing.old))), self.densities[name].levels
+            )
+        return self._samples[name]
+
+    def _again(self, name: str, size: int) -> Units:
+        return self.drawings[name].again(size, [(rows[name], attempt) for rows, attempt in self.redraws])
+
+    def _weighted(self, graph: KnowledgeGraph) -> list[tuple[str, Relation]]:
+        return [(n, graph.relations[n]) for n in self.densities]
+
+    def _matters(self, graph: KnowledgeGraph, fixed: Mapping[str, int]) -> bool:
+        """Whether rules may see which synthetic edge has which of their weights, or can be made to see less."""
+        return any(
+            n in self.program.incoming_sums
+            or sight.use > Use.COMPARED
+            or len(np.unique(sight.single.side(_weights(graph.relations[n])[fixed[n] :]))) > 1
+            for n, sight in self._seen.items()
+        )
+
     def _synthetic_weights(
-        self, name: str, relation: Relation, fixed: int, rng: np.random.Generator
+        self, name: str, relation: Relation, fixed: int, alike: int, rng: np.random.Generator
     ) -> Weights:
         weight, units = _weights(relation), _units(relation)
-        density, bound = self.densities[name], self._bound(name)
+        bound = self._bound(name)
         if fixed and self._constant(name):
             return np.full(len(relation), weight[0])
-        # from where those of originals are: weights of either are as often found only once
-        units[fixed:] = density.draw(rng, len(relation) - fixed)
+        units[fixed:] = self._like(name, units[:fixed], len(relation) - fixed, alike, rng)
         if bound is not None:
             target = relation.target
             used = np.bincount(target[:fixed], weights=units[:fixed], minlength=target.max(initial=-1) + 1)
-            room, levels = bound - used.astype(np.float64), _coarse_below(units[:fixed], density)
-            units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, levels, rng)
+            room = bound - used.astype(np.float64)
+            units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, np.sort(units[:fixed]), rng)
             check_sums(units, target, bound, name)
         return np.concatenate([weight[:fixed], units[fixed:] / GRID])
+
+    def _like(self, name: str, present: Units, size: int, alike: int, rng: np.random.Generator) -> Units:
+        """Draw weights such as the present ones, which stand `alike` times each."""
+        if not len(present):
+            return self.densities[name].draw(rng, size)
+        if name not in self.drawings:  # they were drawn part by part
+            return rng.choice(present, size)
+        # further draws, not the present weights again: those that stand alone would all be original
+        drawn = np.repeat(self._again(name, size // alike), alike)
+        return rng.permutation(np.concatenate([drawn, rng.choice(present, size - len(drawn))]))
 
     def _quiet(
         self, loud: KnowledgeGraph, fixed: Mapping[str, int], rng: np.random.Generator
     ) -> KnowledgeGraph:
-        """Lower synthetic weights to where rules see as little of them as they can."""
+        """Lower synthetic weights of bounded sums to where rules see as little of them as they can."""
         weights = {}
         for name, sight in self._seen.items():
             relation, start = loud.relations[name], fixed[name]
-            if start and self._constant(name):
+            if name not in self.program.incoming_sums or not start:
                 continue
             units, target = _units(relation), relation.target
-            levels = _coarse_below(units[:start], self.densities[name])
+            usual, levels = np.sort(units[:start]), self.densities[name].levels
             side = sight.single.side(levels / GRID)
             lowest = levels[side == side.min()]
-            usual = lowest[lowest >= units[:start].min(initial=GRID)]
             high = start + np.flatnonzero(sight.single.side(units[start:] / GRID) > side.min())
-            units[high] = self.densities[name].draw(rng, len(high), usual if len(usual) else lowest)
+            units[high] = Sample(usual, levels).draw(rng, len(high), lowest)
             room = room_below(target[:start], units[:start], int(target.max(initial=-1)) + 1, sight.added)
-            units[start:] = fitted_room(units[start:], target[start:], room, levels, rng)
+            units[start:] = fitted_room(units[start:], target[start:], room, usual, rng)
             weights[name] = np.concatenate([_weights(relation)[:start], units[start:] / GRID])
         return loud.with_weights(weights)
-
-
-def _coarse_below(present: Units, density: WeightDensity) -> Units:
-    """Levels from the least that is present on, and below it those of one digit."""
-    coarse, least = decimal_levels(1), present.min(initial=GRID + 1)
-    return np.concatenate([coarse[coarse < least], density.levels[density.levels >= least]])
 
 
 def _weights(relation: Relation) -> Weights:
@@ -244,6 +306,12 @@ def _weights(relation: Relation) -> Weights:
 def _units(relation: Relation) -> Units:
     units: Units = np.rint(_weights(relation) * GRID).astype(np.int64)
     return units
+
+
+def _rearranged(relation: Relation, fixed: int, rng: np.random.Generator) -> Weights:
+    """The weights, those from `fixed` on in another order."""
+    weight = _weights(relation)
+    return np.concatenate([weight[:fixed], rng.permutation(weight[fixed:])])
 
 
 def _exchanged(graph: KnowledgeGraph, other: KnowledgeGraph, rows: Rows) -> KnowledgeGraph:
