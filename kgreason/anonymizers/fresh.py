@@ -108,20 +108,22 @@ class Drawing:
         return units
 
     def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
-        """Weights of independent further draws for the same edges, in random order: none tells of which draw it is.
+        """Weights of further draws for random edges, as many times each as needed: they follow the law of the first.
 
         Parameters
         ----------
         redraws
             Which weights were drawn anew, and with what `attempt`, one time after another.
         """
-        found = []
-        for _ in range(-(-size // len(self.old))):
-            units = self.run()
-            for rows, attempt in redraws:
-                units = self.run(units, rows, attempt)
-            found.append(self.rng.permutation(units))
-        return np.concatenate([np.empty(0, dtype=np.int64), *found])[:size]
+        found = [np.empty(0, dtype=np.int64)]
+        for start in range(0, size, len(self.old)):
+            chosen = self.rng.permutation(len(self.old))[: size - start]
+            rows = np.isin(self.target, self.target[chosen])
+            units = self.run(rows=rows)
+            for redrawn, attempt in redraws:
+                units = self.run(units, rows & redrawn, attempt)
+            found.append(units[chosen])
+        return np.concatenate(found)
 
     def _drawn(self, rows: Vertices, attempt: int) -> Units:
         """Draw weights on the sides of the old ones, the nearer to them the more attempts there were."""

@@ -7,7 +7,7 @@ KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
 
@@ -125,7 +125,7 @@ class WeightNoising:
         """Give the synthetic edges weights that follow the law of the original ones.
 
         Where incoming sums are bounded they are such besides, if possible, that the rules derive no more answers
-        from them. Elsewhere only which edge has which of them is chosen: the weights alone tell nothing.
+        from them. Elsewhere nothing but that law decides them, or answers would tell which edges are synthetic.
 
         Parameters
         ----------
@@ -134,36 +134,27 @@ class WeightNoising:
         alike
             Number of original edges and copies that have each weight drawn, to draw synthetic ones as often.
         """
-        progress.step("Drawing weights of synthetic edges")
-        loud = augmented.with_weights(
-            {n: self._synthetic_weights(n, r, fixed[n], alike, rng) for n, r in self._weighted(augmented)}
-        )
-        if not self.judge.queries or not self._matters(loud, fixed):
-            return loud
 
-        def other() -> KnowledgeGraph:
-            return loud.with_weights(
-                {
-                    n: self._synthetic_weights(n, r, fixed[n], alike, rng)
-                    if n in self.program.incoming_sums
-                    else _rearranged(r, fixed[n], rng)
-                    for n, r in self._weighted(loud)
-                }
+        def drawn(graph: KnowledgeGraph, names: Iterable[str]) -> KnowledgeGraph:
+            return graph.with_weights(
+                {n: self._synthetic_weights(n, graph.relations[n], fixed[n], alike, rng) for n in names}
             )
 
-        kept = {
-            n: fixed[n] if n in self.program.incoming_sums else len(r) for n, r in self._weighted(augmented)
-        }
-        repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", kept)
-        if not any(n in self.program.incoming_sums for n in self._seen):
-            return repair.best(loud, other).graph
+        progress.step("Drawing weights of synthetic edges")
+        loud = drawn(augmented, self.densities)
+        bounded = [n for n in self._seen if n in self.program.incoming_sums]
+        if not self.judge.queries or not bounded:
+            return loud
+        repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
         if not self._grows:
-            best = repair.best(loud, other)
+            best = repair.best(loud, lambda: drawn(loud, bounded))
             return repair.repaired(
-                best, self.judge.reference, lambda now, rows, _: _exchanged(now, other(), rows)
+                best,
+                self.judge.reference,
+                lambda now, rows, _: _exchanged(now, drawn(now, bounded), rows),
             ).graph
-        quiet = self._quiet(loud, fixed, rng)
-        if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in self._seen):
+        quiet = self._quiet(loud, bounded, fixed, rng)
+        if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in bounded):
             return loud
         # where answers only grow with weights, no draw has fewer of them than the quiet one
         least, most = self.judge.all_judged(quiet, loud)
@@ -239,18 +230,6 @@ class WeightNoising:
     def _again(self, name: str, size: int) -> Units:
         return self.drawings[name].again(size, [(rows[name], attempt) for rows, attempt in self.redraws])
 
-    def _weighted(self, graph: KnowledgeGraph) -> list[tuple[str, Relation]]:
-        return [(n, graph.relations[n]) for n in self.densities]
-
-    def _matters(self, graph: KnowledgeGraph, fixed: Mapping[str, int]) -> bool:
-        """Whether rules may see which synthetic edge has which of their weights, or can be made to see less."""
-        return any(
-            n in self.program.incoming_sums
-            or sight.use > Use.COMPARED
-            or len(np.unique(sight.single.side(_weights(graph.relations[n])[fixed[n] :]))) > 1
-            for n, sight in self._seen.items()
-        )
-
     def _synthetic_weights(
         self, name: str, relation: Relation, fixed: int, alike: int, rng: np.random.Generator
     ) -> Weights:
@@ -278,13 +257,13 @@ class WeightNoising:
         return rng.permutation(np.concatenate([drawn, rng.choice(present, size - len(drawn))]))
 
     def _quiet(
-        self, loud: KnowledgeGraph, fixed: Mapping[str, int], rng: np.random.Generator
+        self, loud: KnowledgeGraph, names: Iterable[str], fixed: Mapping[str, int], rng: np.random.Generator
     ) -> KnowledgeGraph:
-        """Lower synthetic weights of bounded sums to where rules see as little of them as they can."""
+        """Lower synthetic weights of some relations to where rules see as little of them as they can."""
         weights = {}
-        for name, sight in self._seen.items():
-            relation, start = loud.relations[name], fixed[name]
-            if name not in self.program.incoming_sums or not start:
+        for name in names:
+            relation, start, sight = loud.relations[name], fixed[name], self._seen[name]
+            if not start:
                 continue
             units, target = _units(relation), relation.target
             usual, levels = np.sort(units[:start]), self.densities[name].levels
@@ -306,12 +285,6 @@ def _weights(relation: Relation) -> Weights:
 def _units(relation: Relation) -> Units:
     units: Units = np.rint(_weights(relation) * GRID).astype(np.int64)
     return units
-
-
-def _rearranged(relation: Relation, fixed: int, rng: np.random.Generator) -> Weights:
-    """The weights, those from `fixed` on in another order."""
-    weight = _weights(relation)
-    return np.concatenate([weight[:fixed], rng.permutation(weight[fixed:])])
 
 
 def _exchanged(graph: KnowledgeGraph, other: KnowledgeGraph, rows: Rows) -> KnowledgeGraph:
