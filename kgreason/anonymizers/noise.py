@@ -145,20 +145,21 @@ class WeightNoising:
         bounded = [n for n in self._seen if n in self.program.incoming_sums]
         if not self.judge.queries or not bounded:
             return loud
-        repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
-        if not self._grows:
-            best = repair.best(loud, lambda: drawn(loud, bounded))
-            return repair.repaired(
-                best,
-                self.judge.reference,
-                lambda now, rows, _: _exchanged(now, drawn(now, bounded), rows),
-            ).graph
         quiet = self._quiet(loud, bounded, fixed, rng)
-        if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in bounded):
-            return loud
-        # where answers only grow with weights, no draw has fewer of them than the quiet one
-        least, most = self.judge.all_judged(quiet, loud)
-        found = repair.repaired(most, least.answers, lambda now, rows, _: _exchanged(now, quiet, rows))
+        repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
+        if self._grows:
+            if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in bounded):
+                return loud
+            # no draw has fewer answers than the quiet one
+            least, most = self.judge.all_judged(quiet, loud)
+            found = repair.repaired(most, least.answers, lambda now, rows, _: _exchanged(now, quiet, rows))
+        else:
+            least, most = self.judge.judged(quiet), repair.best(loud, lambda: drawn(loud, bounded))
+
+            def by_turns(now: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
+                return _exchanged(now, drawn(now, bounded) if attempt % 2 else quiet, rows)
+
+            found = repair.repaired(most, self.judge.reference, by_turns)
         return (found if found.loss <= least.loss else least).graph
 
     @cached_property
@@ -250,7 +251,7 @@ class WeightNoising:
         """Draw weights such as the present ones, which stand `alike` times each."""
         if not len(present):
             return self.densities[name].draw(rng, size)
-        if name not in self.drawings:  # they were drawn part by part
+        if name not in self.drawings or self._bound(name) is not None:  # drawn part by part, or to be lowered
             return rng.choice(present, size)
         # further draws, not the present weights again: those that stand alone would all be original
         drawn = np.repeat(self._again(name, size // alike), alike)
