@@ -11,7 +11,7 @@ from kgreason.anonymizers.density import GRID, Sample, Units, WeightDensity, nea
 from kgreason.anonymizers.sight import Sight
 from kgreason.anonymizers.sums import check_sums, fitted_sums, sides_kept
 from kgreason.errors import AnonymizationError
-from kgreason.graph.model import Relation, Vertices
+from kgreason.graph.model import Relation, Vertices, Weights
 
 Flags = npt.NDArray[np.bool_]
 
@@ -30,7 +30,7 @@ class Drawing:
     Parameters
     ----------
     name, relation
-        Its weights are the old ones.
+        Its weights are the old ones, on whose sides new ones should lie.
     density
         Where weights are drawn from.
     bound
@@ -39,8 +39,8 @@ class Drawing:
         On which sides of its cuts weights and their sums should stay.
     rng
         Source of randomness.
-    renewed
-        Whether every new weight must differ from the old ones of its pair of vertices.
+    barred
+        Weights of the edges, shape (m,), of which a new weight may equal none of its pair of vertices; `None`: any.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Drawing:
         sight: Sight,
         rng: np.random.Generator,
         *,
-        renewed: bool = True,
+        barred: Weights | None,
     ) -> None:
         assert relation.weight is not None
         self.name, self.density, self.bound, self.sight, self.rng = name, density, bound, sight, rng
@@ -61,8 +61,9 @@ class Drawing:
         self.side = sight.single.side(self.old)
         self.levels = _by_side(density.levels, sight)
         self.summed = bound is not None or len(sight.added) > 0
-        taken = self.pair * (GRID + 1) + np.rint(self.old * GRID).astype(np.int64)
-        self.taken = np.sort(taken) if renewed else np.array([-1])
+        self.taken = np.array([-1])
+        if barred is not None:
+            self.taken = np.sort(self.pair * (GRID + 1) + np.rint(barred * GRID).astype(np.int64))
         self.spread = 2 * int(np.bincount(self.pair).max(initial=0)) + 2
 
     def run(self, units: Units | None = None, rows: Flags | None = None, attempt: int = 0) -> Units:

@@ -16,8 +16,9 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.weights import Use, only_grows
 from kgreason.anonymizers.density import GRID, Sample, Units, WeightDensity
+from kgreason.anonymizers.excess import Excess
 from kgreason.anonymizers.fresh import NEAR, Drawing, constant_beside, pair_numbers
-from kgreason.anonymizers.loss import Judge
+from kgreason.anonymizers.loss import Judge, Judged, missing
 from kgreason.anonymizers.repair import Repair, Rows
 from kgreason.anonymizers.sight import BLIND, Sight, sights
 from kgreason.anonymizers.sums import check_sums, fitted_room, room_below
@@ -76,7 +77,9 @@ class WeightNoising:
         No edge keeps its weight, and where edges run in parallel no new weight of a pair equals any old
         one of it, so that not even a permutation of them does.
         """
-        drawings = {n: self._drawing(n, self.graph.relations[n], rng) for n in self._names(self.graph)}
+        aim = self._within_bounds(rng, progress)
+        old = self.graph if aim is None else aim.graph
+        drawings = {n: self._drawing(n, old.relations[n], rng) for n in self._names(self.graph)}
         self.drawings.update(drawings)
         made: dict[KnowledgeGraph, tuple[KnowledgeGraph, Rows, int]] = {}
 
@@ -96,9 +99,10 @@ class WeightNoising:
         first = drawn()
         if not self.judge.queries or self._unseen(first):
             return first
-        repair = Repair(self.judge, self.trials, progress, "Judging weights")
+        wanted, least = (self.judge.reference, 0.0) if aim is None else (aim.answers, aim.loss)
+        repair = Repair(self.judge, self.trials, progress, "Judging weights", least=least)
         best = repair.best(first, drawn)
-        found = earlier = repair.repaired(best, self.judge.reference, redrawn).graph
+        found = earlier = repair.repaired(best, wanted, redrawn).graph
         while earlier in made:
             earlier, rows, near = made[earlier]
             self.redraws.insert(0, (rows, near))
@@ -110,7 +114,7 @@ class WeightNoising:
         for name in self._names(graph):
             relation, sight = graph.relations[name], self._sights.get(name, BLIND)
             sample = self._sample(name)
-            drawings[name] = Drawing(name, relation, sample, self._bound(name), sight, rng, renewed=False)
+            drawings[name] = Drawing(name, relation, sample, self._bound(name), sight, rng, barred=None)
         return graph.with_weights({n: d.run() / GRID for n, d in drawings.items()})
 
     def synthetic(
@@ -148,7 +152,9 @@ class WeightNoising:
         quiet = self._quiet(loud, bounded, fixed, rng)
         repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
         if self._grows:
-            if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in bounded):
+            if all(
+                np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in bounded
+            ):
                 return loud
             # no draw has fewer answers than the quiet one
             least, most = self.judge.all_judged(quiet, loud)
@@ -216,8 +222,30 @@ class WeightNoising:
         return np.full(len(old), constant_beside(float(old[0]), density, sight, rng))
 
     def _drawing(self, name: str, relation: Relation, rng: np.random.Generator) -> Drawing:
-        sight = self._sights.get(name, BLIND)
-        return Drawing(name, relation, self.densities[name], self._bound(name), sight, rng)
+        sight, real = self._sights.get(name, BLIND), _weights(self.graph.relations[name])
+        return Drawing(name, relation, self.densities[name], self._bound(name), sight, rng, barred=real)
+
+    def _within_bounds(self, rng: np.random.Generator, progress: Progress) -> Judged | None:
+        """The graph with weights that are lowered where they sum to more than a bound; `None` if they nowhere do."""
+        bounds = {}
+        for name, bound in self.program.incoming_sums.items():
+            r = self.graph.relations.get(name)
+            sums = None if r is None or r.weight is None else np.bincount(r.target, r.weight)
+            if sums is not None and sums.max(initial=0.0) > bound * (1 + 1e-9):
+                bounds[name] = bound
+        if not bounds:
+            return None
+        cuts = {name: self._sights.get(name, BLIND).single for name in bounds}
+        found = Excess(self.judge, bounds, cuts, rng).lowered(self.trials, progress)
+        gone = {
+            query: len(missing(found.answers[query], rows)) for query, rows in self.judge.reference.items()
+        }
+        lost = [f"{n:,} of {len(self.judge.reference[q]):,} answers of {q}" for q, n in gone.items() if n]
+        if lost:
+            progress.note(
+                f"incoming weights that sum to more than @incoming_sum allows lose {', '.join(lost)}"
+            )
+        return found
 
     def _sample(self, name: str) -> Sample:
         """Weights as the original edges of a relation have them, of other draws for these."""

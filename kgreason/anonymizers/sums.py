@@ -19,7 +19,6 @@ _HEADROOM = (1.2, 1.5)  # Beta law of what original edges leave of a bound at le
 _MOST = 0.4
 _LEAST = 0.002  # share of a bound that is left where there is less head room than usual
 _FILLED = (0.4, 0.9)  # share of what is left that an edge gets where no usual weight fits
-
 Flags = npt.NDArray[np.bool_]
 
 
