@@ -22,10 +22,8 @@ _SPARE = 0.04  # share of a bound that is kept free where weights sum to more th
 _BEYOND = 0.03  # share of a bound that lies between a cut and a weight above it there
 _TINY = 1e-9
 _ROUNDS = 4  # for each trial
-_TRIED, _LEAST = (
-    0.3,
-    0.01,
-)  # share of the lowered edges that are tried at once; in vain: half as many, to the least
+_TRIED = 0.3  # share of the lowered edges that are tried at once; in vain: half as many, one at least
+_PATIENCE = 10  # rounds in vain after which the search ends
 _FAR = 3  # edges between a vertex where others are tried and the answers that are taken for a consequence
 
 Numbers = dict[str, npt.NDArray[np.float64]]
@@ -61,9 +59,9 @@ class Excess:
             return best
         rounds = _ROUNDS * trials
         progress.step("Choosing which weights to lower", rounds)
-        lost, tried = self.judge.lost(best.answers), _TRIED
+        lost, tried, refused = self.judge.lost(best.answers), _TRIED, 0
         for number in range(rounds):
-            if not best.loss or tried < _LEAST:
+            if not best.loss or refused == _PATIENCE:
                 progress.advance(rounds - number)
                 break
             progress.advance()
@@ -73,17 +71,18 @@ class Excess:
                 assert r.weight is not None
                 assert now is not None
                 fallen = cuts[name].side(now) < cuts[name].side(r.weight)
-                raised = fallen & (self.rng.random(len(r)) < tried)
+                raised = fallen & (self.rng.random(len(r)) < max(tried, 1 / max(fallen.sum(), 1)))
                 other[name] = np.where(raised, first[name].min() - self.rng.random(len(r)) - 1, first[name])
                 near[r.target[raised]] = r.target[raised]
             tries = self._with(other)
             gain = self._gain(near, lost - self.judge.lost(tries.answers))
             taken = (gain > 0) | ((gain == 0) & (self.rng.random(graph.n) < 0.5))
             mixed = {n: np.where(taken[graph.relations[n].target], other[n], first[n]) for n in self.bounds}
-            found = self._with(mixed)
-            tried /= 1 if found.loss < best.loss else 2
+            found, chosen = min((self._with(mixed), mixed), (tries, other), key=lambda made: made[0].loss)
+            refused = 0 if found.loss < best.loss else refused + 1
+            tried /= 2 if refused else 1
             if found.loss <= best.loss:
-                best, first, lost = found, mixed, self.judge.lost(found.answers)
+                best, first, lost = found, chosen, self.judge.lost(found.answers)
         return best
 
     def _few_first(self) -> Numbers:
