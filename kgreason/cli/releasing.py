@@ -48,11 +48,11 @@ from kgreason.cli.people_releasing import (
     LossOption,
     Omega,
     PartitionOption,
+    RemovalPrice,
     SequenceOption,
     Tau,
     Tries,
     Window,
-    unused,
 )
 from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
@@ -115,6 +115,7 @@ def anonymize(
     clustering: ClusteringOption = None,
     partition: PartitionOption = None,
     tau: Tau = 1.0,
+    removal_price: RemovalPrice = 1.0,
     omega: Omega = 0.01,
     epsilon: Epsilon = None,
     dimensions: Dimensions = 50,
@@ -167,7 +168,7 @@ def anonymize(
     )
     if method in get_args(PeopleMethod):
         refuse(context, OF_RULES, f"with --method {method}")
-        refuse(context, unused(method, mode, loss, clustering, partition), f"with --method {method}")
+        people_releasing.refuse_unused(context, method, mode, loss, clustering, partition)
         return people_releasing.anonymize(
             the_schema(files, schema, attributes, numeric, relations, mutual, table),
             folders,
@@ -182,6 +183,7 @@ def anonymize(
             clustering=clustering,
             partition=partition,
             tau=tau,
+            removal_price=removal_price,
             omega=omega,
             epsilon=epsilon,
             dimensions=dimensions,
