@@ -32,9 +32,8 @@ from kgreason.graph.people.model import PeopleGraph
 from kgreason.progress import SILENT, Progress
 
 Points = npt.NDArray[np.float64]
-_EACH_START = (
-    1_000  # most users of a graph of which every start is bettered; of more only the best, for it takes long
-)
+_SMALL = 1_000  # most users of graphs of which all starts are bettered; of larger ones only the best is: it takes long
+_TAUS = (1.0, 0.5, 0.0)  # with which the published order is tried
 _WEIGHED = 5  # times at most that removal is weighed, with a search after each
 
 
@@ -250,16 +249,18 @@ class Clustering:
 
     def candidates(self) -> Iterator[Clusters]:
         """Valid clusters: as clusterings find them and, in exact mode, bettered."""
-        settings = self.settings
+        settings, small = self.settings, self.graph.n <= _SMALL
         published = settings.mode == "published"
-        orders = [False, True] if settings.weighs and settings.clustering == "vac" else [published]
-        starts = [self.valid(self.first(literal)) for literal in orders]
-        starts.sort(key=self.certain if len(starts) > 1 else len)
+        starts = [self.valid(self.first(published), settings.tau)]
+        if settings.weighs and settings.clustering == "vac":
+            found = self.first(literal=True)
+            starts += [self.valid(found, tau) for tau in (_TAUS if small else _TAUS[:1])]
+            starts.sort(key=self.certain)
         for i, start in enumerate(starts):
             yield start
             if published or (settings.method, settings.clustering) == ("cdga", "degrees"):
                 continue
-            if i == 0 or self.graph.n <= _EACH_START:
+            if i == 0 or small:
                 yield self.bettered(start)
 
     def first(self, literal: bool) -> Clusters:
@@ -338,18 +339,17 @@ class Clustering:
                 asked = clusterers.sized(str(name), count, most)
                 return clusterers.scikit(str(name), self.points[users], asked, rng)
 
-    def valid(self, found: Clusters) -> Clusters:
+    def valid(self, found: Clusters, tau: float) -> Clusters:
         """Clusters of enough users, and not of far too many."""
         from kgreason.anonymizers.people import partition
         from kgreason.anonymizers.people.merge_split import merge_split
         from kgreason.anonymizers.people.validity import invalid_removal
 
-        settings = self.settings
-        match settings.partition:
+        match self.settings.partition:
             case "merge-split":
-                return merge_split(self.far, found, settings.tau, self.rng)
+                return merge_split(self.far, found, tau, self.rng)
             case "k-means":
-                return partition.k_means_partition(self.points, found, self.most, settings.tau)
+                return partition.k_means_partition(self.points, found, self.most, tau)
             case "k-medoids":
                 return partition.k_medoids_partition(self.distance, found, self.most, self.rng)
             case _:
