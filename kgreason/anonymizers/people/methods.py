@@ -161,7 +161,7 @@ class Clustering:
         from kgreason.anonymizers.people.indicator import learn
         from kgreason.anonymizers.people.loss import AttributeDegreeLoss, TruthDegreeLoss
 
-        if self.settings.loss == "adm":
+        if self.settings.loss == "adm" or not self.graph.attributes:
             return AttributeDegreeLoss(self.graph, self.settings.alpha)
         self.progress.step("Learning which pairs of values are truthful")
         indicator = learn(self.graph, self.settings.dimensions, self.rng)

@@ -41,7 +41,10 @@ def weigh(columns: Columns, clusters: Clusters, price: float, pull: Callable[[Ve
     Clusters
         Valid ones, numbered from 0 in the order of their first users.
     """
-    search = Search(columns, _without_the_highest(columns, clusters, price, pull))
+    found = _without_the_highest(columns, clusters, price, pull)
+    alone = np.flatnonzero((found < 0) & (columns.levels <= 1))  # who needs nobody costs nothing
+    found[alone] = found.max(initial=-1) + 1 + np.arange(len(alone))
+    search = Search(columns, found)
     costs = _costs(search.clusters, search.losses())
     for c in np.argsort(-costs, kind="stable")[: np.count_nonzero(costs > price)].tolist():
         _thin_out(search, c, price)
@@ -103,7 +106,7 @@ def _gather(search: Search, u: int, price: float) -> None:
     """Join the clusters nearest to a removed user until they are as many as he needs, if that costs less than he."""
     sizes = search.cluster[:, SIZE]
     level = int(search.columns.levels[u])
-    if level > sizes.sum() + 1:
+    if not sizes.any() or level > sizes.sum() + 1:
         return
     costs = np.array([search.joining(u, c) if sizes[c] else np.inf for c in range(len(sizes))])
     order = np.argsort(costs, kind="stable")

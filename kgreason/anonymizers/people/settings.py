@@ -111,13 +111,16 @@ class Settings:
                 raise AnonymizationError(
                     f"unknown {name} {value!r}", hint=f"choose {', '.join(names[:-1])} or {names[-1]}"
                 )
-        for name in ("alpha", "tau", "omega"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise AnonymizationError(f"{name} must lie between 0 and 1, not be {getattr(self, name)!r}")
+        for name in ("alpha", "tau", "omega", "removal_price"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+                raise AnonymizationError(f"{name} must be a number, not {value!r}")
+            if name != "removal_price" and not 0 <= value <= 1:
+                raise AnonymizationError(f"{name} must lie between 0 and 1, not be {value!r}")
         if not 0 < self.removal_price < np.inf:
             raise AnonymizationError(
-                f"removal_price must be a number above 0, not {self.removal_price!r}",
-                hint="1 is all that can be lost of a user; the number of users removes nobody who can stay",
+                f"removal_price must be above 0 and finite, not {self.removal_price!r}",
+                hint="1 is all that can be lost of a user; at the number of users nobody is removed who can stay",
             )
         for name, least in (("epsilon", 1), ("dimensions", 1), ("window", 1), ("tries", 1)):
             value = getattr(self, name)
