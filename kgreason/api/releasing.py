@@ -64,8 +64,9 @@ def anonymize(
         ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
         additions. ``"k-iso"`` is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees.
     mode
-        Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper and may leave some
-        without images, which the verdict tells.
+        Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper, with a lighter reading
+        of line 11 of its Algorithm 3 (docs/anonymization.md), and may leave some without
+        images, which the verdict tells.
     k
         Number of indistinguishable places, at least 2.
     x
