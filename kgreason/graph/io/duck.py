@@ -8,10 +8,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, extra, located, no_table, only, quoted, refused
+
+_ROWS = 1 << 16  # rows at once
+_LEAST = 16_000_000  # bytes without which DuckDB does nothing
 
 
 def read_duckdb(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
@@ -25,6 +29,7 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
         raise no_file(file)
     place = place or str(file)
     with closing(_opened(duckdb, file)) as connection:
+        _settle(connection)
         if file.is_dir():
             connection.execute("SET file_search_path = ?", [str(file)])
         tables = _tables(connection)
@@ -33,11 +38,33 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
         try:
             if not _reads(duckdb, connection, query):
                 raise refused(place, query, ONLY_READS, tables)
-            result = connection.sql(query)
-            found = result.to_arrow_table() if hasattr(result, "to_arrow_table") else result.arrow()
+            found = _fetched(connection, query)
+        except duckdb.OutOfMemoryException as error:
+            raise memory.Exhausted(_first(error)) from error
         except duckdb.Error as error:
             raise refused(place, query, _first(error), tables) from error
     return Raw(place, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
+
+
+def _fetched(connection: Any, query: str) -> Any:
+    """Table of the rows that a query gives; a view or a query makes any number of them out of nothing."""
+    import pyarrow as pa
+
+    result = connection.sql(query)
+    newer = hasattr(result, "to_arrow_reader")
+    reader = result.to_arrow_reader(_ROWS) if newer else result.fetch_arrow_reader(_ROWS)
+    batches = []
+    for batch in reader:
+        memory.look()
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def _settle(connection: Any) -> None:
+    """Let texts of a column be longer than 2 GB together, and DuckDB hold no more than what is left."""
+    connection.execute("SET arrow_large_buffer_size = true")
+    if (left := memory.left()) is not None:
+        connection.execute(f"SET memory_limit = '{max(_LEAST, left)}B'")
 
 
 def _opened(duckdb: Any, file: Path) -> Any:

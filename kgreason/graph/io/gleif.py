@@ -20,7 +20,7 @@ import numpy as np
 from kgreason.arrays import as_arrow
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import BLOCK, Raw, open_bytes, read_block
+from kgreason.graph.io.raw import BLOCK, Raw, check_token, open_bytes, read_block
 
 DIRECT = "IS_DIRECTLY_CONSOLIDATED_BY"
 _VOID = frozenset({"ANNULLED", "CANCELLED", "DUPLICATE", "ERRONEOUS", "RETIRED", "TRANSFERRED"})
@@ -53,6 +53,7 @@ def read_gleif(path: Path, options: Options) -> Raw:
                 if block.startswith(b"PK\x03\x04"):
                     raise DataError(str(path), "this is a zip file", hint="unpack it first")
                 parser.Parse(block, False)
+                check_token(path, stream.tell() - parser.CurrentByteIndex)
             parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise DataError(

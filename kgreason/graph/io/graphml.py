@@ -14,7 +14,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
 from kgreason.graph.io.naming import named
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, open_bytes, read_block
+from kgreason.graph.io.raw import Raw, check_token, open_bytes, read_block
 
 _BLOCK = 1 << 20  # bytes; expat keeps what it has not yet taken in
 
@@ -30,6 +30,7 @@ def read_graphml(path: Path, options: Options) -> Raw:
         try:
             while block := read_block(path, stream, _BLOCK):
                 reader.parser.Parse(block, False)
+                check_token(path, stream.tell() - reader.parser.CurrentByteIndex)
             reader.parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise DataError(
@@ -56,7 +57,7 @@ class _Reader:
         self._defaults: dict[tuple[str, str], str] = {}
         self._element: dict[str, str] = {}
         self._data: dict[str, str] = {}
-        self._open: str | None = None
+        self._open: list[str] | None = None
         self._key = ""
         self._line = 0
 
@@ -75,7 +76,7 @@ class _Reader:
         elif tag in ("node", "edge"):
             self._element, self._data, self._line = attributes, {}, self.parser.CurrentLineNumber
         elif tag in ("data", "default"):
-            self._open = ""
+            self._open = []
             self._key = attributes.get("key", self._key)
         elif tag == "hyperedge":
             raise DataError(
@@ -87,16 +88,16 @@ class _Reader:
 
     def _text(self, text: str) -> None:
         if self._open is not None:
-            self._open += text
+            self._open.append(text)
 
     def _end(self, name: str) -> None:
         tag = name.rpartition(" ")[2]
         if tag in ("data", "default") and self._open is not None:
             domain, title = self._keys.get(self._key, ("all", self._key))
             if tag == "data":
-                self._data[title] = self._open
+                self._data[title] = "".join(self._open)
             else:
-                self._defaults[domain, title] = self._open
+                self._defaults[domain, title] = "".join(self._open)
             self._open = None
         elif tag == "node":
             name = self._get(self._element, "id", tag)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, open_bytes
@@ -90,6 +91,11 @@ def _triples(path: Path, base: str | None) -> Iterator[Any]:
         except SyntaxError as error:
             reason = re.sub(r"^Parser error at .*?: ", "", str(error.args[0]))
             raise DataError(str(path), f"no {format.name}: {reason}", error.lineno, hint=_OTHER) from error
+        except memory.Exhausted:
+            raise
+        except MemoryError as error:  # of the parser, which takes so much for the rest of a file
+            hint = "is a quotation mark or a bracket left open?"
+            raise DataError(str(path), "a term is longer than 16 MB", hint=hint) from error
         except (OSError, ValueError, EOFError) as error:
             raise DataError(str(path), f"cannot be read as {format.name}: {error}", hint=_OTHER) from error
 
@@ -110,6 +116,7 @@ class _Reader:
     def read(self) -> Raw:
         """Read the file."""
         for triple in _triples(self._path, self._options.base):
+            memory.look()
             self._labels.add(triple)
             try:
                 self._add(triple)
