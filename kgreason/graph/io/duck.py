@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kgreason import memory
 from kgreason.analysis.reach import ALLOW
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
@@ -26,6 +27,9 @@ CONFINED = {
     "lock_configuration": "true",
 }
 """Settings of every connection: queries, and the views of a database, may be a stranger's, and read no other file."""
+
+_ROWS = 1 << 16  # rows at once
+_LEAST = 16_000_000  # bytes without which DuckDB does nothing
 
 
 def read_duckdb(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
@@ -46,6 +50,8 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
             if not _reads(duckdb, connection, query):
                 raise refused(place, query, ONLY_READS, tables)
             found = stoppable(partial(_fetched, connection, query), connection.interrupt)
+        except duckdb.OutOfMemoryException as error:
+            raise memory.Exhausted(_first(error)) from error
         except duckdb.PermissionException as error:
             raise _confined(place, query, error) from error
         except duckdb.Error as error:
@@ -54,17 +60,34 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
 
 
 def _fetched(connection: Any, query: str) -> Any:
-    """Rows of a query, as an Arrow table."""
+    """Table of the rows that a query gives; a view or a query makes any number of them out of nothing."""
+    import pyarrow as pa
+
     result = connection.sql(query)
-    return result.to_arrow_table() if hasattr(result, "to_arrow_table") else result.arrow()
+    newer = hasattr(result, "to_arrow_reader")
+    reader = result.to_arrow_reader(_ROWS) if newer else result.fetch_arrow_reader(_ROWS)
+    batches = []
+    for batch in reader:
+        memory.look()
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
 
 
 def _opened(duckdb: Any, file: Path, *, allow_files: bool = False) -> Any:
-    """A database that reads no other file, or one in memory that reads those of a folder if that is allowed."""
+    """A database that reads no other file, or one in memory that reads those of a folder if that is allowed.
+
+    Texts of a column may be longer than 2 GB together; DuckDB holds no more than what is left of the memory.
+    """
     folder = file.is_dir()
-    config = {**CONFINED, "enable_external_access": str(allow_files).lower()}
+    config = {
+        **CONFINED,
+        "enable_external_access": str(allow_files).lower(),
+        "arrow_large_buffer_size": "true",
+    }
     if folder and allow_files:
         config["file_search_path"] = str(file)
+    if (left := memory.left()) is not None:
+        config["memory_limit"] = f"{max(_LEAST, left)}B"
     try:
         return duckdb.connect(":memory:" if folder else str(file), read_only=not folder, config=config)
     except duckdb.Error as error:
