@@ -188,7 +188,8 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="the largest graphs, too")
     parser.add_argument("--seconds", type=float, default=600.0, help="after which a run is ended")
     asked = parser.parse_args()
-    print(f"{os.cpu_count()} cores, Python {platform.python_version()}; k = {K}, x = {X}\n")
+    print(f"{os.cpu_count()} cores, Python {platform.python_version()}; k = {K}, x = {X}")
+    print("kguard/published: Algorithm 3 of the paper, with a lighter reading of its line 11\n")
     row(list(HEADER))
     print("|" + "---|" * len(HEADER))
     ratios = {}

@@ -3,6 +3,13 @@
 import os
 import sys
 
+if (
+    not sys.flags.safe_path
+    and sys.path[:1] == [os.getcwd()]
+    and not __file__.startswith(sys.path[0] + os.sep)
+):
+    del sys.path[0]  # python -m puts it there: a folder that one works in may hold a numpy.py of a stranger
+
 from kgreason.interrupts import INTERRUPTED, leave_at_once
 
 

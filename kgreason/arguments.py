@@ -14,6 +14,7 @@ from kgreason.choices import Model
 from kgreason.engine.limits import Limits
 from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError, ReleaseError
 from kgreason.memory import LEAST, shown
+from kgreason.progress import Progress
 
 if TYPE_CHECKING:
     from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -34,8 +35,8 @@ def check_rules(rules: object) -> None:
         )
 
 
-def check_folders(folders: object) -> None:
-    """Refuse what are no folders, and folders that a release must not be written to.
+def check_folders(folders: object, progress: Progress) -> None:
+    """Refuse what are no folders, and folders that a release must not be written to; tell what was mended there.
 
     Raises
     ------
@@ -51,7 +52,8 @@ def check_folders(folders: object) -> None:
             f"folders are of type Folders, not {type(folders).__name__}",
             'say folders=kgreason.Folders("release", "private")',
         )
-    folders.check()
+    for mended in folders.check():
+        progress.note(mended)
 
 
 def check_data(data: object) -> None:

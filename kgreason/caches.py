@@ -1,13 +1,20 @@
-"""Folders for what is worth keeping from one run to the next: machine code, tables of the parser."""
+"""Folders for what is worth keeping from one run to the next: machine code, tables of the parser.
+
+What is kept is run, so nothing is taken from where other users of the machine may write.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 
 def folders(source: str | Path) -> list[Path]:
     """Folders that may keep what was made from a source file, best first; any of them may refuse to be written.
+
+    Folders of other users, and those in which everybody may write, are left out.
 
     Parameters
     ----------
@@ -15,19 +22,32 @@ def folders(source: str | Path) -> list[Path]:
         File of the package. ``NUMBA_CACHE_DIR``, if it is set, is the only folder.
     """
     chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        return [Path(chosen)]
     home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return [Path(source).parent / "__pycache__", Path(home).expanduser() / "kgreason"]
+    usual = [Path(source).parent / "__pycache__", Path(home).expanduser() / "kgreason"]
+    return [folder for folder in ([Path(chosen)] if chosen else usual) if _safe(folder, source)]
+
+
+def _safe(path: Path, source: str | Path) -> bool:
+    """Whether a file or folder is not there yet, or of who runs this, of the owner of the package or of the system."""
+    if not hasattr(os, "getuid"):
+        return True
+    try:
+        status = path.stat()
+    except OSError:
+        return True
+    owners = {0, os.getuid()}
+    with suppress(OSError):
+        owners.add(Path(source).stat().st_uid)
+    return status.st_uid in owners and not status.st_mode & stat.S_IWOTH
 
 
 def read(name: str, source: str | Path) -> bytes | None:
     """Content of a file that `write` has kept; `None` if there is none."""
     for folder in folders(source):
-        try:
-            return (folder / name).read_bytes()
-        except OSError:
-            continue
+        with suppress(OSError):
+            content = (folder / name).read_bytes()
+            if _safe(folder / name, source):
+                return content
     return None
 
 
@@ -51,6 +71,6 @@ def place(name: str, source: str | Path) -> Path | None:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
-        if os.access(folder, os.W_OK):
+        if os.access(folder, os.W_OK) and _safe(folder / name, source):
             return folder / name
     return None

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from kgreason.passwords import hidden
+from kgreason.printable import printable
 from kgreason.records import dataclass
 
 Source = str | Mapping[str, str] | None
@@ -91,7 +92,7 @@ class Diagnostic:
             parts.append(f"  note: {self.note}")
         if self.hint:
             parts.append(hidden(f"  help: {self.hint}"))
-        return "\n".join(parts)
+        return printable("\n".join(parts))
 
 
 @lru_cache(maxsize=4)  # many findings of one long file split it once
@@ -119,8 +120,8 @@ def _quote(span: Span, source: Source) -> list[str]:
 
 
 def _shown(message: str, hint: str | None) -> str:
-    """A message with its hint; a password that someone wrote into an address or an option is not repeated."""
-    return hidden(message + (f"\n  help: {hint}" if hint else ""))
+    """A message with its hint, printable; a password that someone wrote into an address is not repeated."""
+    return printable(hidden(message + (f"\n  help: {hint}" if hint else "")))
 
 
 class KgreasonError(Exception):

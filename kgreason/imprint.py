@@ -7,12 +7,13 @@ in their order. They tell which kind of change a file underwent, and where: to t
 
 from __future__ import annotations
 
+import json
 import zlib
 from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from kgreason.records import dataclass
 
@@ -40,6 +41,7 @@ OWN = frozenset({"certificate.json", "report.json", "report.html"})
 BINARY = (".parquet", ".sqlite", ".duckdb")  # what files without lines end with
 ROWS = (".jsonl", ".nt")  # what files end with of which each line is a row
 SECRET = "mapping.csv"
+PACKED = "packed with gzip"
 AS_WRITTEN = "take the file as it was written, or anonymize again"
 NOTHING_LOST = "nothing is lost by that"
 
@@ -126,16 +128,77 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
     faults = []
     if encoding:
         words, hint = f"the file is {encoding}, where it was plain UTF-8", "save it as UTF-8 without a mark"
-        faults.append(Fault("other encoding", file, words, hint=hint, harmless=True))
+        alone = encoding != PACKED  # which has names, times and more beside the text
+        faults.append(Fault("other encoding", file, words, hint=hint, harmless=alone))
     if plain != text:
-        words, hint = "lines end with CR, where they ended with LF alone", NOTHING_LOST
-        faults.append(Fault("other line ends", file, words, hint=hint, harmless=True))
+        alike = text in (plain.replace("\n", "\r\n"), plain.replace("\n", "\r"))
+        which = "lines" if alike else "some lines"  # and which, could tell something
+        words, hint = f"{which} end with CR, where they ended with LF alone", NOTHING_LOST
+        faults.append(Fault("other line ends", file, words, hint=hint, harmless=alike))
     if _digest(plain.encode()) == entry["sha256"]:
         return faults
     if _digest(f"{plain}\n".encode()) == entry["sha256"]:
         words, hint = "the last line has no end any more", NOTHING_LOST
         return [*faults, Fault("other line ends", file, words, hint=hint, harmless=True)]
     return [*faults, _changed(entry, file, plain)]
+
+
+# --- the account that a folder gives of itself --------------------------------------------------------------
+
+ACCOUNT = "report.json"
+"""The file of a folder that tells, under ``files``, the digests of all its files as they were written."""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Digests of the files in a folder, but for that of the account."""
+    return {path.name: _digest_of(path) for path in sorted(folder.iterdir()) if path.name != ACCOUNT}
+
+
+def account(data: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    """Text of the account: some data, and the digests of files; that of the data themselves is added."""
+    plain = sha256(_json(data).encode()).hexdigest()
+    return _json({**data, "files": {**files, ACCOUNT: plain}})
+
+
+def not_of_account(folder: Path) -> list[str] | None:
+    """Names of what stands in a folder and is not what was written into it; `None`: the folder does not tell.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    """
+    try:
+        text = (folder / ACCOUNT).read_text(encoding="utf-8")
+        data = json.loads(text)
+        files = dict(data.pop("files"))
+        told = account(data, {name: digest for name, digest in files.items() if name != ACCOUNT})
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    files[ACCOUNT] = _digest(text.encode()) if told == text else None
+    return [
+        path.name
+        for path in sorted(folder.iterdir())
+        if path.is_symlink() or not path.is_file() or _digest_of(path) != files.get(path.name)
+    ]
+
+
+def renewed(folder: Path, name: str) -> str | None:
+    """Text of the account once a file was written anew; `None`: the folder has none."""
+    data = json.loads((folder / ACCOUNT).read_text(encoding="utf-8"))
+    if (files := data.pop("files", None)) is None:
+        return None
+    del files[ACCOUNT]
+    return account(data, {**files, name: _digest_of(folder / name)})
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
 
 
 # --- digests ------------------------------------------------------------------------------------------------
@@ -305,7 +368,7 @@ def _rows(number: int) -> str:
 def _decoded(data: bytes) -> tuple[str, str | None]:
     """Text of a file, and what it is if not plain UTF-8; a letter that is cut off at the end is dropped."""
     if data.startswith(b"\x1f\x8b"):
-        return _unpacked(data), "packed with gzip"
+        return _unpacked(data), PACKED
     if data.startswith(BOM_UTF8):
         return data.decode("utf-8-sig", errors="replace"), "UTF-8 with a byte-order mark"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -6,14 +6,21 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from types import FrameType
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 NOTHING = "interrupted; nothing was written"
 INTERRUPTED = 130
 """Exit code."""
+
+PATIENCE = 0.1  # seconds between two attempts to end what runs
 
 
 @contextmanager
@@ -37,6 +44,35 @@ def deferred() -> Iterator[None]:
             signal.signal(number, handler)
     if waiting:
         waiting[-1]()
+
+
+def stoppable(work: Callable[[], T], stop: Callable[[], object]) -> T:
+    """Do work that heeds no signal, as the query of a database, so that an interrupt by the user ends it.
+
+    Parameters
+    ----------
+    work
+        Is done in another thread, with the context of this one.
+    stop
+        Makes `work` return soon; called until it has.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Once `work` has returned.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()  # others are not interrupted
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(copy_context().run, work)
+        try:
+            while not wait((future,), PATIENCE).done:
+                pass
+        except BaseException:
+            while not wait((future,), PATIENCE).done:
+                stop()
+            raise
+        return future.result()
 
 
 def leave_at_once() -> None:

@@ -110,7 +110,8 @@ class Allocating(Compiled[P, R]):
         import numba
 
         try:
-            return cast(Callable[P, R], numba.njit(nogil=True, cache=True)(self.function))
+            kept = bool(caches.folders(self.function.__code__.co_filename))
+            return cast(Callable[P, R], numba.njit(nogil=True, cache=kept)(self.function))
         except RuntimeError:  # numba: "no locator available", i.e. nowhere to write the cache
             return cast(Callable[P, R], numba.njit(nogil=True)(self.function))
 

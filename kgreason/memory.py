@@ -83,6 +83,16 @@ def limited(limit: int | None = None) -> Iterator[None]:
 
 
 @contextmanager
+def always_limited() -> Iterator[None]:
+    """Keep the limit that holds; where none does, `limited()`."""
+    if _limit.get() is not None:
+        yield
+        return
+    with limited():
+        yield
+
+
+@contextmanager
 def unlimited() -> Iterator[None]:
     """Refuse nothing within the block: what must be done to the end, and asks for little."""
     token = _limit.set(None)
@@ -108,6 +118,12 @@ def claim(size: int) -> None:
         raise Exhausted(
             f"{shown(here)} are in use, {shown(size)} more are needed, the limit is {shown(limit)}"
         )
+
+
+def left() -> int | None:
+    """Bytes that the process may still take; `None`: there is no limit, or the system does not tell."""
+    limit, here = _limit.get(), held()
+    return None if limit is None or here is None else max(0, limit - here)
 
 
 def look(now: bool = False) -> None:

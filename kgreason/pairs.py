@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.reach import parts_of
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.load import load_graph
-from kgreason.graph.io.neo4j_files import parts_of
 from kgreason.graph.io.raw import similar
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import int64

@@ -1,19 +1,18 @@
 """A release on disk: one folder to publish, one to keep secret (docs/anonymization.md, Form).
 
-Both are written whole or not at all: files go to a temporary folder beside the target, which is renamed at the end.
+Both are written whole or not at all: files go to workspaces beside the targets (`kgreason.exchange`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +20,15 @@ import numpy as np
 
 from kgreason.anonymizers.base import Release
 from kgreason.errors import ReleaseError
+from kgreason.exchange import Exchange, Side, mend, workspaces
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.imprint import ACCOUNT, not_of_account
 from kgreason.interrupts import deferred
-from kgreason.layout import DATABASE, EXTENSIONS, NODES, is_table, nodes_beside
-from kgreason.output.place import replacing
+from kgreason.output.place import pack, replacing
 from kgreason.release_tables import check_known, columns
 
-TABLES = (NODES, DATABASE, "users", "attributes", "relations", "links")
-NAMES = {
-    "release": {"README.txt", "UNVERIFIED", "report.html", "report.json"}
-    | {"rules.vada", "people.toml", "links.toml"}
-    | {f"{table}{extension}" for table in TABLES for extension in EXTENSIONS},
-    "private": {"mapping.csv", "parts.csv", "certificate.json", "history.json"}
-    | {"report.html", "report.json"},
-}
-"""What kgreason writes into the folders, besides the tables of edges."""
+_FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
 
 
 @dataclass(frozen=True)
@@ -64,8 +56,15 @@ class Folders:
         for name in ("release", "private"):
             object.__setattr__(self, name, Path(getattr(self, name)))
 
-    def check(self) -> None:
+    def check(self) -> list[str]:
         """Refuse places that would overwrite something or publish the secret.
+
+        What a run that was killed has begun there is finished or undone first, and what it left is removed.
+
+        Returns
+        -------
+        list
+            What was mended, in words.
 
         Raises
         ------
@@ -82,36 +81,81 @@ class Folders:
                 f"the private folder {self.private} and the release folder {self.release} overlap",
                 hint="publishing the one would publish the other; choose two separate folders",
             )
+        mended = mend(self.release, self.private, _is_replaceable)
         for folder, kind in ((self.release, "release"), (self.private, "private")):
             _check_writable(folder, kind)
-            self._check_replaceable(folder, kind)
+        self.check_replaceable()
+        return mended
 
-    def _check_replaceable(self, folder: Path, kind: str) -> None:
-        if not folder.exists() and not folder.is_symlink():
-            return
-        if not self.force:
-            raise ReleaseError(
-                f"{folder} exists already",
-                hint=f"use --force to replace it, or --{kind} DIR to write elsewhere",
-            )
-        if folder.is_symlink() or not folder.is_dir():
-            raise ReleaseError(f"{folder} is not a folder", hint="move it away first")
-        foreign = sorted(p.name for p in folder.iterdir() if p.name not in _written(folder, kind))
-        if foreign:
-            raise ReleaseError(
-                f"{folder} holds files that kgreason did not write ({', '.join(foreign[:3])}), so it is not replaced",
-                hint=f"move them away, or choose another place with --{kind} DIR",
-            )
+    def check_replaceable(self) -> None:
+        """Refuse places that hold something other than what kgreason wrote there, as it wrote it.
+
+        Raises
+        ------
+        ReleaseError
+            Naming the folder and what is in it.
+        """
+        for folder, kind in ((self.release, "release"), (self.private, "private")):
+            if not os.path.lexists(folder):
+                continue
+            if not self.force:
+                raise ReleaseError(
+                    f"{folder} exists already",
+                    hint=f"use --force to replace it, or --{kind} DIR to write elsewhere",
+                )
+            if folder.is_symlink() or not folder.is_dir():
+                raise ReleaseError(f"{folder} is not a folder", hint="move it away first")
+            foreign = _foreign(folder)
+            elsewhere = f"choose another place with --{kind} DIR"
+            if foreign is None:
+                raise ReleaseError(
+                    f"{folder} does not tell which files kgreason wrote into it (there are {_some(folder)}), so it is "
+                    f"not replaced: its {ACCOUNT} is missing, was edited, or is of an earlier version of kgreason",
+                    hint=f"move it away, or {elsewhere}",
+                )
+            if foreign:
+                raise ReleaseError(
+                    f"{folder} holds files that kgreason did not write, or not as they are now ({_few(foreign)}), so "
+                    "it is not replaced",
+                    hint=f"move them away, or {elsewhere}",
+                )
+
+
+def _some(folder: Path) -> str:
+    return _few(sorted(path.name for path in folder.iterdir()))
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + f" and {len(names) - 3:,} more" * (len(names) > 3)
+
+
+def _foreign(folder: Path) -> list[str] | None:
+    """What stands in a folder and was not written by kgreason; `None`: that is not known."""
+    try:
+        return not_of_account(folder) if any(folder.iterdir()) else []
+    except OSError as error:
+        raise ReleaseError(
+            f"{error.filename or folder}: cannot be read: {error.strerror or error}",
+            hint="what is not known to be of kgreason is not replaced: move it away",
+        ) from error
+
+
+def _is_replaceable(folder: Path) -> bool:
+    """Whether nothing is lost with a folder."""
+    if not os.path.lexists(folder):
+        return True
+    return not folder.is_symlink() and folder.is_dir() and _foreign(folder) == []
 
 
 def _check_writable(folder: Path, kind: str) -> None:
     """Find out before the work whether a folder can be made, by making one like it that goes at once."""
     nearest = next(p for p in folder.absolute().parents if p.exists())
-    trial = _temporary(nearest / folder.name)
+    trial = nearest / f".{folder.name}-{secrets.token_hex(4)}"
     try:
         with deferred():
             trial.mkdir(mode=0o700)
-            trial.rmdir()
+            with suppress(FileNotFoundError):  # another run that mends takes it for one that was left
+                trial.rmdir()
     except OSError as error:
         why = f"{nearest} is no folder" if not nearest.is_dir() else f"{nearest}: {error.strerror or error}"
         raise ReleaseError(
@@ -119,21 +163,13 @@ def _check_writable(folder: Path, kind: str) -> None:
         ) from error
 
 
-def _written(folder: Path, kind: str) -> set[str]:
-    """Names of the files that kgreason writes into a folder, by its own account."""
-    rules = folder / "rules.vada"
-    told = re.findall(r'"([^"/]*)"', rules.read_text(encoding="utf-8")) if rules.is_file() else []
-    tables = {name for name in told if is_table(name)}
-    tables |= {nodes_beside(name) for name in tables if name.endswith(".csv")}
-    return NAMES[kind] | (tables if kind == "release" else set())
-
-
 @contextmanager
 def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
-    """Temporary release and private folders, renamed to their places if the block ends well.
+    """Temporary release and private folders, put into their places if the block ends well.
 
     An error or an interruption inside the block leaves the old state untouched. Both folders change together: an
-    interruption while they do waits, and says that they have.
+    interruption while they do waits, and says that they have; if the process is killed, the next one in these places
+    finishes it (`Folders.check`).
 
     Raises
     ------
@@ -145,46 +181,55 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
     try:
         for place in (folders.release, folders.private):
             place.parent.mkdir(parents=True, exist_ok=True)
-        with _beside(folders.release) as release, _beside(folders.private) as private:
+        with workspaces(folders.release, folders.private) as exchange, _blamed(folders, exchange):
+            release, private = exchange.public.new, exchange.secret.new
             yield release, private
             _seal(private, folder_mode=0o700, file_mode=0o600)
             _seal(release, folder_mode=0o755, file_mode=0o644)
+            folders.check_replaceable()  # what was put there meanwhile is not lost
             with deferred():
-                with _aside(folders.private), _aside(folders.release):
-                    private.rename(folders.private)
-                    release.rename(folders.release)
+                exchange.finish()
                 written = True
     except KeyboardInterrupt:
         if written:
             raise KeyboardInterrupt(interrupted(folders)) from None
         raise
     except OSError as error:
-        place = error.filename or folders.release
-        raise ReleaseError(
-            f"{place}: cannot be written: {error.strerror or error}",
-            hint="choose other places with --release DIR and --private DIR, or make room there",
-        ) from error
+        raise _unwritten(str(error.filename or folders.release), error) from error
+
+
+@contextmanager
+def _blamed(folders: Folders, exchange: Exchange) -> Iterator[None]:
+    """Name in errors the folders as the user does, and one that is full although the system does not name it."""
+    sides = {exchange.public: folders.release, exchange.secret: folders.private}
+    try:
+        yield
+    except OSError as error:
+        full = [place for side, place in sides.items() if shutil.disk_usage(side.space).free < _FULL]
+        where = error.filename or " and ".join(map(str, full or sides.values()))
+        raise _unwritten(_named(str(where), sides), error) from error
+    except ReleaseError as error:
+        hint = None if error.hint is None else _named(error.hint, sides)
+        raise replace(error, message=_named(error.message, sides), hint=hint) from error
+
+
+def _named(words: str, sides: Mapping[Side, Path]) -> str:
+    for side, place in sides.items():
+        for path in (side.new, side.space):
+            words = words.replace(str(path), str(place))
+    return words
+
+
+def _unwritten(where: str, error: OSError) -> ReleaseError:
+    return ReleaseError(
+        f"{where}: cannot be written: {error.strerror or error}",
+        hint="choose other places with --release DIR and --private DIR, or make room there",
+    )
 
 
 def interrupted(folders: Folders) -> str:
     """What to say of an interruption that came too late."""
     return f"interrupted; {folders.release} and {folders.private} are written"
-
-
-def _temporary(place: Path) -> Path:
-    return place.parent / f".{place.name}-{secrets.token_hex(4)}"
-
-
-@contextmanager
-def _beside(place: Path) -> Iterator[Path]:
-    """A temporary folder in the parent of `place`, mode 0700, gone at the end unless renamed."""
-    folder = _temporary(place)
-    try:
-        folder.mkdir(mode=0o700)
-        yield folder
-    finally:
-        with deferred():
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:
@@ -194,23 +239,6 @@ def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:
         file.chmod(file_mode)
         os.utime(file, ns=(now, now))
     folder.chmod(folder_mode)
-
-
-@contextmanager
-def _aside(place: Path) -> Iterator[None]:
-    """Move what stands at `place` away, for good if the block ends well, else back."""
-    with _beside(place) as old:
-        kept, replaced = old / place.name, False
-        if place.exists():
-            place.rename(kept)
-        try:
-            yield
-            replaced = True
-        finally:
-            if not replaced:
-                shutil.rmtree(place, ignore_errors=True)
-                if kept.exists():
-                    kept.rename(place)
 
 
 def write_mapping(path: Path, original: KnowledgeGraph, release: Release) -> None:
@@ -231,6 +259,7 @@ def write_graph(path: Path, graph: KnowledgeGraph) -> None:
     (relation,) = graph.relations.values()
     with replacing(path) as temporary:
         write_csv(temporary, relation.columns, columns(graph, relation))
+        pack(temporary, path.name)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.seminaive import prepare
 from kgreason.engine.stats import Stats
-from kgreason.engine.table import Facts, Table
+from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import DataError, EvaluationError
 from kgreason.graph.io.load import complete_nodes, load_facts
 from kgreason.interrupts import deferred
@@ -48,7 +48,7 @@ class Reasoner:
 
     Parameters
     ----------
-    rules, data, outputs, limits, progress
+    rules, data, outputs, allow_files, limits, progress
         As in `kgreason.reason`.
 
     Raises
@@ -83,10 +83,11 @@ class Reasoner:
         data: Mapping[str, Any] | None = None,
         *,
         outputs: str | Sequence[str] | None = None,
+        allow_files: bool = False,
         limits: Limits | None = None,
         progress: Progress = SILENT,
     ) -> None:
-        self._program = load(rules)
+        self._program = load(rules, allow_files=allow_files)
         check_data(data)
         check_limits(limits)
         self._limits = limits or Limits()
@@ -95,7 +96,7 @@ class Reasoner:
         self._posted = {post.predicate for post in self._program.posts}.intersection(self._goals)
         with limited(self._limits.memory):
             own = load_facts(self._program, data or {}, progress, goals, complete=False)
-            self._symbols = own.symbols
+            self._symbols, self._numbered = own.symbols, self._vertices_of(own)
             self._symbols.known("")  # now, not in the first edit, strings become objects of Python
             self._take(self._evaluated(own, None, progress))
             self._follow()
@@ -267,7 +268,7 @@ class Reasoner:
             queries_bound=(),
             facts=(),
         )
-        read = load_facts(alone, {predicate: given}, progress, complete=False)
+        read = load_facts(alone, {predicate: given}, progress, complete=False, numbered=self._numbered)
         table = read.tables.get(predicate)
         if table is None or not table.length:
             return None
@@ -276,6 +277,12 @@ class Reasoner:
             for kind, column in zip(table.kinds, table.columns, strict=True)
         )
         return Table(table.kinds, columns, table.length)
+
+    def _vertices_of(self, own: Facts) -> bool:
+        """Whether vertices are integers, as those of the first data were."""
+        program = self._program
+        kinds = {own.tables[p].kinds[0] for p in (*program.edges, *program.nodes) if p in own.tables}
+        return kinds == {Kind.INT}
 
     def _edited(self, own: Facts, tables: Mapping[str, Table], *, add: bool) -> Facts:
         """The given facts with some more or some less."""

@@ -144,6 +144,10 @@ def _target(folder: Path, layout: Layout, name: str, node: str, vertices: Sequen
     return Target(folder / stored.file, stored.format, options, stored.options.get("table"), declared)
 
 
+COLUMNS = ("source", "target", "weight")
+"""Names of columns of formats that have none."""
+
+
 def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names of columns that every format can hold: the same, unless one is empty or two differ in case alone.
 
@@ -154,7 +158,7 @@ def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """
     alike = len({name.strip().lower() for name in names}) < len(names)
     whole = all(name.strip() and "\0" not in name for name in names)
-    return names if whole and not alike else ("source", "target", "weight")[: len(names)]
+    return names if whole and not alike else COLUMNS[: len(names)]
 
 
 def _facts(graph: KnowledgeGraph, order: npt.NDArray[np.int64]) -> Facts:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.expressions import walk
-from kgreason.anonymizers.base import Release
+from kgreason.anonymizers.base import Guarantee
 from kgreason.errors import ReleaseError
 from kgreason.lang.ast import Constant, Variable
 from kgreason.layout import LISTING, NODES, Layout, Stored
@@ -84,22 +85,31 @@ def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_readme(
-    folder: Path,
+def readme(
     program: CheckedProgram,
-    release: Release,
+    guarantee: Guarantee,
     layout: Layout,
     sizes: str,
     *,
+    weighted: bool,
     holds: bool,
     seeded: bool,
-) -> None:
-    """Write README.txt: what was promised, and for which x, in words, the check confirmed it."""
+) -> str:
+    """Text of README.txt: what was promised, and for which x, in words, the check confirmed it.
+
+    Parameters
+    ----------
+    weighted
+        Whether an edge has a weight.
+    holds
+        Whether the check confirmed it.
+    seeded
+        Whether the release can be computed again.
+    """
     warnings = []
-    baseline = release.guarantee.model == "k-iso"
+    baseline = guarantee.model == "k-iso"
     asked = "" if baseline else f" for {sizes}"
     if not holds:
-        (folder / "UNVERIFIED").touch()
         warnings.append(
             f"UNVERIFIED\n\nThe guarantee below was checked{asked} and does NOT hold. Do not publish this.\n\n"
         )
@@ -107,18 +117,53 @@ def write_readme(
         warnings.append(
             "EXPERIMENT\n\nMade with a fixed seed: it can be computed again. Do not publish this.\n\n"
         )
-    weighted = any(r.weight is not None for r in release.graph.relations.values())
     promise = K_ISO if baseline else KX_ISOMORPHISM
     text = README.format(
-        guarantee=release.guarantee,
+        guarantee=guarantee,
         edges=", ".join(program.edges if baseline else [*program.edges, *program.derived]),
         checked=f"Confirmed by an exact check{asked}.\n" if holds else "",
-        promise=promise.format(k=release.guarantee.k),
+        promise=promise.format(k=guarantee.k),
         files=_files(layout),
         weights=WEIGHTS if weighted else "",
-        cut=CUT if release.guarantee.cut else "",
+        cut=CUT if guarantee.cut else "",
     )
-    (folder / "README.txt").write_text("".join([*warnings, text]), encoding="utf-8")
+    return "".join([*warnings, text])
+
+
+def claim_of(text: str) -> tuple[Guarantee, str] | None:
+    r"""The guarantee that a README.txt tells, and the sizes in words; `None`: it tells none that kgreason makes.
+
+    Examples
+    --------
+    >>> text = "Guarantee: (3,4)-isomorphism, for the edges own.\nConfirmed by an exact check for x = 4."
+    >>> claim_of(text)
+    (Guarantee(k=3, x=4, also=(), cut=0, deleted=0, model='kx-isomorphism'), 'x = 4')
+    """
+    told, checked = _TOLD.search(text), _CHECKED.search(text)
+    if not told:
+        return None
+    sizes = checked[1] if checked else ""
+    numbers = [int(number) for number in re.findall("[0-9]+", told[1])]
+    asked = [int(number) for number in re.findall("[0-9]+", sizes)]
+    cut = int(" within parts" in told[1])
+    if told[1].startswith("k-iso"):
+        guarantee = Guarantee(numbers[0], None, model="k-iso")
+    elif "for every x" in told[1]:
+        guarantee = Guarantee(numbers[0], None, cut=cut)
+    else:
+        guarantee = Guarantee(numbers[0], numbers[-1], tuple(numbers[1:-1]), cut)
+    rising = all(part == sorted(set(part)) for part in (numbers[1:], asked))
+    return (guarantee, sizes) if rising and str(guarantee) == told[1] else None
+
+
+_SIZES = r"every x|x = [1-8](?:, [1-8])*(?: and fewer \(the rules commute\))?"
+_TOLD = re.compile(
+    r"^Guarantee: (k-isomorphism: [0-9]{1,9} isomorphic blocks without edges between them"
+    r"|\([0-9]{1,9},(?:x|[1-8])\)-isomorphism(?: for (?:every x|x = [1-8](?:, [1-8])*))?"
+    r"(?: within parts \(edges between parts are left out\))?), for the edges ",
+    re.MULTILINE,
+)
+_CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and does NOT hold\.)", re.MULTILINE)
 
 
 def _files(layout: Layout) -> str:

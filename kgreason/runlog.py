@@ -14,6 +14,7 @@ from types import TracebackType
 
 from kgreason.errors import ReleaseError
 from kgreason.passwords import hidden
+from kgreason.printable import printable
 from kgreason.progress import Progress
 
 _SECRET = re.compile(r"(?i)(password|passwd|pwd|token|secret)=('[^']*'|[^\s&;'\"]+)")
@@ -47,7 +48,7 @@ class Log:
             If the file cannot be written.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        first, *rest = without_secrets(text).split("\n")
+        first, *rest = printable(without_secrets(text)).split("\n")
         lines = [f"{now} {os.getpid()} {kind} {first}", *(f"    {line}" for line in rest)]
         try:
             number = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

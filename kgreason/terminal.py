@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from kgreason import memory
 from kgreason.engine.stats import condensed, visible
+from kgreason.printable import printable, raw
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -81,7 +82,7 @@ class Rich:
         """Replace the bar of the step before."""
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(title, total=total, unit=unit)
+        self._task = self._bars.add_task(printable(title), total=total, unit=unit)
 
     def advance(self, units: int = 1) -> None:
         """Move the bar."""
@@ -90,7 +91,7 @@ class Rich:
 
     def note(self, message: str) -> None:
         """Print the message above the bar."""
-        self._bars.console.print(message, markup=False, highlight=False)
+        self._bars.console.print(printable(message), markup=False, highlight=False)
 
 
 def _compiling(progress: Progress) -> Callable[[bool], None]:
@@ -148,8 +149,10 @@ def _shown() -> Iterator[Progress]:
             known = task.fields.get("unit") and task.speed
             return Text(f"{task.speed:,.0f} {task.fields['unit']}/s" if known else "")
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate())
-    with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
+    title = TextColumn("{task.description}", markup=False)  # files may be called [red].csv
+    columns = (SpinnerColumn(), title, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    console = Console(file=raw(sys.stderr), emoji=False)
+    with Bars(*columns, console=console, transient=True) as bars:
         yield Rich(bars)
 
 
@@ -342,8 +345,8 @@ def score_rows(score: Score) -> list[Row]:
     utility, fidelity = score.utility, score.fidelity
     weights = [f"weights of {name} {distance:.3f}" for name, distance in fidelity.weights.items()]
     return [
-        ("U (0 is best)", f"{utility.u:.3f}" if utility.per_query else "nothing asked"),
-        ("U△ (0 is best)", f"{utility.u_symmetric:.3f}" if utility.per_query else "nothing asked"),
+        ("U (0 is best)", _mean_and_pooled(utility, "u")),
+        ("U△ (0 is best)", _mean_and_pooled(utility, "u_symmetric")),
         *_estimates(utility),
         (
             "fidelity",
@@ -352,6 +355,19 @@ def score_rows(score: Score) -> list[Row]:
         ("  Wasserstein-1", ", ".join([f"degree {fidelity.degree:.3f}", *weights])),
         ("told (0.5 is best)", f"{score.telling}"),
     ]
+
+
+def _mean_and_pooled(utility: Utility, figure: Literal["u", "u_symmetric"]) -> str:
+    """Mean over the queries and, where these are several, the share of the answers of all of them."""
+    queries = len(utility.per_query)
+    if not queries:
+        return "nothing asked"
+    mean = f"{getattr(utility, figure):.3f}"
+    return (
+        f"{mean} (mean of {queries} queries; pooled {getattr(utility.pooled, figure):.3f})"
+        if queries > 1
+        else mean
+    )
 
 
 def _estimates(utility: Utility) -> Iterator[Row]:
@@ -374,5 +390,5 @@ def table(rows: list[Row]) -> None:
 
     shown = Table(show_header=False)
     for name, value in rows:
-        shown.add_row(name, value)
-    Console().print(shown, markup=False)
+        shown.add_row(printable(name), printable(value))
+    Console(file=raw(sys.stdout), emoji=False).print(shown, markup=False)

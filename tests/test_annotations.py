@@ -500,7 +500,7 @@ def test_paths_are_short(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real" / "sub")
     text = '@bind("e","csv","../rules/../data","e.csv"). @bind("e","csv","../link/..","f.csv"). q(X) :- e(X).'
     (tmp_path / "rules" / "a.vada").write_text(text)
-    short, kept = load_file(tmp_path / "rules" / "a.vada").binds
+    short, kept = load_file(tmp_path / "rules" / "a.vada", allow_files=True).binds
     assert short.path == str(tmp_path / "data" / "e.csv")
     assert kept.path == str(tmp_path / "rules" / "../link/../f.csv")
 

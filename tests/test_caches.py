@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,30 @@ def test_tables_of_the_parser_are_made_again_where_they_are_damaged(
     again = compiled(Builder())
     assert list(first.lex("p(X) :- q(X).")) == list(again.lex("p(X) :- q(X)."))
     assert str(parse("p(X) :- q(X).").clauses[0]) == "p(X) :- q(X)."
+
+
+def test_nothing_is_taken_from_where_everybody_may_write(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shared"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    caches.write("a.bin", package, b"1")
+    assert caches.read("a.bin", package) == b"1"
+    (folder / "a.bin").chmod(0o666)
+    assert caches.read("a.bin", package) is None
+    assert caches.place("a.bin", package) is None
+    (folder / "a.bin").chmod(0o600)
+    folder.chmod(0o777)
+    assert caches.folders(package) == []
+    assert caches.read("a.bin", package) is None
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only the superuser can give files away")
+def test_nothing_is_taken_from_other_users(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "theirs"))
+    caches.write("a.bin", package, b"1")
+    os.chown(tmp_path / "theirs", 1234, 1234)
+    assert caches.read("a.bin", package) is None
+    assert caches.place("b", package) is None

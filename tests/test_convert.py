@@ -42,7 +42,8 @@ def rows(path: Path | str, arity: int = 3, strings: bool = True) -> list[Row]:
     variables = ", ".join(f"X{i}" for i in range(arity))
     kinds = '@edge("p").' if strings and arity == 3 else ""
     program = load_text(f"{kinds} q(X0) :- p({variables}).")
-    return list(load_facts(program, {"p": [parse_file(str(path))]}).rows("p"))
+    numbered = False if kinds else None  # vertices are strings, also of formats that have integers
+    return list(load_facts(program, {"p": [parse_file(str(path))]}, numbered=numbered).rows("p"))
 
 
 @pytest.fixture
@@ -203,3 +204,34 @@ def test_formats_of_the_commands_are_those_of_the_writers() -> None:
     assert {*READERS} == {*FORMATS} >= {*_FILES, *_TABLES}
     assert {*READERS} == {*SOURCES} - {"pajek"}
     assert {*_FILES, *_TABLES} == {*TARGETS} - {"pajek"}
+
+
+@pytest.mark.parametrize("one", FILES)
+def test_a_name_that_ends_as_that_of_gzip(here: Path, one: str) -> None:
+    """What is written is packed, tells neither name nor time, and is read again; formats that cannot be are refused."""
+    Path("first.edges").write_text("1 2 0.5\n2 3 1e-300\n3 1 0.25\n")
+    file = here / f"{FILES[one]}.gz"
+    done = run("first.edges", file.name, "--to", one)
+    if one in ("parquet", "sqlite", "duckdb", "neo4j"):
+        assert done.exit_code == 2
+        assert f"{file.name}: a file of the format {one} is not packed with gzip" in done.output
+        assert f"write {FILES[one]}" in done.output
+        assert not file.exists()
+        return
+    assert done.exit_code == 0, done.output
+    data = file.read_bytes()
+    assert data[:4] == b"\x1f\x8b\x08\x00"  # no name
+    assert data[4:8] == bytes(4)  # no time
+    assert rows(f"{file.name}?format={one}") == ROWS
+    assert run("first.edges", file.name, "--to", one, "--force").exit_code == 0
+    assert file.read_bytes() == data
+    assert {p.name for p in here.iterdir()} == {"first.edges", file.name}
+
+
+def test_a_damaged_file_is_replaced(here: Path) -> None:
+    Path("first.edges").write_text("1 2 0.5\n")
+    assert run("first.edges", "own.parquet").exit_code == 0
+    data = Path("own.parquet").read_bytes()
+    Path("own.parquet").write_bytes(data[:4] + bytes(len(data) - 12) + data[-8:])
+    assert run("first.edges", "own.parquet", "--force").exit_code == 0
+    assert Path("own.parquet").read_bytes() == data

@@ -447,22 +447,15 @@ def reordered(rows: list[str]) -> list[str]:
 
 
 HARMLESS: list[tuple[str, Change, str]] = [
-    *[(f"{file}: other order", lines(file, reordered), "") for file in (RELEASED, NODES, MAPPING, ORIGINAL)],
+    *[(f"{file}: other order", lines(file, reordered), "") for file in (MAPPING, ORIGINAL)],
     *[
         (f"{file}: {mark!r}", data(file, lambda b, mark=mark: b.replace(b"\n", mark)), "")
-        for file in (RELEASED, NODES, MAPPING, ORIGINAL)
+        for file in (MAPPING, ORIGINAL)
         for mark in (b"\r\n", b"\r", b"\n\n")
     ],
-    *[
-        (f"{file}: a mark", data(file, lambda b: b"\xef\xbb\xbf" + b), "")
-        for file in (RELEASED, NODES, MAPPING, ORIGINAL)
-    ],
-    *[(f"{file}: packed", data(file, gzip.compress), "") for file in (RELEASED, NODES, ORIGINAL)],
-    ("a row twice", lines(RELEASED, lambda r: r + r[2:3]), "own: 1 repeated row counted once"),
-    ("a vertex twice", lines(NODES, lambda r: r + r[2:3]), ""),
+    *[(f"{file}: a mark", data(file, lambda b: b"\xef\xbb\xbf" + b), "") for file in (MAPPING, ORIGINAL)],
+    (f"{ORIGINAL}: packed", data(ORIGINAL, gzip.compress), ""),
     ("one part", part_of_each("0"), ""),
-    ("the marking", written("release/UNVERIFIED", ""), ""),
-    ("no rules", removed("release/rules.vada"), ""),
     # of the original only this can be known
     (
         "an original cut off",
@@ -482,6 +475,39 @@ def test_what_changes_nothing_holds(place: Path, name: str, change: Change, note
     assert verify(place, RELEASED).exit_code == 0
 
 
+OTHERWISE: list[tuple[str, Change, str]] = [
+    *[
+        (f"{file}: {what}", data(file, change), words)
+        for file in (RELEASED, NODES)
+        for what, change, words in (
+            ("CRLF", lambda b: b.replace(b"\n", b"\r\n"), "other line ends"),
+            ("CR", lambda b: b.replace(b"\n", b"\r"), "other line ends"),
+            ("a CR", lambda b: b.replace(b"\n", b"\r\n", 1), "some lines end with CR"),
+            ("blank lines", lambda b: b.replace(b"\n", b"\n\n"), "added rows"),
+            ("a mark", lambda b: b"\xef\xbb\xbf" + b, "byte-order mark"),
+            ("packed", gzip.compress, "packed with gzip"),
+        )
+    ],
+    ("other order of vertices", lines(NODES, reordered), "nodes.csv: reordered rows"),
+    ("other order of edges", lines(RELEASED, reordered), "own.csv: not as it was written"),
+    ("a row twice", lines(RELEASED, lambda r: r + r[2:3]), "own.csv: duplicated rows"),
+    ("a vertex twice", lines(NODES, lambda r: r + r[2:3]), "nodes.csv: duplicated rows"),
+    ("the marking", written("release/UNVERIFIED", ""), "UNVERIFIED: not as it was written"),
+    ("no rules", removed("release/rules.vada"), "rules.vada: it is missing"),
+    ("no text", removed("release/README.txt"), "README.txt: it is missing"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "words"), OTHERWISE, ids=[o[0] for o in OTHERWISE])
+def test_a_folder_is_to_the_byte_what_was_written(place: Path, name: str, change: Change, words: str) -> None:
+    change(place)
+    result = verify(place)
+    assert result.exit_code == 1, result.output
+    assert "files: the folder holds what kgreason does not write" in result.output
+    assert words in " ".join(result.output.split())
+    assert verify(place, RELEASED).exit_code == 0
+
+
 def test_a_table_alone_needs_no_vertices(place: Path) -> None:
     (place / NODES).unlink()
     (place / "release/knows.csv").touch()
@@ -490,7 +516,10 @@ def test_a_table_alone_needs_no_vertices(place: Path) -> None:
 
 def test_vertices_of_rules_without_node_predicates(place: Path) -> None:
     (place / "control.vada").write_text('@edge("own").\n@output("self").\nself(X) :- own(X, X, _).\n')
-    assert verify(place).exit_code == 0
+    assert verify(place, RELEASED).exit_code == 0
+    other = verify(place)
+    assert other.exit_code == 1
+    assert "rules.vada holds other rules than those that are named" in " ".join(other.output.split())
     with (place / NODES).open("a") as file:
         file.write("zzzzzzzzzz\n")
     result = verify(place)

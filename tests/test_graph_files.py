@@ -283,7 +283,7 @@ def test_a_second_file_is_not_written_over_what_is_read(tmp_path: Path) -> None:
     rules = (
         '@input("e"). @output("p"). @bind("p", "mtx labels=names.txt", "DIR", "p.mtx"). p(X,Y,W) :- e(X,Y,W).'
     )
-    program = load_text(rules.replace("DIR", str(tmp_path)))
+    program = load_text(rules.replace("DIR", str(tmp_path)), allow_files=True)
     from kgreason.output.write import write_targets
 
     source = f"{tmp_path}/names.txt"

@@ -66,6 +66,13 @@ CASES: list[tuple[str, list[str], bytes, list[tuple[str, int | None]], str]] = [
     ("only the header", TABLE, written(TABLE[:1]), [("truncated", 1)], "after line 1"),
     ("no last line end", TABLE, ALL[:-1], [("other line ends", None)], "the last line has no end"),
     ("CRLF", TABLE, ALL.replace(b"\n", b"\r\n"), [("other line ends", None)], "CR"),
+    (
+        "some CRLF",
+        TABLE,
+        ALL.replace(b"\n", b"\r\n", 3),
+        [("other line ends", None)],
+        "some lines end with CR",
+    ),
     ("CR", TABLE, ALL.replace(b"\n", b"\r"), [("other line ends", None)], "CR"),
     ("a mark", TABLE, b"\xef\xbb\xbf" + ALL, [("other encoding", None)], "byte-order mark"),
     ("UTF-16", MAPPING, written(MAPPING).decode().encode("utf-16"), [("other encoding", None)], "UTF-16"),
@@ -123,6 +130,8 @@ def test_faults_are_named(
     harmless = {kind for kind, _ in kinds} <= HARMLESS and name not in (
         "the header twice",
         "the header below",
+        "gzip",
+        "some CRLF",
     )
     assert all(fault.harmless for fault in faults) == harmless
 

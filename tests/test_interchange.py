@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -29,6 +31,7 @@ from kgreason.graph.model import KnowledgeGraph, Relation
 
 EDGES = [("A", "D", 0.6), ("D", "E", 0.8), ("A", "D", 0.2)]
 OWN = load_text('@edge("own"). control(X,Y) :- own(X,Y,W), W > 0.5.')
+OWN_PAIRS = '@edge("own"). @output("p"). p(X,Y) :- own(X,Y,W).'
 FRAME = pd.DataFrame(EDGES, columns=["by", "of", "share"])
 
 
@@ -257,3 +260,37 @@ def test_tables_out() -> None:
         {"c1": "a", "c2": 1, "c3": 0.5, "c4": True},
         {"c1": "b", "c2": 2, "c3": 0.25, "c4": False},
     ]
+
+
+def test_integer_vertices_stay_integers_and_join_the_tables_that_they_came_from() -> None:
+    shares = pd.DataFrame({"owner": [1, 2, 3], "company": [2, 3, 4], "share": [0.6, 0.7, 0.4]})
+    names = pd.DataFrame({"id": [1, 2, 3, 4], "name": list("abcd")})
+    found = kgreason.reason("rules/control.vada", {"own": shares})
+    merged = found.to_pandas("control").merge(names, left_on="Z", right_on="id")
+    assert set(zip(merged["X"], merged["name"], strict=True)) >= {(1, "b"), (1, "c"), (3, "c")}
+    text = kgreason.reason("rules/control.vada", {"own": shares.astype({"owner": str, "company": str})})
+    assert {(str(x), str(z)) for x, z in found.rows("control")} == set(text.rows("control"))
+    steps = kgreason.explain("rules/control.vada", "control(1, 3)", {"own": shares}).as_text()
+    assert "<own>:row 1" in steps  # facts are found again in the table
+    reasoner = kgreason.Reasoner("rules/control.vada", {"own": shares})
+    assert reasoner.add_facts({"own": [(4, 5, 0.9)]}).added["control"] == [(4, 5), (5, 5)]
+    with pytest.raises(DataError, match="argument 1 of own is an integer in the data so far"):
+        reasoner.add_facts({"own": [("x", 5, 0.1)]})
+
+
+@pytest.mark.parametrize(
+    ("rules", "data"),
+    [
+        (OWN_PAIRS, {"own": [("1", 2, 0.6)]}),
+        ('@edge("own"). @node("c"). @output("p"). p(X,Y) :- own(X,Y,W).', {"own": [(1, 2, 0.6)], "c": ["x"]}),
+        ('@edge("own"). @output("p"). p(X,Y) :- own(X,Y,W), X != "7".', {"own": [(1, 2, 0.6)]}),
+    ],
+    ids=["one column of strings", "vertices of strings", "rules that name a vertex"],
+)
+def test_vertices_are_strings_where_some_are_or_the_rules_name_them(rules: str, data: dict) -> None:
+    assert kgreason.reason(rules, data).rows("p") == [("1", "2")]
+
+
+def test_vertices_of_a_text_file_stay_as_written(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("owner,company,share\n1,02,0.6\n")
+    assert kgreason.reason(OWN_PAIRS, {"own": tmp_path / "own.csv"}).rows("p") == [("1", "02")]

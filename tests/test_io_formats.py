@@ -206,6 +206,7 @@ def test_bound_databases_and_queries_are_joined(database: Path, tmp_path: Path) 
             Query("p", "sqlite", {}, str(database), "SELECT owner, share FROM own WHERE share < 0.6", SPAN),
             Query("p", "duckdb", {}, "", "SELECT upper(who), much FROM 'more.csv'", here),
         ),
+        allow_files=True,
     )
     found = list(load_facts(program, {}).rows("p"))
     assert found == [("b", 1.0), ("c", 0.25), ("007", 0.5), ("C", 0.25)]
@@ -427,6 +428,7 @@ p(X) :- t(X), u(X), v(X), w(X), x(X), y(X), z(X).
     )
     found = examine_whole(path)
     assert found.program is None
+    beyond = 'it reaches beyond its database: Cannot access file "nope.csv"'
     reads = "it does not read rows and nothing else; write one SELECT"
     assert [(d.code, d.span and d.span.line, d.message) for d in found.diagnostics] == [
         ("E302", 1, "unknown option 'delimter'"),
@@ -434,6 +436,7 @@ p(X) :- t(X), u(X), v(X), w(X), x(X), y(X), z(X).
         ("E302", 3, f"the query `/* rows */ DELETE FROM x` fails: {reads}"),
         ("E302", 4, f"the query `DELETE FROM x` fails: {reads}"),
         ("E302", 5, 'the query `SELECT a FRM b` fails: near "b": syntax error'),
+        ("E302", 7, f"the query `FROM 'nope.csv'` fails: {beyond}"),
         ("E302", 9, "delimiter 'ab' is not one character"),
     ]
     assert str(found).startswith(

@@ -337,7 +337,18 @@ def test_a_good_release_passes(written: Path) -> None:
     found = verify(written)
     assert found["holds"]
     assert [item["name"] for item in found["items"]] == [
-        *("classes", "simple", "undirected", "relation", "attributes", "mapping", "labels", "users", "fakes")
+        *(
+            "classes",
+            "simple",
+            "undirected",
+            "relation",
+            "attributes",
+            "files",
+            "mapping",
+            "labels",
+            "users",
+            "fakes",
+        )
     ]
     assert found["figures"] == {"users": 6, "classes": 1, "smallest": 6, "below": 0, "ratio": 1.0}
 

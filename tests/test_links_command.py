@@ -170,7 +170,7 @@ def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
     alone = ok("verify", tmp_path / "release", "--model", "links", "-k", 5)
     assert "sensitive, mapping, labels, values, links: only the original could tell" in alone
     named = ok("verify", tmp_path / "release", "--model", "links", *SECRET)
-    assert "checked and kept   sensitive, form, clusters, simple" in named
+    assert "checked and kept   sensitive, files, clusters, simple" in named
     more = run("verify", tmp_path / "release", "--model", "links", "-k", 9)
     assert more.exit_code == 1
     assert "stand for fewer than 9 entities" in more.stdout
@@ -196,7 +196,7 @@ def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
     )
     found = run("verify", *of(table, tmp_path), "-k", 5)
     assert found.exit_code == 1
-    assert "violated          form" in found.stdout
+    assert "violated          files" in found.stdout
     other = run("verify", *of(table, tmp_path), "--strategy", "constrained")
     assert "violated          strategy" in other.stdout
 

@@ -224,7 +224,7 @@ def test_reading_asks_before_it_holds_too_much(tmp_path: Path) -> None:
     reason(rules, {"e": [("a", "b")]})
     here = memory.held() or 0
     limits = Limits(memory=here + 3 * file.stat().st_size)
-    with pytest.raises(DataError, match=r"not enough memory to read the facts of e: .* the limit is"):
+    with pytest.raises(DataError, match=r"not enough memory to read (it|the facts of e): .* the limit is"):
         reason(rules, {"e": f"{file}?useHeaders=false"}, limits=limits)
 
 
@@ -235,3 +235,147 @@ def test_python_objects_are_made_little_by_little(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(memory, "look", lambda: looks.append(1))
     assert list(facts.rows("e")) == NAMES
     assert len(looks) == 60
+
+
+LONG = "x" * 1000
+BOMBS = {
+    "rows.csv": ("", "anna,bert,0.5\n"),
+    "quoted.csv": ("", '"anna","bert",0.5\n'),
+    "latin.csv?encoding=latin-1": ("", "anna,bert,0.5\n"),
+    "neo4j.csv": (":START_ID,:END_ID,w:double\n", "anna,bert,0.5\n"),
+    "rows.edges": ("", "1 2 0.5\n"),
+    "line.edges": ("", "0"),
+    "rows.mtx": ("%%MatrixMarket matrix coordinate real general\n3 3 9\n", "1 2 0.5\n"),
+    "rows.net": ("*vertices 3\n*arcs\n", "1 2 0.5\n"),
+    "rows.json": ("", f'{{"a": "{LONG}", "b": "bert", "w": 0.5}}\n'),
+    "text.json": ('["', "0"),
+    "list.json": ("[[", "[],"),
+    "edges.gml": ("graph [ ", f'edge [ source 1 target 2 text "{LONG}" ]\n'),
+    "text.gml": ('graph [ node [ label "', "0"),
+    "edges.graphml": ("<graphml><graph>", '<edge source="1" target="' + LONG + '"/>'),
+    "text.graphml": ('<graphml><graph><node id="1"><data key="a">', "0"),
+    "text.xml": ("<RelationshipData><a>", "0"),
+    "rows.nt": ("", f'<http://a> <http://b> "{LONG}" .\n'),
+}
+"""Files of a few kB that stand for some 100 MB, told by their beginning and what comes again and again after it."""
+SLACK = 80_000_000  # bytes that a reader may take beyond the limit, above all for a block and what Arrow reads ahead
+needs_linux = pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of some work"
+)
+
+
+def beyond(file: str, room: int) -> tuple[str, int]:
+    """Read edges with so much room; what the error says, and how much more than allowed was held."""
+    reason("t(X) :- e(X, _, _).", {"e": [("a", "b", 0.5)]})  # what is imported is none of the matter
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from now on
+    limit = (memory.held() or 0) + room
+    with pytest.raises(DataError) as e:
+        reason("t(X) :- e(X, _, _).", {"e": file}, limits=Limits(memory=limit))
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return str(e.value), 1024 * int(status.split("VmHWM:")[1].split()[0]) - limit
+
+
+@needs_linux
+@pytest.mark.parametrize("name", BOMBS)
+def test_files_that_unpack_to_more_than_there_is_room_for(tmp_path: Path, name: str) -> None:
+    import gzip
+
+    if name.endswith(".nt"):
+        pytest.importorskip("pyoxigraph")
+    start, again = BOMBS[name]
+    plain, _, options = name.partition("?")
+    file = tmp_path / f"{plain}.gz"
+    many = gzip.compress((again * (10**7 // len(again))).encode())
+    file.write_bytes(gzip.compress(start.encode()) + many * 40)
+    message, more = beyond(f"{file}{'?' * bool(options)}{options}", 40_000_000)
+    assert message.startswith(f"{file}: there is not enough memory to read it: ")
+    assert message.endswith("help: allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))")
+    assert more < SLACK
+    assert file.stat().st_size < 4_000_000
+
+
+@needs_linux
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.net", "*Vertices 600000000\n*arcs\n1 2 0.5\n"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n600000000 600000000 1\n1 2 0.5\n"),
+        (
+            "a.graphml",
+            f"<graphml><key id='a' for='node'><default>{'x' * 1_000_000}</default></key><graph>"
+            + "".join(f"<node id='{i}'/>" for i in range(1000))
+            + "</graph></graphml>",
+        ),
+        ("a.json", "".join(f'{{"k{i}": 1}}\n' for i in range(20_000))),
+    ],
+)
+def test_small_files_that_stand_for_much(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="ascii")
+    message, more = beyond(str(tmp_path / name), 60_000_000)
+    assert message.startswith(f"{tmp_path / name}: there is not enough memory to read it: ")
+    assert more < SLACK
+
+
+@needs_linux
+@pytest.mark.parametrize("long", [True, False])
+def test_rows_that_a_database_makes(tmp_path: Path, long: bool) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    duckdb = pytest.importorskip("duckdb")
+    text = "x" * (1_000_000 if long else 1)
+    numbers = "with recursive t(n) as (select 1 union all select n + 1 from t) select"
+    with closing(sqlite3.connect(tmp_path / "a.sqlite")) as db:
+        db.execute(f"create view e as {numbers} n || 'a' as a, n || '{text}' as b, 0.5 as w from t")
+    with closing(duckdb.connect(tmp_path / "a.duckdb")) as db:
+        db.execute(
+            f"create view e as select n || 'a', n || '{text}' as b, 0.5::double w from range(10000000000) t(n)"
+        )
+    for name in ("a.sqlite", "a.duckdb"):
+        message, more = beyond(str(tmp_path / name), 60_000_000)
+        assert message.startswith(f"{tmp_path / name}: there is not enough memory to read it: ")
+        assert more < SLACK
+
+
+@needs_linux
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "x"])
+def test_a_parquet_file_of_one_value(tmp_path: Path, text: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    codes = pa.array(np.zeros(10_000_000 if text == "x" else 100_000, dtype=np.int8))
+    column = pa.DictionaryArray.from_arrays(codes, pa.array([text]))
+    file = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": column, "b": column, "c": column, "d": column}), file)
+    assert file.stat().st_size < 1_000_000
+    message, more = beyond(str(file), 30_000_000)
+    assert message.startswith(f"{file}: there is not enough memory to read it: ")
+    assert more < SLACK
+
+
+def test_the_command_ends_as_for_any_input_that_is_wrong(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    (tmp_path / "own.net").write_text("*Vertices 600000000\n*arcs\n1 2 0.5\n", encoding="ascii")
+    (tmp_path / "own.vada").write_text(
+        '@input("own").\nt(X) :- own(X, _, _).\n@output("t").', encoding="ascii"
+    )
+    command = [sys.executable, "-m", "kgreason", "reason", "--rules", "own.vada", "--data", "own=own.net"]
+    run = subprocess.run(
+        [*command, "--memory-limit", "500MB"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert "own.net: there is not enough memory to read it: " in run.stderr
+    assert "24.0 GB more are needed, the limit is 500 MB" in run.stderr
+
+
+def test_without_a_limit_what_is_free_may_be_read(tmp_path: Path, holding: list[int]) -> None:
+    from kgreason.graph.io.formats import read_table
+    from kgreason.graph.io.source import parse_file
+
+    (tmp_path / "a.net").write_text("*Vertices 600000000\n*arcs\n1 2 0.5\n", encoding="ascii")
+    with pytest.raises(
+        DataError, match=r"1\.0 GB are in use, 24\.0 GB more are needed, the limit is 10\.5 GB"
+    ):
+        read_table(parse_file(str(tmp_path / "a.net")))

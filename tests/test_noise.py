@@ -200,7 +200,7 @@ def test_the_search_begins_with_the_best_of_the_trials_and_ends_no_worse(
         noising = WeightNoising.fit(graph, program, trials)
         new = noising.originals(np.random.default_rng(seed), SILENT)
         loss = symmetric_loss(noising.judge.reference, query_answers(new, noising.judge.needed))
-        assert len(judged) <= 2 * trials
+        assert len(judged) <= 2 * trials + (8 * trials + 1 if program is BOUND else 0)  # of what to lower
         assert loss == min(judged) > 0
 
 
@@ -230,6 +230,9 @@ def test_hopeless_collisions_are_named() -> None:
     """Three parallel edges, and one level that is not an old weight."""
     graph = build(2, [(0, 1, 0.1), (0, 1, 0.2), (0, 1, 0.3)])
     density = WeightDensity(np.array([0.1]), 0.1, np.array([100_000, 500_000]), np.array([], dtype=np.int64))
-    drawing = Drawing("own", graph.relations["own"], density, None, BLIND, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    drawing = Drawing(
+        "own", graph.relations["own"], density, None, BLIND, rng, barred=graph.relations["own"].weight
+    )
     with pytest.raises(AnonymizationError, match="no weights of relation 'own' were found"):
         drawing.run()

@@ -33,10 +33,11 @@ D = np.array(
     ]
 )
 K = np.array([2, 2, 2, 1, 4])
+FIG_1 = AnonymizationDistance(MatrixDistance(D), K)
 
 
 def test_core_and_anonymization_distances_of_pckga():
-    found = AnonymizationDistance(MatrixDistance(D), K)
+    found = FIG_1
     assert [found.near.user[a:b].tolist() for a, b in pairwise(found.near.start)] == [
         [1],
         [0],
@@ -53,20 +54,20 @@ def test_core_and_anonymization_distances_of_pckga():
 
 
 def test_vac_of_pckga():
-    found = vac(MatrixDistance(D), K, literal=True)
+    found = vac(FIG_1, literal=True)
     assert groups(found) == {(3,), (0, 1), (2, 4)}  # example 6; {2, 4} is invalid
     assert groups(invalid_removal(found, K)) == {(3,), (0, 1)}
 
 
 def test_vac_leaves_nobody_where_the_published_one_does():
-    found = vac(MatrixDistance(D), K)
+    found = vac(FIG_1)
     assert min(found) == 0
     assert_valid(found, K)
 
 
 def test_merge_split_of_pckga():
-    found = vac(MatrixDistance(D), K, literal=True)
-    assert groups(merge_split(MatrixDistance(D), found, K, 0.5, RNG(1))) == {(0, 1), (2, 3)}  # example 7
+    found = vac(FIG_1, literal=True)
+    assert groups(merge_split(FIG_1, found, 0.5, RNG(1))) == {(0, 1), (2, 3)}  # example 7
 
 
 def test_merging_of_thesis():
@@ -111,14 +112,16 @@ def test_neighbours_are_those_of_a_sort(case):
 @given(cases(), st.booleans())
 def test_vac_is_that_of_the_plain_twin(case, literal):
     distance, levels, _ = case
-    assert vac(distance, levels, literal).tolist() == plain_vac(distance.matrix, levels, literal)
+    assert vac(AnonymizationDistance(distance, levels), literal).tolist() == plain_vac(
+        distance.matrix, levels, literal
+    )
 
 
 @settings(deadline=None, max_examples=inputs(60))
 @given(cases(highest=12))
 def test_vac_serves_everybody_whose_level_can_be_reached(case):
     distance, levels, _ = case
-    found = vac(distance, levels)
+    found = vac(AnonymizationDistance(distance, levels))
     assert_valid(found, levels)
     possible = levels <= distance.n
     if np.count_nonzero(possible) >= levels[possible].max(initial=0):
@@ -129,7 +132,7 @@ def test_vac_serves_everybody_whose_level_can_be_reached(case):
 @given(cases(), st.sampled_from([0.0, 0.3, 1.0]))
 def test_merge_split_makes_valid_clusters_that_cannot_be_split(case, tau):
     distance, levels, clusters = case
-    found = merge_split(distance, clusters, levels, tau, RNG(1))
+    found = merge_split(AnonymizationDistance(distance, levels), clusters, tau, RNG(1))
     assert_valid(found, levels)
     assert all(len(users) < 2 * levels[users].max() for users in members(found))
     assert np.all(found[invalid_removal(clusters, levels) >= 0] >= 0)
@@ -179,17 +182,18 @@ def test_parts_are_the_near_ones_as_far_as_sizes_allow():
 
 def test_levels_that_nobody_reaches_remove_everybody():
     distance, levels, one = MatrixDistance(np.zeros((3, 3))), np.full(3, 4), np.zeros(3, np.int64)
-    assert vac(distance, levels).tolist() == [-1, -1, -1]
-    assert merge_split(distance, one, levels, 1.0, RNG(1)).tolist() == [-1, -1, -1]
+    assert vac(AnonymizationDistance(distance, levels)).tolist() == [-1, -1, -1]
+    assert merge_split(AnonymizationDistance(distance, levels), one, 1.0, RNG(1)).tolist() == [-1, -1, -1]
     assert k_medoids_partition(distance, one, 4, RNG(1)).tolist() == [-1, -1, -1]
     none = MatrixDistance(np.zeros((0, 0)))
     empty = np.zeros(0, np.int64)
-    assert len(vac(none, empty)) == len(merge_split(none, empty, empty, 0.5, RNG(1))) == 0
+    far = AnonymizationDistance(none, empty)
+    assert len(vac(far)) == len(merge_split(far, empty, 0.5, RNG(1))) == 0
 
 
 def test_tau_outside_of_its_range():
     with pytest.raises(AnonymizationError, match=r"tau must be between 0 and 1, not 1\.5"):
-        merge_split(MatrixDistance(D), np.zeros(5, np.int64), K, 1.5, RNG(1))
+        merge_split(FIG_1, np.zeros(5, np.int64), 1.5, RNG(1))
 
 
 @settings(deadline=None, max_examples=inputs(60))

@@ -6,10 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason.anonymizers.people.anonymization import AnonymizationDistance
 from kgreason.anonymizers.people.cluster_kernels import changes, enter, leave
 from kgreason.anonymizers.people.columns import Columns
 from kgreason.anonymizers.people.distance import MatrixDistance
-from kgreason.anonymizers.people.refine import _Search, loss, refine
+from kgreason.anonymizers.people.refine import Search, nearest, refine
 from kgreason.anonymizers.people.tally_kernels import count_down, count_up, slot
 from kgreason.anonymizers.people.vac import vac
 from kgreason.anonymizers.people.validity import members
@@ -40,7 +41,7 @@ def graphs(draw):
 
 
 def plain_loss(graph, clusters, alpha):
-    """The loss as PCKGA defines it, user by user; a user without numbers takes over a range, of its width and 1."""
+    """AIL as PCKGA defines it, user by user; a user without numbers takes over a range, of its width and 1."""
     total = 0.0
     for users in members(clusters):
         for u in users:
@@ -48,7 +49,7 @@ def plain_loss(graph, clusters, alpha):
                 values = {w: set(a.value[a.user == w].tolist()) for w in users}
                 union, own = set().union(*values.values()), values[u]
                 if a.kind == "categorical":
-                    lost = len(union - own) / (len(a.domain) - len(own) + 1)
+                    lost = len(union - own) / max(len(a.domain) - len(own), 1)
                 else:
                     at = a.numbers
                     all_, mine = [at[v] for v in union], [at[v] for v in own]
@@ -56,10 +57,10 @@ def plain_loss(graph, clusters, alpha):
                     if not all_:
                         lost = 0
                     elif not mine:
-                        lost = (max(all_) - min(all_) + 1) / (span + 2)
+                        lost = (max(all_) - min(all_) + 1) / (span + 1)
                     else:
                         grown = min(mine) - min(all_) + max(all_) - max(mine)
-                        lost = grown / (min(mine) - at.min() + at.max() - max(mine) + 1)
+                        lost = grown / max(min(mine) - at.min() + at.max() - max(mine), grown, 1e-9)
                 total += alpha * lost / len(graph.attributes)
             for degrees in (graph.out_degrees(), graph.in_degrees()):
                 more = (degrees[users].max(axis=0) - degrees[u]).sum()
@@ -72,7 +73,10 @@ def plain_loss(graph, clusters, alpha):
 def test_loss_is_that_of_the_definition(case, alpha):
     graph, levels, rng = case
     clusters = rng.integers(-1, 4, graph.n)
-    assert np.isclose(loss(graph, clusters, levels, alpha), plain_loss(graph, clusters, alpha))
+    search = Search(Columns.of(graph, levels, alpha), clusters)
+    assert np.isclose(search.loss(), plain_loss(graph, clusters, alpha))
+    assert not search.losses()[clusters < 0].any()
+    assert ((search.losses() > -1e-9) & (search.losses() < 1 + 1e-9)).all()
 
 
 @settings(deadline=None, max_examples=inputs(60))
@@ -81,13 +85,14 @@ def test_refining_lowers_the_loss_and_keeps_clusters_valid(case, alpha):
     graph, levels, rng = case
     places = rng.random((graph.n, 2))
     distance = MatrixDistance(np.linalg.norm(places[:, None] - places, axis=2))
-    clusters = vac(distance, levels)
+    clusters = vac(AnonymizationDistance(distance, levels))
     clusters[clusters == rng.integers(-1, 3)] = -1
-    found = refine(graph, clusters, levels, distance, alpha, candidates=6)
+    columns, near = Columns.of(graph, levels, alpha), nearest(distance, 6)
+    found = refine(columns, clusters, near)
     assert plain_loss(graph, found, alpha) <= plain_loss(graph, clusters, alpha) + 1e-9
     assert np.array_equal(found < 0, clusters < 0)
     assert all(len(users) >= levels[users].max() for users in members(found))
-    assert np.array_equal(found, refine(graph, clusters, levels, distance, alpha, candidates=6))
+    assert np.array_equal(found, refine(columns, clusters, near))
 
 
 @settings(deadline=None, max_examples=inputs(60))
@@ -95,9 +100,8 @@ def test_refining_lowers_the_loss_and_keeps_clusters_valid(case, alpha):
 def test_no_single_move_or_swap_is_left(case):
     graph, levels, _ = case
     distance = MatrixDistance(1 - np.eye(graph.n))
-    found = refine(
-        graph, vac(distance, levels), levels, distance, 0.5, candidates=graph.n, rounds=1000, least=0.0
-    )
+    start = vac(AnonymizationDistance(distance, levels))
+    found = refine(Columns.of(graph, levels, 0.5), start, nearest(distance, graph.n), rounds=1000, least=0.0)
     best = plain_loss(graph, found, 0.5)
     for other in neighbouring(found, levels):
         assert plain_loss(graph, other, 0.5) >= best - 1e-9
@@ -126,7 +130,7 @@ def valid(clusters, levels):
 def test_changes_are_differences_of_losses(case, data):
     graph, levels, rng = case
     clusters = rng.integers(0, 3, graph.n)
-    search = _Search(Columns.of(graph, levels, 0.5), clusters)
+    search = Search(Columns.of(graph, levels, 0.5), clusters)
     u = data.draw(st.integers(0, graph.n - 1))
     c, scratch = int(clusters[u]), np.empty(search.columns.own.shape[1])
     outside = [v for v in range(graph.n) if clusters[v] != c]
@@ -140,11 +144,29 @@ def test_changes_are_differences_of_losses(case, data):
         enter(v, c, *values, *state)
     assert np.isclose(objective(search, c) - before, found)
     again = search.member[:, 0].copy()
-    fresh = _Search(search.columns, np.append(again, 2)[: graph.n])
+    fresh = Search(search.columns, np.append(again, 2)[: graph.n])
     width = len(scratch)
     size = len(fresh.sums)
     assert np.allclose(search.sums[:size, : 3 * width], fresh.sums)
     assert not search.sums[size:].round(9).any()
+
+
+@settings(deadline=None, max_examples=inputs(60))
+@given(graphs())
+def test_the_cheapest_cluster_is_the_one_with_the_least_loss_afterwards(case):
+    graph, levels, rng = case
+    clusters = rng.integers(0, 4, graph.n)
+    u = int(rng.integers(graph.n))
+    clusters[u] = -1
+    search = Search(Columns.of(graph, levels, 0.5), clusters)
+    found = search.cheapest(u)
+    sizes = np.bincount(clusters[clusters >= 0], minlength=4)
+    open_ = [c for c in range(4) if sizes[c] and levels[u] <= sizes[c] + 1]
+    assert (found < 0) == (not open_)
+    after = {c: plain_loss(graph, np.where(np.arange(graph.n) == u, c, clusters), 0.5) for c in open_}
+    if open_:
+        assert np.isclose(after[found], min(after.values()))
+        assert np.isclose(search.joining(u, found), after[found] - plain_loss(graph, clusters, 0.5))
 
 
 def objective(search, c):

@@ -116,8 +116,9 @@ def test_pckga_gives_everyone_his_own_k(graph: PeopleGraph, data: st.DataObject)
     own = dict(zip(graph.labels.tolist(), levels, strict=True))
     mode = data.draw(st.sampled_from(["exact", "published"]))
     clustering = data.draw(st.sampled_from([None, "k-medoids", "hdb-star"]))
-    result = released(graph, k_values=own, mode=mode, clustering=clustering)
-    if clustering is None and mode == "exact":
+    dear = {"removal_price": float(graph.n)} if clustering is None and mode == "exact" else {}
+    result = released(graph, k_values=own, mode=mode, clustering=clustering, **dear)
+    if dear:
         assert (0 if result is None else result.release.graph.n) == feasible(levels)
     if result is None:
         return
@@ -416,9 +417,28 @@ def test_bad_usage_says_what_to_do(tmp_path: Path, options: list[str | Path], me
         ({"method": "ckga", "window": 4}, "window has no meaning with method ckga"),
         ({"omega": 0.3}, "omega has no meaning with method pckga"),
         (
-            {"clustering": "degrees", "loss": "atdm"},
-            "loss has no meaning with method pckga, clustering degrees",
+            {"tau": 0.5},
+            "tau has no meaning with method pckga, mode exact\n  help: leave it out, or say removal_price",
         ),
+        (
+            {"tau": 0.5, "clustering": "hdbscan"},
+            "tau has no meaning with method pckga, mode exact, clustering hdb",
+        ),
+        (
+            {"mode": "published", "removal_price": 2.0},
+            "pckga, mode published\n  help: leave it out, or say tau",
+        ),
+        ({"method": "ckga", "removal_price": 2.0}, "removal_price has no meaning with method ckga"),
+        ({"method": "cdga", "loss": "atdm"}, "loss has no meaning with method cdga"),
+        ({"method": "cdga", "alpha": 0.3, "clustering": "vac"}, "alpha has no meaning with method cdga"),
+        (
+            {"method": "cdga", "mode": "published", "clustering": "degrees"},
+            "mode has no meaning with method cdga",
+        ),
+        ({"alpha": "a"}, "alpha must be a number, not 'a'"),
+        ({"removal_price": None}, "removal_price must be a number, not None"),
+        ({"removal_price": 0}, "removal_price must be above 0 and finite, not 0"),
+        ({"removal_price": float("nan")}, "removal_price must be above 0 and finite, not nan"),
         ({"method": "k-degree", "mode": "published"}, "mode has no meaning with method k-degree"),
         ({"method": "k-degree", "clustering": "vac"}, "clustering has no meaning with method k-degree"),
         ({"method": "k-degree", "tries": 1.5}, "tries must be a whole number of at least 1, not 1.5"),

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from kgreason import api
-from kgreason.analysis.check import load_text
+from kgreason.analysis import check
 from kgreason.cli import app
 from kgreason.errors import DataError, KgreasonError, ProgramError, ReleaseError
 from kgreason.graph.io.formats import read_table
@@ -27,7 +32,9 @@ from kgreason.output.target import Target
 from kgreason.output.write import write_targets
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.postgres import Server
+from tests.test_interrupts import interrupted
 
+load_text = partial(check.load_text, allow_files=True)  # rules that name a server have to be trusted
 BIND = """@bind("own", "csv useHeaders=true", "", "own.csv")."""
 CANARY = "rosebud-1941"
 
@@ -362,7 +369,7 @@ def test_check_asks_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         ),
     ):
         rules.write_text(text, encoding="utf-8")
-        done = _command("check", str(rules))
+        done = _command("check", str(rules), "--allow-files")
         if expected is not None:
             assert (expected in done.stdout) if expected else done.exit_code == 0, done.stdout
 
@@ -545,6 +552,62 @@ def test_an_option_with_a_password_is_refused() -> None:
         assert CANARY not in said(call)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy (select 1) to program 'touch MARK'",
+        "with a as (copy (select 1) to program 'touch MARK') select 1",
+        "select 1) as q(k0)) to program 'touch MARK' --",
+        "select '\\'::text) as q(k0)) to program 'touch MARK'; copy (select k0 from (select 1 --'",
+        "select 1 as a$b$) as q(k0)) to program 'touch MARK'; copy (select k0 from (select 1 as a$b$",
+        "select 1 --\r) as q(k0)) to program 'touch MARK'; copy (select k0 from (select 1 --",
+        "select 1 /* /* */ ' */) as q(k0)) to program $$touch MARK$$; copy (select k0 from (select 1 --'",
+        "select lo_export(lo_create(0), 'MARK')",
+        "insert into own values ('a', 'b', 1) returning *",
+    ],
+)
+def test_no_query_leaves_its_statement(register: Database, query: str) -> None:
+    """The user of the tests is a superuser, who may run programs on the server."""
+    mark = Path(tempfile.mkdtemp(dir="/tmp")) / "mark"
+    mark.parent.chmod(0o777)
+    before = register.rows("SELECT count(*) FROM own")
+    said(lambda: read_table(replace(parse_file(register.uri), query=query.replace("MARK", str(mark)))))
+    assert not mark.exists()
+    mark.parent.rmdir()
+    assert register.rows("SELECT count(*) FROM own") == before
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_query_ends_when_its_user_wants(base: Database, name: str) -> None:
+    query = "SELECT count(*) FROM pg_class a, pg_class b, pg_class c, pg_class d"
+    source = replace(parse_file(base.uri), query=query)
+    with interrupted(getattr(signal, name)):
+        read_table(source)
+    running = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'kgreason'"
+    until = monotonic() + 5
+    while (left := base.rows(running)) != [(0,)] and monotonic() < until:
+        sleep(0.05)
+    assert left == [(0,)]  # the server works on it no longer either
+
+
+def test_a_server_that_hangs_is_not_waited_for(base: Database) -> None:
+    def stop() -> None:
+        working = "SELECT pid FROM pg_stat_activity WHERE application_name = 'kgreason' AND state = 'active'"
+        while not (found := base.rows(working)):
+            sleep(0.02)
+        stopped.append(found[0][0])
+        os.kill(found[0][0], signal.SIGSTOP)
+
+    stopped: list[int] = []
+    source = replace(parse_file(base.uri), query="SELECT pg_sleep(60)")
+    threading.Thread(target=stop, daemon=True).start()
+    try:
+        with interrupted(signal.SIGINT, after=1):
+            read_table(source)
+    finally:
+        os.kill(stopped[0], signal.SIGCONT)
+
+
 def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     message = said(lambda: read_table(parse_file("postgresql://db1/x?table=t")))
@@ -573,7 +636,7 @@ def outcomes(commands: list[list[str]], register: Database, monkeypatch: pytest.
         assert CANARY not in done.stdout + done.stderr
 
 
-RULES = ["--rules", "control.vada"]
+RULES = ["--rules", "control.vada", "--allow-files"]
 
 
 @pytest.fixture

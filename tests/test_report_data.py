@@ -176,7 +176,7 @@ def test_the_public_report_is_a_function_of_what_is_published(
     promise = Promise(str(made.release.guarantee), 2, "every x", ("own", "control"))
     names = [path.name for path in folders.release.iterdir()]
     told = rules_public.public_report(graph, promise, confirmed=True, seeded=True, files=names)
-    assert texts(told) == {
+    assert texts(folders.release, told) == {
         name: (folders.release / name).read_bytes() for name in ("report.html", "report.json")
     }
 
@@ -200,7 +200,7 @@ def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path
     readme = (folders.release / "README.txt").read_text(encoding="utf-8")
     assert made.verdict.asked in readme
     told = people.public_report(published, people.promise_of(made), confirmed=True, seeded=False, files=files)
-    for name, text in texts(told).items():
+    for name, text in texts(folders.release, told).items():
         assert (folders.release / name).read_bytes() == text
         assert b"Canary" not in text
 

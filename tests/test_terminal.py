@@ -363,7 +363,9 @@ def test_options_come_from_the_file_and_the_command_line_wins(here: Path) -> Non
 def test_paths_of_the_file_are_relative_to_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = here / "deep"
     deep.mkdir()
-    text = '[reason]\nrules = "../control.vada"\ndata = ["own=../own.csv?percent=true"]\nout = "facts"\n'
+    text = '[reason]\nrules = "control.vada"\ndata = ["own=own.csv?percent=true"]\nout = "facts"\n'
+    for name in ("control.vada", "own.csv"):
+        (here / name).rename(deep / name)
     (deep / "long.toml").write_text(text, encoding="utf-8")
     done = run("--config", "deep/long.toml", "reason")
     assert done.exit_code == 0, done.output

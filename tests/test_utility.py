@@ -61,6 +61,10 @@ def test_against_sets(before: list, after: list, number: list[int]) -> None:
         symmetric.append(len(g ^ a) / len(g | a) if g | a else 0.0)
     assert found.u == sum(us) / 3
     assert found.u_symmetric == sum(symmetric) / 3
+    every = found.per_query.values()  # each answer counts alike
+    lost, gained, there = (sum(getattr(q, part) for q in every) for part in ("lost", "gained", "original"))
+    assert found.pooled.u == (lost / there if there else 0)
+    assert found.pooled.u_symmetric == ((lost + gained) / (there + gained) if there + gained else 0)
 
 
 def test_lost_and_gained() -> None:

@@ -63,12 +63,15 @@ class Page:
         """Counts of verdicts, by section and by what they are on."""
         methods = [cases.KLONE, cases.PUBLISHED, cases.EXACT, cases.K_ISO]
         head = ("ours is ▲ better, = equal, ▼ worse", "statements of the text", *(TITLES[m] for m in methods))
+        same = {row.title for table in cases.TABLES for row in table.rows if row.same_size}
         lines = []
         for section, found in self.verdicts.items():
-            cells = [
-                self.counts([v.verdict for v in found if v.method == method]) for method in ("", *methods)
-            ]
-            lines.append([f"[{section}](#{section.lower().replace(' ', '-')})", *cells])
+            parts = {f"[{section}](#{section.lower().replace(' ', '-')})": found}
+            if some := [v for v in found if v.row in same]:
+                parts["of these, on graphs of the paper's size"] = some
+            for title, part in parts.items():
+                of = [[v.verdict for v in part if v.method == method] for method in ("", *methods)]
+                lines.append([title, *map(self.counts, of)])
         return markdown(head, lines)
 
     @staticmethod

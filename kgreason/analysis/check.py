@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kgreason.analysis.affected import nullable_inputs
 from kgreason.analysis.annotations import Annotations, read_annotations
 from kgreason.analysis.build import Built, build, read_conditions
-from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.analysis.declared import check_declared, check_undefined, plural
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.include import Source, read_program, read_text
 from kgreason.analysis.posts import check_posts
+from kgreason.analysis.reach import Reach
 from kgreason.analysis.targets import check_targets
 from kgreason.analysis.unused import all_atoms, check_parameters, check_unused, heads, read_predicates
 from kgreason.analysis.warded import wardedness
 from kgreason.analysis.wardreport import warn_unwarded
-from kgreason.errors import Diagnostic, ProgramError, render_all
+from kgreason.errors import Diagnostic, ProgramError, Span, render_all
 from kgreason.lang.ast import Annotation, Atom, Fact, Program
 from kgreason.records import dataclass
 
@@ -56,24 +57,31 @@ class Examined:
         return self.program
 
 
-def load_file(path: str | Path, given: Iterable[str] = ()) -> CheckedProgram:
+def load_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> CheckedProgram:
     """Read, parse and check a rule file and those that it includes.
 
     Parameters
     ----------
     given
         Predicates whose facts come with the call.
+    allow_files
+        Whether the rules may name any file and any server; see `kgreason.analysis.reach`.
 
     Raises
     ------
     ProgramError
         With all its diagnostics; also if the file cannot be read.
     """
-    return examine_file(path, given).checked()
+    return _examine_file(path, given, allow_files=allow_files).checked()
 
 
-def load_text(text: str, file: str = "<text>") -> CheckedProgram:
+def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> CheckedProgram:
     """Parse and check a program; relative paths in it are relative to the current folder.
+
+    Parameters
+    ----------
+    allow_files
+        As for `load_file`; without it the files that the text names lie in the current folder.
 
     Raises
     ------
@@ -86,7 +94,7 @@ def load_text(text: str, file: str = "<text>") -> CheckedProgram:
     >>> program.outputs, program.strata[0].recursive
     (('reach',), True)
     """
-    return _examine(text, file, Path(), None).checked()
+    return _examine(text, file, None, Reach(Path(), allow_files)).checked()
 
 
 def check_file(path: str | Path) -> tuple[Diagnostic, ...]:
@@ -94,17 +102,30 @@ def check_file(path: str | Path) -> tuple[Diagnostic, ...]:
     return examine_file(path).diagnostics
 
 
-def examine_file(path: str | Path, given: Iterable[str] = ()) -> Examined:
-    """Read and check a rule file; all that is wrong with it comes back, nothing is raised."""
+def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:
+    """Read and check a rule file; all that is wrong with it comes back, nothing is raised.
+
+    Sources and targets that the rules may not reach are errors here; a program that is loaded may have them, for its
+    data may come from elsewhere, and is stopped when it uses them.
+    """
+    found = _examine_file(path, given, allow_files=allow_files)
+    if found.program is None or not found.program.beyond:
+        return found
+    all_findings = Findings((*found.diagnostics, *found.program.beyond.values()))
+    all_findings.files = tuple(found.sources)
+    return Examined(None, all_findings.all, found.sources)
+
+
+def _examine_file(path: str | Path, given: Iterable[str], *, allow_files: bool) -> Examined:
     text, unreadable = read_text(path)
     if unreadable:
         return Examined(None, (unreadable,), {})
-    return _examine(text, str(path), Path(path).parent, Path(path), given)
+    return _examine(text, str(path), Path(path), Reach(Path(path).parent, allow_files), given)
 
 
-def _examine(text: str, file: str, folder: Path, path: Path | None, given: Iterable[str] = ()) -> Examined:
+def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Iterable[str] = ()) -> Examined:
     findings = Findings()
-    source = read_program(text, file, folder, path, findings)
+    source = read_program(text, file, path, reach, findings)
     findings.files = tuple(source.texts)
     annotations = (c for c in source.program.clauses if isinstance(c, Annotation))
     notes = read_annotations(annotations, source.folders, findings)
@@ -122,11 +143,27 @@ def _examine(text: str, file: str, folder: Path, path: Path | None, given: Itera
         check_parameters(notes.parameters, source.texts.values(), findings)
     if findings.errors:
         return Examined(None, findings.all, source.texts)
-    return _assemble(source, notes, arities, built, findings)
+    return _assemble(source, notes, arities, built, findings, reach)
+
+
+def _beyond(reach: Reach, notes: Annotations, targets: Sequence[Bind]) -> dict[Span, Diagnostic]:
+    """What is wrong with sources and targets that the rules may not reach, by the places of their annotations."""
+    findings = Findings()
+    for bind in targets:
+        reach.check_target(bind, findings)
+    read: list[Bind | Query] = [bind for bind in notes.binds if bind not in targets]
+    for source in [*read, *notes.queries]:
+        reach.check_source(source, findings)
+    return {found.span: found for found in findings.all if found.span}
 
 
 def _assemble(
-    source: Source, notes: Annotations, arities: Mapping[str, int], built: Built, findings: Findings
+    source: Source,
+    notes: Annotations,
+    arities: Mapping[str, int],
+    built: Built,
+    findings: Findings,
+    reach: Reach,
 ) -> Examined:
     """Put the parts of a program without errors together."""
     derived = heads(source.program)
@@ -163,6 +200,8 @@ def _assemble(
         denials=built.denials,
         wardedness=warded,
         sources=source.texts,
+        allow_files=reach.allowed,
+        beyond=_beyond(reach, notes, targets),
     )
     return Examined(program, findings.all, source.texts)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from typing import Literal
 
-from kgreason.errors import Diagnostic, Span
+from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import Atom, Expression, Term, Variable
 from kgreason.records import dataclass
 
@@ -328,6 +328,10 @@ class CheckedProgram:
         What is known of its nulls.
     sources
         Text of every file that was read, the included ones too, by its name in spans.
+    allow_files
+        Whether the user lets the annotations and views of DuckDB read and write any file, and reach any server.
+    beyond
+        Errors of sources and targets that the rules may not reach, by the places of their annotations; see `permit`.
     """
 
     facts: tuple[CheckedAtom, ...]
@@ -354,6 +358,19 @@ class CheckedProgram:
     denials: tuple[Denial, ...] = ()
     wardedness: Wardedness = Wardedness()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    allow_files: bool = False
+    beyond: Mapping[Span, Diagnostic] = field(default_factory=dict, repr=False)
+
+    def permit(self, annotation: Span | None) -> None:
+        """Stop before what an annotation names is read or written, if the rules may not reach that.
+
+        Raises
+        ------
+        ProgramError
+            With what is wrong with the annotation.
+        """
+        if annotation is not None and annotation in self.beyond:
+            raise ProgramError((self.beyond[annotation],), self.sources)
 
     @property
     def rules(self) -> tuple[CheckedRule, ...]:

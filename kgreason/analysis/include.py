@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.locate import find_file, near_names
+from kgreason.analysis.reach import Reach
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
 from kgreason.lang.names import suggest
@@ -49,23 +50,24 @@ class _File:
     program: Program
     syntax: tuple[Diagnostic, ...]
     included: dict[Span, Path] = field(default_factory=dict)  # by the place of the @include
+    stranger: Span | None = None  # the @include of a file that is not named like a rule file
 
 
-def read_program(text: str, file: str, folder: Path, path: Path | None, findings: Findings) -> Source:
+def read_program(text: str, file: str, path: Path | None, reach: Reach, findings: Findings) -> Source:
     """Parse a text and all files that it includes.
 
     Parameters
     ----------
     file
         Its name in spans.
-    folder
-        What its relative paths are relative to.
     path
         Where it was read from, if it was read from a file.
+    reach
+        What it may include; its relative paths are relative to that folder.
     """
-    reader = _Reader(findings)
-    root = (path or folder / file).resolve() if path else Path("/", file)
-    reader.add(root, file, folder, text, [])
+    reader = _Reader(findings, reach)
+    root = path.resolve() if path else Path("/", file)
+    reader.add(root, file, reach.folder, text, [])
     return reader.source(root)
 
 
@@ -100,8 +102,8 @@ def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:
 class _Reader:
     """Files read so far, each once, by their resolved paths in the order of reading."""
 
-    def __init__(self, findings: Findings) -> None:
-        self.findings = findings
+    def __init__(self, findings: Findings, reach: Reach) -> None:
+        self.findings, self.reach = findings, reach
         self.whole = True  # as long as every include could be carried out
         self.files: dict[Path, _File] = {}
 
@@ -128,6 +130,8 @@ class _Reader:
         if found is None:
             self._missing(wanted, here, clause.arguments[0].span)
             return None
+        if not self.reach.check_include(found.path, clause.span, self.findings):
+            return None
         target = found.path.resolve()
         here_chain = [*chain, (path, clause.span)]
         if any(target == p for p, _ in here_chain):
@@ -146,6 +150,8 @@ class _Reader:
         taken = {f.name for f in self.files.values()}
         name = str(target) if found.shown in taken else found.shown
         self.add(target, name, found.path.parent, text, here_chain)
+        if found.path.suffix != ".vada":
+            self.files[target].stranger = clause.span
         return target
 
     def _missing(self, wanted: str, here: _File, span: Span) -> None:
@@ -176,12 +182,26 @@ class _Reader:
             ),
         )
 
+    def _no_rules(self, file: _File, span: Span) -> None:
+        """Say that a file cannot be parsed and show nothing of it: it may be any file, and hold any secret."""
+        line = next((d.span.line for d in file.syntax if d.span), 1)
+        self.findings.add(
+            "E322",
+            f"@include: {file.name}: line {line} is no Vadalog",
+            span,
+            note="lines of a file whose name does not end in .vada are not shown",
+            hint="include a rule file; give it a name that ends in .vada to see what is wrong",
+        )
+
     def source(self, root: Path) -> Source:
         """Put the clauses of all files in order."""
         if len(self.files) > 1:
             self._share_parameters()
         for file in self.files.values():
-            self.findings.extend(file.syntax)
+            if file.stranger and file.syntax:
+                self._no_rules(file, file.stranger)
+            else:
+                self.findings.extend(file.syntax)
         self._check_modules()
         first = self.files[root]
         program = replace(first.program, clauses=tuple(self._clauses(root, set())))

@@ -122,3 +122,36 @@ class WeightDensity:
             drawn[missing] = rng.normal(centre, self.bandwidth) * GRID
             missing = missing[(drawn[missing] < low) | (drawn[missing] > high)]
         return nearest(levels, drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Weights that were drawn, to draw from again: what is drawn stands where others stand, too.
+
+    Attributes
+    ----------
+    units
+        The weights in grid units, ascending, not empty.
+    levels
+        Those that may be released, as of the density.
+    """
+
+    units: Units
+    levels: Units
+
+    def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
+        """Draw weights that lie among adjacent levels; if there are none, the levels nearest to some.
+
+        Examples
+        --------
+        >>> sample = Sample(np.array([3, 3, 8]), decimal_levels(1))
+        >>> drawn = sample.draw(np.random.default_rng(0), 9, np.arange(2, 6))
+        >>> np.unique(drawn).tolist()
+        [3]
+        """
+        if levels is None:
+            return self.units[rng.integers(0, len(self.units), size)]
+        low, high = np.searchsorted(self.units, levels[0]), np.searchsorted(self.units, levels[-1], "right")
+        if low < high:
+            return self.units[rng.integers(low, high, size)]
+        return nearest(levels, self.units[rng.integers(0, len(self.units), size)])

@@ -1,15 +1,17 @@
-"""New weights for edges that stand alone: none is an old one, and if possible the rules cannot tell them from those."""
+"""New weights for edges whose targets get no others: if possible the rules cannot tell them from the old ones."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.density import GRID, Units, WeightDensity, nearest
+from kgreason.anonymizers.density import GRID, Sample, Units, WeightDensity, nearest
 from kgreason.anonymizers.sight import Sight
 from kgreason.anonymizers.sums import check_sums, fitted_sums, sides_kept
 from kgreason.errors import AnonymizationError
-from kgreason.graph.model import Relation, Vertices
+from kgreason.graph.model import Relation, Vertices, Weights
 
 Flags = npt.NDArray[np.bool_]
 
@@ -28,7 +30,7 @@ class Drawing:
     Parameters
     ----------
     name, relation
-        Its weights are the old ones.
+        Its weights are the old ones, on whose sides new ones should lie.
     density
         Where weights are drawn from.
     bound
@@ -37,16 +39,20 @@ class Drawing:
         On which sides of its cuts weights and their sums should stay.
     rng
         Source of randomness.
+    barred
+        Weights of the edges, shape (m,), of which a new weight may equal none of its pair of vertices; `None`: any.
     """
 
     def __init__(
         self,
         name: str,
         relation: Relation,
-        density: WeightDensity,
+        density: WeightDensity | Sample,
         bound: int | None,
         sight: Sight,
         rng: np.random.Generator,
+        *,
+        barred: Weights | None,
     ) -> None:
         assert relation.weight is not None
         self.name, self.density, self.bound, self.sight, self.rng = name, density, bound, sight, rng
@@ -55,7 +61,9 @@ class Drawing:
         self.side = sight.single.side(self.old)
         self.levels = _by_side(density.levels, sight)
         self.summed = bound is not None or len(sight.added) > 0
-        self.taken = np.sort(self.pair * (GRID + 1) + np.rint(self.old * GRID).astype(np.int64))
+        self.taken = np.array([-1])
+        if barred is not None:
+            self.taken = np.sort(self.pair * (GRID + 1) + np.rint(barred * GRID).astype(np.int64))
         self.spread = 2 * int(np.bincount(self.pair).max(initial=0)) + 2
 
     def run(self, units: Units | None = None, rows: Flags | None = None, attempt: int = 0) -> Units:
@@ -99,6 +107,24 @@ class Drawing:
         if self.bound is not None:
             check_sums(units, self.target, self.bound, self.name)
         return units
+
+    def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
+        """Weights of further draws for random edges, as many times each as needed: they follow the law of the first.
+
+        Parameters
+        ----------
+        redraws
+            Which weights were drawn anew, and with what `attempt`, one time after another.
+        """
+        found = [np.empty(0, dtype=np.int64)]
+        for start in range(0, size, len(self.old)):
+            chosen = self.rng.permutation(len(self.old))[: size - start]
+            rows = np.isin(self.target, self.target[chosen])
+            units = self.run(rows=rows)
+            for redrawn, attempt in redraws:
+                units = self.run(units, rows & redrawn, attempt)
+            found.append(units[chosen])
+        return np.concatenate(found)
 
     def _drawn(self, rows: Vertices, attempt: int) -> Units:
         """Draw weights on the sides of the old ones, the nearer to them the more attempts there were."""

@@ -67,7 +67,7 @@ class Klone:
             "synthetic_edges": augmented.m - sum(fixed.values()),
             "new_vertices": new,
         }
-        weighed = noising.synthetic(augmented, fixed, rng, progress)
+        weighed = noising.synthetic(augmented, fixed, rng, progress, alike=self.k)
         copied = np.arange(graph.n, self.k * graph.n).reshape(self.k - 1, graph.n)
         return Augmented(weighed, Guarantee(self.k, None), figures, originals=graph.n, copies=copied)
 

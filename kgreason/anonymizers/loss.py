@@ -43,11 +43,11 @@ def symmetric_loss(original: Answers, changed: Answers) -> float:
 
 
 def _jaccard_distance(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> float:
-    union = len(a) + len(_missing(a, b))
+    union = len(a) + len(missing(a, b))
     return (2 * union - len(a) - len(b)) / union if union else 0.0
 
 
-def _missing(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def missing(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Rows of b that a lacks; those of each are distinct."""
     if not a.shape[1]:
         return b[len(a) :]
@@ -108,6 +108,16 @@ class Judge:
         found = each(lambda graph: query_answers(graph, self.needed), graphs)
         return [Judged(g, a, symmetric_loss(reference, a)) for g, a in zip(graphs, found, strict=True)]
 
+    def lost(self, answers: Answers) -> npt.NDArray[np.float64]:
+        """Share of the original answers that are lost, summed over queries, at the vertices of these; shape (n,)."""
+        lost = np.zeros(self.graph.n)
+        for query, rows in self.reference.items():
+            gone = missing(answers[query], rows)
+            for i in range(gone.shape[1]) if len(gone) else ():
+                if (query, i) in self._positions:
+                    lost += np.bincount(gone[:, i], minlength=self.graph.n) / len(rows)
+        return lost
+
     @cached_property
     def _positions(self) -> frozenset[tuple[str, int]]:
         return vertex_positions(self.program)
@@ -116,7 +126,7 @@ class Judge:
         """Mark the vertices of answers that only one of the two holds, shape (n,); all for answers without any."""
         marked = np.zeros(n, dtype=np.bool_)
         for query in a:
-            rows: Vertices = np.concatenate([_missing(a[query], b[query]), _missing(b[query], a[query])])
+            rows: Vertices = np.concatenate([missing(a[query], b[query]), missing(b[query], a[query])])
             places = [i for i in range(rows.shape[1]) if (query, i) in self._positions]
             if len(rows) and not places:
                 marked[:] = True

@@ -7,16 +7,18 @@ KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.weights import Use, only_grows
-from kgreason.anonymizers.density import GRID, Units, WeightDensity, decimal_levels
+from kgreason.anonymizers.density import GRID, Sample, Units, WeightDensity
+from kgreason.anonymizers.excess import Excess
 from kgreason.anonymizers.fresh import NEAR, Drawing, constant_beside, pair_numbers
-from kgreason.anonymizers.loss import Judge
+from kgreason.anonymizers.loss import Judge, Judged, missing
 from kgreason.anonymizers.repair import Repair, Rows
 from kgreason.anonymizers.sight import BLIND, Sight, sights
 from kgreason.anonymizers.sums import check_sums, fitted_room, room_below
@@ -42,12 +44,18 @@ class WeightNoising:
         p_w of each weighted relation.
     trials
         Number M of draws, the best of which is kept and then repaired.
+    drawings, redraws
+        How the original edges got their weights, for all other edges to get theirs so: draws by relation, and
+        which weights were drawn anew after how many attempts, one time after another.
     """
 
     graph: KnowledgeGraph
     program: CheckedProgram
     densities: Mapping[str, WeightDensity]
     trials: int
+    drawings: dict[str, Drawing] = field(default_factory=dict)
+    redraws: list[tuple[Rows, int]] = field(default_factory=list)
+    _samples: dict[str, Sample] = field(default_factory=dict)
 
     @classmethod
     def fit(cls, graph: KnowledgeGraph, program: CheckedProgram, trials: int) -> WeightNoising:
@@ -69,32 +77,45 @@ class WeightNoising:
         No edge keeps its weight, and where edges run in parallel no new weight of a pair equals any old
         one of it, so that not even a permutation of them does.
         """
-        drawings = {n: self._drawing(n, self.graph.relations[n], rng) for n in self._names(self.graph)}
+        aim = self._within_bounds(rng, progress)
+        old = self.graph if aim is None else aim.graph
+        drawings = {n: self._drawing(n, old.relations[n], rng) for n in self._names(self.graph)}
+        self.drawings.update(drawings)
+        made: dict[KnowledgeGraph, tuple[KnowledgeGraph, Rows, int]] = {}
 
         def drawn() -> KnowledgeGraph:
             constant = {n: self._constant_weights(n, rng) for n in self.densities if n not in drawings}
             return self.graph.with_weights(constant | {n: d.run() / GRID for n, d in drawings.items()})
 
         def redrawn(current: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
-            return current.with_weights(
-                {
-                    n: d.run(_units(current.relations[n]), rows[n], min(_NEARER * (attempt + 1), NEAR)) / GRID
-                    for n, d in drawings.items()
-                }
+            near = min(_NEARER * (attempt + 1), NEAR)
+            new = current.with_weights(
+                {n: d.run(_units(current.relations[n]), rows[n], near) / GRID for n, d in drawings.items()}
             )
+            made[new] = current, rows, near
+            return new
 
         progress.step("Drawing weights")
         first = drawn()
         if not self.judge.queries or self._unseen(first):
             return first
-        repair = Repair(self.judge, self.trials, progress, "Judging weights")
+        wanted, least = (self.judge.reference, 0.0) if aim is None else (aim.answers, aim.loss)
+        repair = Repair(self.judge, self.trials, progress, "Judging weights", least=least)
         best = repair.best(first, drawn)
-        return repair.repaired(best, self.judge.reference, redrawn).graph
+        found = earlier = repair.repaired(best, wanted, redrawn).graph
+        while earlier in made:
+            earlier, rows, near = made[earlier]
+            self.redraws.insert(0, (rows, near))
+        return found
 
     def copies(self, graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
-        """Give copied edges weights of their own, once, as for originals; `graph` holds them alone."""
-        names = self._names(graph)
-        return graph.with_weights({n: self._drawing(n, graph.relations[n], rng).run() / GRID for n in names})
+        """Give copied edges weights of their own, such as originals got; `graph` holds the copied edges alone."""
+        drawings = {}
+        for name in self._names(graph):
+            relation, sight = graph.relations[name], self._sights.get(name, BLIND)
+            sample = self._sample(name)
+            drawings[name] = Drawing(name, relation, sample, self._bound(name), sight, rng, barred=None)
+        return graph.with_weights({n: d.run() / GRID for n, d in drawings.items()})
 
     def synthetic(
         self,
@@ -102,36 +123,49 @@ class WeightNoising:
         fixed: Mapping[str, int],
         rng: np.random.Generator,
         progress: Progress,
+        *,
+        alike: int = 1,
     ) -> KnowledgeGraph:
-        """Give the synthetic edges weights, if possible such that the rules derive no more answers from them.
+        """Give the synthetic edges weights that follow the law of the original ones.
+
+        Where incoming sums are bounded they are such besides, if possible, that the rules derive no more answers
+        from them. Elsewhere nothing but that law decides them, or answers would tell which edges are synthetic.
 
         Parameters
         ----------
         fixed
             Number of leading edges of each relation that keep theirs: originals and copies.
+        alike
+            Number of original edges and copies that have each weight drawn, to draw synthetic ones as often.
         """
 
-        def drawn() -> KnowledgeGraph:
-            return augmented.with_weights(
-                {n: self._synthetic_weights(n, augmented.relations[n], fixed[n], rng) for n in self.densities}
+        def drawn(graph: KnowledgeGraph, names: Iterable[str]) -> KnowledgeGraph:
+            return graph.with_weights(
+                {n: self._synthetic_weights(n, graph.relations[n], fixed[n], alike, rng) for n in names}
             )
 
         progress.step("Drawing weights of synthetic edges")
-        loud = drawn()
-        if not self.judge.queries or not self._seen:
+        loud = drawn(augmented, self.densities)
+        bounded = [n for n in self._seen if n in self.program.incoming_sums]
+        if not self.judge.queries or not bounded:
             return loud
+        quiet = self._quiet(loud, bounded, fixed, rng)
         repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
-        if not self._grows:
-            best = repair.best(loud, drawn)
-            return repair.repaired(
-                best, self.judge.reference, lambda now, rows, _: _exchanged(now, drawn(), rows)
-            ).graph
-        quiet = self._quiet(loud, fixed, rng)
-        if all(np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in self._seen):
-            return loud
-        # where answers only grow with weights, no draw has fewer of them than the quiet one
-        least, most = self.judge.all_judged(quiet, loud)
-        found = repair.repaired(most, least.answers, lambda now, rows, _: _exchanged(now, quiet, rows))
+        if self._grows:
+            if all(
+                np.array_equal(_weights(loud.relations[n]), _weights(quiet.relations[n])) for n in bounded
+            ):
+                return loud
+            # no draw has fewer answers than the quiet one
+            least, most = self.judge.all_judged(quiet, loud)
+            found = repair.repaired(most, least.answers, lambda now, rows, _: _exchanged(now, quiet, rows))
+        else:
+            least, most = self.judge.judged(quiet), repair.best(loud, lambda: drawn(loud, bounded))
+
+            def by_turns(now: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
+                return _exchanged(now, drawn(now, bounded) if attempt % 2 else quiet, rows)
+
+            found = repair.repaired(most, self.judge.reference, by_turns)
         return (found if found.loss <= least.loss else least).graph
 
     @cached_property
@@ -188,52 +222,88 @@ class WeightNoising:
         return np.full(len(old), constant_beside(float(old[0]), density, sight, rng))
 
     def _drawing(self, name: str, relation: Relation, rng: np.random.Generator) -> Drawing:
-        sight = self._sights.get(name, BLIND)
-        return Drawing(name, relation, self.densities[name], self._bound(name), sight, rng)
+        sight, real = self._sights.get(name, BLIND), _weights(self.graph.relations[name])
+        return Drawing(name, relation, self.densities[name], self._bound(name), sight, rng, barred=real)
+
+    def _within_bounds(self, rng: np.random.Generator, progress: Progress) -> Judged | None:
+        """The graph with weights that are lowered where they sum to more than a bound; `None` if they nowhere do."""
+        bounds = {}
+        for name, bound in self.program.incoming_sums.items():
+            r = self.graph.relations.get(name)
+            sums = None if r is None or r.weight is None else np.bincount(r.target, r.weight)
+            if sums is not None and sums.max(initial=0.0) > bound * (1 + 1e-9):
+                bounds[name] = bound
+        if not bounds:
+            return None
+        cuts = {name: self._sights.get(name, BLIND).single for name in bounds}
+        found = Excess(self.judge, bounds, cuts, rng).lowered(self.trials, progress)
+        gone = {
+            query: len(missing(found.answers[query], rows)) for query, rows in self.judge.reference.items()
+        }
+        lost = [f"{n:,} of {len(self.judge.reference[q]):,} answers of {q}" for q, n in gone.items() if n]
+        if lost:
+            progress.note(
+                f"incoming weights that sum to more than @incoming_sum allows lose {', '.join(lost)}"
+            )
+        return found
+
+    def _sample(self, name: str) -> Sample:
+        """Weights as the original edges of a relation have them, of other draws for these."""
+        if name not in self._samples:
+            drawing = self.drawings[name]
+            self._samples[name] = Sample(
+                np.sort(self._again(name, len(drawing.old))), self.densities[name].levels
+            )
+        return self._samples[name]
+
+    def _again(self, name: str, size: int) -> Units:
+        return self.drawings[name].again(size, [(rows[name], attempt) for rows, attempt in self.redraws])
 
     def _synthetic_weights(
-        self, name: str, relation: Relation, fixed: int, rng: np.random.Generator
+        self, name: str, relation: Relation, fixed: int, alike: int, rng: np.random.Generator
     ) -> Weights:
         weight, units = _weights(relation), _units(relation)
-        density, bound = self.densities[name], self._bound(name)
+        bound = self._bound(name)
         if fixed and self._constant(name):
             return np.full(len(relation), weight[0])
-        # from where those of originals are: weights of either are as often found only once
-        units[fixed:] = density.draw(rng, len(relation) - fixed)
+        units[fixed:] = self._like(name, units[:fixed], len(relation) - fixed, alike, rng)
         if bound is not None:
             target = relation.target
             used = np.bincount(target[:fixed], weights=units[:fixed], minlength=target.max(initial=-1) + 1)
-            room, levels = bound - used.astype(np.float64), _coarse_below(units[:fixed], density)
-            units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, levels, rng)
+            room = bound - used.astype(np.float64)
+            units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, np.sort(units[:fixed]), rng)
             check_sums(units, target, bound, name)
         return np.concatenate([weight[:fixed], units[fixed:] / GRID])
 
+    def _like(self, name: str, present: Units, size: int, alike: int, rng: np.random.Generator) -> Units:
+        """Draw weights such as the present ones, which stand `alike` times each."""
+        if not len(present):
+            return self.densities[name].draw(rng, size)
+        if name not in self.drawings or self._bound(name) is not None:  # drawn part by part, or to be lowered
+            return rng.choice(present, size)
+        # further draws, not the present weights again: those that stand alone would all be original
+        drawn = np.repeat(self._again(name, size // alike), alike)
+        return rng.permutation(np.concatenate([drawn, rng.choice(present, size - len(drawn))]))
+
     def _quiet(
-        self, loud: KnowledgeGraph, fixed: Mapping[str, int], rng: np.random.Generator
+        self, loud: KnowledgeGraph, names: Iterable[str], fixed: Mapping[str, int], rng: np.random.Generator
     ) -> KnowledgeGraph:
-        """Lower synthetic weights to where rules see as little of them as they can."""
+        """Lower synthetic weights of some relations to where rules see as little of them as they can."""
         weights = {}
-        for name, sight in self._seen.items():
-            relation, start = loud.relations[name], fixed[name]
-            if start and self._constant(name):
+        for name in names:
+            relation, start, sight = loud.relations[name], fixed[name], self._seen[name]
+            if not start:
                 continue
             units, target = _units(relation), relation.target
-            levels = _coarse_below(units[:start], self.densities[name])
+            usual, levels = np.sort(units[:start]), self.densities[name].levels
             side = sight.single.side(levels / GRID)
             lowest = levels[side == side.min()]
-            usual = lowest[lowest >= units[:start].min(initial=GRID)]
             high = start + np.flatnonzero(sight.single.side(units[start:] / GRID) > side.min())
-            units[high] = self.densities[name].draw(rng, len(high), usual if len(usual) else lowest)
+            units[high] = Sample(usual, levels).draw(rng, len(high), lowest)
             room = room_below(target[:start], units[:start], int(target.max(initial=-1)) + 1, sight.added)
-            units[start:] = fitted_room(units[start:], target[start:], room, levels, rng)
+            units[start:] = fitted_room(units[start:], target[start:], room, usual, rng)
             weights[name] = np.concatenate([_weights(relation)[:start], units[start:] / GRID])
         return loud.with_weights(weights)
-
-
-def _coarse_below(present: Units, density: WeightDensity) -> Units:
-    """Levels from the least that is present on, and below it those of one digit."""
-    coarse, least = decimal_levels(1), present.min(initial=GRID + 1)
-    return np.concatenate([coarse[coarse < least], density.levels[density.levels >= least]])
 
 
 def _weights(relation: Relation) -> Weights:

@@ -1,7 +1,8 @@
 """KGUARD as published: use the isomorphic subgraphs that the graph has, copy only where they are too few.
 
 It arranges for k chosen members of each bucket only, so item 4 of Definition 4.1 may fail for other members;
-the verifier tells for how many.
+the verifier tells for how many. Line 11 is read lightly: vertices at the same position of chosen members differ in
+degree, not all that some chain of isomorphisms maps onto each other (`diversify.images`).
 
 References
 ----------

@@ -34,6 +34,8 @@ class Repair:
         Where to tell of them, and as what.
     fixed
         Number of leading edges of each relation that keep their weights; missing: none.
+    least
+        Loss below which no draw is expected.
     """
 
     judge: Judge
@@ -41,13 +43,14 @@ class Repair:
     progress: Progress
     title: str
     fixed: Mapping[str, int] = field(default_factory=dict)
+    least: float = 0.0
 
     def best(self, first: KnowledgeGraph, draw: Callable[[], KnowledgeGraph]) -> Judged:
-        """The best of the draws; a draw that loses nothing ends them."""
+        """The best of the draws; a draw that loses no more than is expected ends them."""
         self.progress.step(self.title, self.trials)
         best = self.judge.judged(first)
         for trial in range(1, self.trials):
-            if not best.loss:
+            if best.loss <= self.least:
                 self.progress.advance(self.trials - trial)
                 break
             self.progress.advance()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.density import GRID, Units, floored, nearest
+from kgreason.anonymizers.density import GRID, Units, decimal_levels, floored, nearest
 from kgreason.anonymizers.sight import Cuts
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices, Weights
@@ -18,8 +18,7 @@ _TIE = 1e-9
 _HEADROOM = (1.2, 1.5)  # Beta law of what original edges leave of a bound at least, as a share of the most
 _MOST = 0.4
 _LEAST = 0.002  # share of a bound that is left where there is less head room than usual
-_FILLED = (0.4, 0.9)  # share of what is left that synthetic edges use up at most
-
+_FILLED = (0.4, 0.9)  # share of what is left that an edge gets where no usual weight fits
 Flags = npt.NDArray[np.bool_]
 
 
@@ -141,16 +140,29 @@ def fitted_sums(
 
 
 def fitted_room(
-    units: Units, target: Vertices, room: npt.NDArray[np.float64], levels: Units, rng: np.random.Generator
+    units: Units, target: Vertices, room: npt.NDArray[np.float64], usual: Units, rng: np.random.Generator
 ) -> Units:
-    """Scale weights down where they are more than the room at their targets, shape (n,)."""
+    """Replace weights where they are together more than the room at their target, shape (n,).
+
+    The room is divided at random; of the usual weights those are drawn from that fit into an edge's part. Where
+    none does, a level of one digit is taken.
+
+    Parameters
+    ----------
+    usual
+        Weights to draw from, ascending.
+    """
     n = len(room)
-    wanted = np.bincount(target, weights=units, minlength=n)
     room = room - np.bincount(target, minlength=n)  # a unit for each edge is kept back
-    full = wanted > room
-    scale = np.ones(n)
-    scale[full] = room[full] * rng.uniform(*_FILLED, n)[full] / wanted[full]
-    return np.where(full[target], floored(levels, units * np.maximum(scale, 0.0)[target]), units)
+    full = np.flatnonzero((np.bincount(target, weights=units, minlength=n) > room)[target])
+    part = rng.exponential(size=len(full))
+    part *= np.maximum(room, 0.0)[target[full]] / np.bincount(target[full], part, n)[target[full]]
+    fitting = np.searchsorted(usual, part, side="right")
+    fitted = units.copy()
+    fitted[full] = floored(decimal_levels(1), part * rng.uniform(*_FILLED, len(full)))
+    drawn = fitting > 0
+    fitted[full[drawn]] = usual[rng.integers(0, fitting[drawn])]
+    return fitted
 
 
 def check_sums(units: Units, target: Vertices, bound: int, name: str) -> None:

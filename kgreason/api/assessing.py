@@ -47,6 +47,7 @@ def verify(
     sample: int | None = None,
     seed: int | None = None,
     model: Model = "kx-isomorphism",
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Verdict:
     """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly or by a sample.
@@ -78,6 +79,8 @@ def verify(
     model
         ``"k-iso"``: decide instead whether the release is k isomorphic blocks without edges between them, whatever the
         rules derive; δ is then that of the release's connected subgraphs, and decides nothing.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def verify(
     from kgreason.pairs import Pair
 
     sizes = attacked_sizes(x)
-    program = anonymizable(load(rules))
+    program = anonymizable(load(rules, allow_files=allow_files))
     original, released = graph_of(original, program), graph_of(released, program)
     for graph in (original, released):
         check_relations(graph, program)
@@ -130,6 +133,7 @@ def verify_alone(
     sample: int | None = None,
     seed: int | None = None,
     model: Model = "kx-isomorphism",
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Verdict:
     """Decide of Definition 4.1 what a release shows without its original.
@@ -141,7 +145,7 @@ def verify_alone(
     ----------
     released
         Graph, for instance from `kgreason.pairs.read_released`, or what `verify` takes for one.
-    k, x, max_subgraphs, sample, seed, model
+    k, x, max_subgraphs, sample, seed, model, allow_files
         As in `verify`; the connected subgraphs are those of the release.
 
     Raises
@@ -152,7 +156,7 @@ def verify_alone(
     from kgreason.assess import alone
 
     sizes = attacked_sizes(x)
-    program = anonymizable(load(rules))
+    program = anonymizable(load(rules, allow_files=allow_files))
     released = graph_of(released, program)
     check_relations(released, program)
     check_model(model)
@@ -222,6 +226,7 @@ def score(
     mapping: Mapping[str, str] | Vertices | ArrowTable,
     rules: Rules,
     *,
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Score:
     """Measure utility U and U△ of the ``@query`` predicates, fidelity, and how well synthetic vertices can be told.
@@ -230,7 +235,7 @@ def score(
 
     Parameters
     ----------
-    original, released, mapping
+    original, released, mapping, allow_files
         As in `verify`.
 
     Raises
@@ -243,7 +248,7 @@ def score(
     from kgreason.assess.utility import utility
 
     progress.step("Scoring")
-    program = load(rules).without_graph()
+    program = load(rules, allow_files=allow_files).without_graph()
     original, released = graph_of(original, program), graph_of(released, program)
     mapping = mapped(mapping, original, released)
     for graph in (original, released):

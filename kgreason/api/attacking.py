@@ -35,6 +35,7 @@ def attack(
     drop: float | None = None,
     parts: Vertices | None = None,
     seed: int | None = None,
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Attacks:
     """Attack a release with several kinds of knowledge, and tell what each finds.
@@ -65,6 +66,8 @@ def attack(
         Share of the released edges that is dropped as implausible; by default as many as are synthetic.
     seed
         For runs that can be repeated.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -96,14 +99,14 @@ def attack(
         seeds_of,
     )
 
-    sizes, program = attacked_sizes(x), anonymizable(load(rules))
+    sizes, program = attacked_sizes(x), anonymizable(load(rules, allow_files=allow_files))
     original, released = graph_of(original, program), graph_of(released, program)
     check_numbers(k=(k, 2), targets=(targets, 1), seed=(seed, 0))
     chosen, parts_sizes = knowledge_of(knowledge), parts_known(known, sizes, original.n)
     check_effects(chosen, known=known, other_rules=other_rules, weights=weights, seeds=seeds)
     programs = {"rules": program}
     if other_rules is not None:
-        programs["other"] = anonymizable(load(other_rules))
+        programs["other"] = anonymizable(load(other_rules, allow_files=allow_files))
     for program in programs.values():
         for graph in (original, released):
             check_relations(graph, program)

@@ -29,6 +29,7 @@ def links_of_rules(
     data: Mapping[str, Any] | None = None,
     *,
     sensitive: str | None = None,
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Original:
     """Read a graph of links under rules: the edges are observed, and a predicate of the rules is sensitive.
@@ -37,6 +38,8 @@ def links_of_rules(
     ----------
     sensitive
         The predicate, ground or derived, in place of the one that ``@sensitive`` names.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -49,7 +52,7 @@ def links_of_rules(
     from kgreason.links.arguments import sensitive_of
 
     check_data(data)
-    program = load(rules)
+    program = load(rules, allow_files=allow_files)
     return links_of_program(program, data or {}, sensitive_of(program, sensitive), progress)
 
 

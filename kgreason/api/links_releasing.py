@@ -105,7 +105,7 @@ def anonymize_links(
     check_numbers(k=(k, 1), seed=(seed, 0))
     if folders is not None:
         check_plain(folders.format)
-        check_folders(folders)
+        check_folders(folders, progress)
     clock, rng = Clock(), np.random.default_rng(seed)
     if rules is None and sensitive is not None and isinstance(data, Path | str):
         data = schema_of(data)

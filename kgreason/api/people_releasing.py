@@ -36,6 +36,7 @@ def anonymize_people(
     clustering: str | None = None,
     partition: Partition | None = None,
     tau: float = 1.0,
+    removal_price: float = 1.0,
     omega: float = 0.01,
     epsilon: int | None = None,
     dimensions: int = 50,
@@ -63,10 +64,10 @@ def anonymize_people(
     k_values
         Of ``"pckga"``: each user's own k, at least 1; a mapping, or a table ``user,k``. `k`, if given, is of those whom
         it does not name.
-    mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, window, left_out, sequence, construction
+    mode, loss, alpha, clustering, partition, tau, removal_price, omega, epsilon, dimensions, window, left_out
         See `kgreason.anonymizers.people.settings.Settings`.
-    tries
-        As these: how many sequences of degrees ``"k-degree"`` tries at most.
+    sequence, construction, tries
+        As these, of ``"k-degree"``.
     after
         Of ``"ctkga"``: the private folder of the release before; `None` for the first.
     seed
@@ -122,6 +123,7 @@ def anonymize_people(
             clustering,
             partition,
             tau,
+            removal_price,
             omega,
             epsilon,
             dimensions,
@@ -136,7 +138,7 @@ def anonymize_people(
     run = Run({**chosen, "k": own}, seed, sampling=np.random.default_rng(0))
     if folders is not None:
         check_plain(folders.format)
-        check_folders(folders)
+        check_folders(folders, progress)
     clock, rng = Clock(), np.random.default_rng(seed)
     if not isinstance(data, PeopleGraph | Schema | Path | str):
         raise CallError(

@@ -32,8 +32,15 @@ Rules = str | Path | CheckedProgram
 
 
 @paused()
-def load(rules: Rules) -> CheckedProgram:
+def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
     """Parse and check a rule file or rule text.
+
+    Parameters
+    ----------
+    allow_files
+        Whether the rules may name files outside of their own folder (of rules as text: of the working directory), and
+        servers, and whether queries and views of DuckDB may read files; see docs/security.md. A program that is
+        checked already keeps what was said then.
 
     Raises
     ------
@@ -53,8 +60,8 @@ def load(rules: Rules) -> CheckedProgram:
     if isinstance(rules, CheckedProgram):
         return rules
     if isinstance(rules, Path) or (rules.strip() and "\n" not in rules and rules.endswith(".vada")):
-        return load_file(Path(rules))
-    return load_text(rules)
+        return load_file(Path(rules), allow_files=allow_files)
+    return load_text(rules, allow_files=allow_files)
 
 
 def load_functions(path: str | Path) -> None:
@@ -76,6 +83,7 @@ def reason(
     data: Mapping[str, Any] | None = None,
     *,
     outputs: str | Sequence[str] | None = None,
+    allow_files: bool = False,
     limits: Limits | None = None,
     progress: Progress = SILENT,
     recorder: Recorder | None = None,
@@ -86,6 +94,8 @@ def reason(
     ----------
     outputs
         Predicates to derive; default: those annotated with ``@output``. Files that they do not need are not opened.
+    allow_files
+        As for `kgreason.load`.
     limits
         Bounds on rounds, on the growth of values, and on memory.
     recorder
@@ -108,7 +118,7 @@ def reason(
     from kgreason.graph.io.load import load_facts
     from kgreason.memory import limited
 
-    program = load(rules)
+    program = load(rules, allow_files=allow_files)
     check_data(data)
     check_limits(limits)
     goals, limits = output_names(outputs), limits or Limits()
@@ -125,6 +135,7 @@ def explain(
     data: Mapping[str, Any] | None = None,
     *,
     most: int = 1,
+    allow_files: bool = False,
     limits: Limits | None = None,
     progress: Progress = SILENT,
 ) -> Explanation:
@@ -136,6 +147,8 @@ def explain(
         An atom such as ``control("a", "b")``; variables fit any value.
     most
         Number of facts that are proved where several fit.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -155,7 +168,7 @@ def explain(
     from kgreason.memory import limited
     from kgreason.provenance.explanation import explain_fact
 
-    program = load(rules)
+    program = load(rules, allow_files=allow_files)
     check_data(data)
     check_limits(limits)
     check_goal(goal, most)

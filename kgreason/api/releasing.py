@@ -51,6 +51,7 @@ def anonymize(
     keep_cuts: bool = False,
     seed: int | None = None,
     folders: Folders | None = None,
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Anonymization:
     """Make an anonymous version of a graph, prove it, and score it.
@@ -63,8 +64,9 @@ def anonymize(
         ``"klone"`` protects every x at once at the price of k copies, ``"kguard"`` one x, or some, with far fewer
         additions. ``"k-iso"`` is the baseline: k isomorphic blocks, which protect neither derived edges nor degrees.
     mode
-        Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper and may leave some
-        without images, which the verdict tells.
+        Of ``"kguard"``: ``"exact"`` protects every subgraph; ``"published"`` follows the paper, with a lighter reading
+        of line 11 of its Algorithm 3 (docs/anonymization.md), and may leave some without
+        images, which the verdict tells.
     k
         Number of indistinguishable places, at least 2.
     x
@@ -85,6 +87,8 @@ def anonymize(
         operating system seeds the generator.
     folders
         Where to write the release and its secret; what is then verified and scored is what was written, read back.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -102,14 +106,14 @@ def anonymize(
     from kgreason.report.run import Run, rule_files
 
     if folders is not None:
-        check_folders(folders)
+        check_folders(folders, progress)
     sizes = attacked_sizes(x)
     check_numbers(k=(k, 2), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
     check_numbers(split=(split, 1), seed=(seed, 0))
     check_split(split, keep_cuts)
     clock, rng = Clock(), np.random.default_rng(seed)
     algorithm: Anonymizer = choose(method, mode, k, sizes, trials, max_subgraphs)
-    written = load(rules)
+    written = load(rules, allow_files=allow_files)
     program = anonymizable(written)
     graph = _graph(written, data, progress)
     check_publishable(program, graph.labels.tolist())
@@ -176,7 +180,9 @@ def _read(data: GraphData | None) -> Mapping[str, Any] | None:
     return None if is_graph_like(data) else cast("Mapping[str, Any]", data or {})
 
 
-def read_graph(rules: Rules, data: GraphData | None = None, *, progress: Progress = SILENT) -> KnowledgeGraph:
+def read_graph(
+    rules: Rules, data: GraphData | None = None, *, allow_files: bool = False, progress: Progress = SILENT
+) -> KnowledgeGraph:
     """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe.
 
     Parameters
@@ -184,6 +190,8 @@ def read_graph(rules: Rules, data: GraphData | None = None, *, progress: Progres
     data
         A file or table for each predicate; or a graph of kgreason, NetworkX or igraph, whose edges may carry
         ``relation`` and ``weight``; or, under rules with one edge predicate, a table of its edges.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -196,7 +204,7 @@ def read_graph(rules: Rules, data: GraphData | None = None, *, progress: Progres
     >>> read_graph('@edge("own").', nx.DiGraph([("A", "D")]))
     <KnowledgeGraph with 2 vertices; own: 1 edges>
     """
-    return _graph(load(rules), data, progress)
+    return _graph(load(rules, allow_files=allow_files), data, progress)
 
 
 def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:

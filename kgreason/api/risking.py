@@ -28,6 +28,7 @@ def risk(
     k: int = 3,
     x: int | Iterable[int] | None = None,
     max_subgraphs: int = MAX_EXAMINED,
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Risk:
     """Measure what a graph gives away before it is anonymized, and estimate what anonymization would cost.
@@ -44,6 +45,8 @@ def risk(
         Numbers of vertices of the parts that an attacker may know; default: 2 to 6.
     max_subgraphs
         Where there are more connected subgraphs of x vertices, a random part of the graph is looked at.
+    allow_files
+        As for `kgreason.load`.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def risk(
     from kgreason.advice.report import measure
 
     check_numbers(k=(k, 2), max_subgraphs=(max_subgraphs, 1))
-    clock, written = Clock(), load(rules)
+    clock, written = Clock(), load(rules, allow_files=allow_files)
     graph = read_graph(written, data, progress=progress)
     bare = replace(written, binds=(), mappings=(), facts=())  # these describe the graph, not its population
     among = None if population is None else read_graph(bare, population, progress=progress)

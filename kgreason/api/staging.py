@@ -111,14 +111,19 @@ class Stage:
 
     def _explain(self, result: Anonymization, pair: Pair, layout: Layout, public: Path) -> None:
         """Write README.txt and the report that is made of what is published alone."""
-        from kgreason.release_text import write_readme
+        from kgreason.release_text import readme
         from kgreason.report.rules import promise_of
         from kgreason.report.rules_public import public_report
         from kgreason.report.write import FILES, write_report
 
-        checked, release = result.verdict.sizes, result.release
-        write_readme(public, self.program, release, layout, checked, holds=result.holds, seeded=self.seeded)
-        names = [*FILES, *(path.name for path in public.iterdir())]
+        checked, guarantee = result.verdict.sizes, result.release.guarantee
+        weighted = any(relation.weight is not None for relation in pair.released.relations.values())
+        marks = {"holds": result.holds, "seeded": self.seeded}
+        text = readme(self.program, guarantee, layout, checked, weighted=weighted, **marks)
+        (public / "README.txt").write_text(text, encoding="utf-8")
+        if not result.holds:
+            (public / "UNVERIFIED").touch()
+        names = {*FILES, *(path.name for path in public.iterdir())}
         told = public_report(
             pair.released, promise_of(result), confirmed=result.holds, seeded=self.seeded, files=names
         )

@@ -67,7 +67,7 @@ class Utility:
     Attributes
     ----------
     u, u_symmetric
-        Means of the queries' figures (U and U△); 0 without queries.
+        Means of the queries' figures (U and U△, as in the KGISO paper): each query counts alike. 0 without queries.
     per_query
         By query predicate.
     """
@@ -83,6 +83,21 @@ class Utility:
         from kgreason.notebook.scores import utility
 
         return utility(self)
+
+    @property
+    def pooled(self) -> QueryUtility:
+        """Answers of all queries together: its ``u`` and ``u_symmetric`` count each answer alike.
+
+        Examples
+        --------
+        >>> few, many = QueryUtility(1, 1, 1, 1), QueryUtility(98, 98, 0, 0)
+        >>> found = Utility(0.5, 0.5, {"few": few, "many": many})
+        >>> round(found.pooled.u, 3), round(found.pooled.u_symmetric, 3)
+        (0.01, 0.02)
+        """
+        queries = self.per_query.values()
+        sums = (sum(getattr(q, part) for q in queries) for part in ("original", "released", "lost", "gained"))
+        return QueryUtility(*sums)
 
     @property
     def margin(self) -> float:
@@ -103,7 +118,8 @@ class Utility:
             }
             for name, q in self.per_query.items()
         }
-        return {"u": self.u, "u_symmetric": self.u_symmetric, "queries": queries}
+        pooled = {"u": self.pooled.u, "u_symmetric": self.pooled.u_symmetric}
+        return {"u": self.u, "u_symmetric": self.u_symmetric, "pooled": pooled, "queries": queries}
 
 
 def utility(

@@ -14,7 +14,7 @@ from kgreason.attacks.knowledge import PARTS, SEEDS, Part
 from kgreason.attacks.parts import Parts, draw_parts
 from kgreason.attacks.plausible import judged as judged_edges
 from kgreason.attacks.plausible import synthetic, without_implausible
-from kgreason.attacks.promise import kept, promised
+from kgreason.attacks.promise import kept, unpromised
 from kgreason.attacks.results import Attack, Attacks, Exposed, Promise, Run
 from kgreason.attacks.seeds import draw_seeds
 from kgreason.attacks.setting import Setting
@@ -152,8 +152,8 @@ class _Panel:
             right = found.right
             runs[run] = judged(found.sizes, right, drawn[run].all, found.complete)
             if run == "main":
-                asked = promised(part, size, self.setting.x, self.commute, self.setting.weights)
-                promise = kept(found, world, part, self.setting.rules, self.setting.k, asked)
+                reason = unpromised(part, size, self.setting.x, self.commute, self.setting.weights)
+                promise = kept(found, world, part, self.setting.rules, self.setting.k, reason)
                 total, complete = found.total, found.complete
                 exposed = self._exposed(members, np.where(right, 1 / np.maximum(found.sizes, 1), 0.0))
         runs["naive"] = guessing(total, runs["main"].targets, drawn["main"].all, complete)

@@ -28,8 +28,8 @@ VISITED = (
 DEFINED = next(part for part in PARTS if part.name == "part:weights+rules")  # the attacker of the definition
 
 
-def promised(part: Part, size: int, sizes: Sequence[int], commute: bool, weights: str) -> bool:
-    """Whether Definition 4.1 protects from the knowledge of a part.
+def unpromised(part: Part, size: int, sizes: Sequence[int], commute: bool, weights: str) -> str:
+    """Why Definition 4.1 does not protect from the knowledge of a part; empty if it does.
 
     Of the sizes asked for it protects from whoever has Σ, and so from whoever has less. A smaller part lies in one of
     a size asked for, and its images in that one's: they have the same edges, so that rules derive the same where they
@@ -39,31 +39,34 @@ def promised(part: Part, size: int, sizes: Sequence[int], commute: bool, weights
     promised alike.
     """
     if part.sees == "other" and part.weighted:
-        return False
+        return "other rules"
     if weights != "released" and (part.sees == "derived" or part.key[1]):
-        return False
-    if part.sees == "rules" and part.weighted and not commute:
-        return size in sizes
-    return size <= max(sizes)
+        return "original weights"
+    if size > max(sizes):
+        return f"x' > {max(sizes)}"
+    if part.sees == "rules" and part.weighted and not commute and size not in sizes:
+        return f"x' < {min(sizes)}" if size < min(sizes) else f"x' = {size}"
+    return ""
 
 
 def kept(
-    found: Candidates, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int, asked: bool
+    found: Candidates, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int, reason: str
 ) -> Promise:
     """Count the parts with k candidates that are apart from each other: no vertex in common, no equal degree.
 
     Parameters
     ----------
-    asked
-        Whether the definition promises that there are so many.
+    reason
+        Why the definition does not promise that there are so many; empty if it does.
     """
+    asked = not reason
     right = np.flatnonzero(found.right)
     rows = world.truth[found.parts[right]]
     if isinstance(found, Loose):
         resisted, undecided = _loose(found, world, rules, k, asked)
     else:
         resisted, undecided = _decided(rows, world, part, rules, k, asked)
-    return Promise(asked, len(found.parts) - len(right) + resisted, undecided, len(found.parts))
+    return Promise(reason, len(found.parts) - len(right) + resisted, undecided, len(found.parts))
 
 
 def _decided(

@@ -101,17 +101,22 @@ class Promise:
 
     Attributes
     ----------
-    promised
-        Whether Definition 4.1, with the given k and x, promises that it does.
+    reason
+        Why Definition 4.1, with the given k and x, does not promise that it does; empty if it promises it.
     resisted, undecided, targets
         Parts for which it does: at least k candidates share no vertex and differ in all degrees, the true one among
         them, or the true one is no candidate at all; those whose search was given up; all.
     """
 
-    promised: bool
+    reason: str
     resisted: int
     undecided: int
     targets: int
+
+    @property
+    def promised(self) -> bool:
+        """Whether the definition promises it."""
+        return not self.reason
 
     @property
     def resists(self) -> bool:
@@ -124,7 +129,7 @@ class Promise:
 
         Examples
         --------
-        >>> Promise(True, 3, 0, 3).state, Promise(True, 2, 0, 3).state, Promise(True, 2, 1, 3).state
+        >>> Promise("", 3, 0, 3).state, Promise("", 2, 0, 3).state, Promise("", 2, 1, 3).state
         ('resists', 'succeeds', 'undecided')
         """
         if self.resists:
@@ -135,6 +140,7 @@ class Promise:
         """Ready for JSON."""
         return {
             "promised": self.promised,
+            "reason": self.reason,
             "state": self.state,
             "resists": self.resists,
             "resisted": self.resisted,

@@ -32,7 +32,7 @@ def as_text(found: Attacks) -> str:
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    return "\n".join([*lines, "", *_rest(found)])
+    return "\n".join([*lines, "", *_legend(found), "", *_rest(found)])
 
 
 def _row(attack: Attack) -> tuple[str, ...]:
@@ -78,7 +78,30 @@ def _guarantee(attack: Attack) -> str:
     open_ = promise.undecided if promise.state == "undecided" else 0
     failed = open_ or promise.targets - promise.resisted - promise.undecided
     count = f" {failed:,}/{promise.targets:,}" if failed else ""
-    return f"{'promised' if promise.promised else 'not asked'}: {promise.state}{count}"
+    return f"{'promised' if promise.promised else f'not asked ({promise.reason})'}: {promise.state}{count}"
+
+
+def _legend(found: Attacks) -> Iterator[str]:
+    """What the columns mean, those that the table has something in."""
+    reasons = {attack.promise.reason for attack in found.attacks if attack.promise}
+    sizes = ", ".join(map(str, found.x))
+    yield "x'          vertices of the part of the original that the attacker knows"
+    yield "candidates  places in the release that fit this knowledge: least..median..greatest"
+    yield "found       chance to pick the true place among the candidates, mean over the targets (95 % interval)"
+    yield "unique      targets whose true place is the only candidate"
+    yield "naive       found without any knowledge"
+    yield "others      found with the knowledge of somebody who is not in the data"
+    yield "before      found in the original"
+    yield "filtered    found in the release without implausible edges"
+    yield f"guarantee   promised: covered by -k {found.k} -x {sizes}; resists: every target keeps {found.k} places"
+    yield "            that share no vertex and differ in all degrees; succeeds n/m: n of m targets do not"
+    if any(reason.startswith("x'") for reason in reasons):
+        yield f"            not asked (x' > ... or < ...): -x {sizes} does not cover parts of this size. KLONE promises"
+        yield "            every size: name -x 1..8 for its releases"
+    if "other rules" in reasons:
+        yield "            not asked (other rules): the definition knows the rules of the release alone"
+    if "original weights" in reasons:
+        yield "            not asked (original weights): the definition speaks of what released weights derive"
 
 
 def _rest(found: Attacks) -> Iterator[str]:

@@ -22,6 +22,7 @@ from kgreason.cli.every import LogFile, Quiet
 from kgreason.cli.generating import generate_app
 from kgreason.cli.levels import levels_app
 from kgreason.cli.run import running
+from kgreason.printable import Screen
 
 NARROW = 60
 """Columns of a terminal below which boxes would cut the names of options: help is plain there."""
@@ -67,6 +68,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows a question mark
             stream.reconfigure(errors="replace")
+    sys.stderr = Screen(sys.stderr)  # tracebacks show data, too
     app()
 
 

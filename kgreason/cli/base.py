@@ -18,6 +18,7 @@ from kgreason.cli.run import all_letters, aloud, hushed, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
 from kgreason.passwords import hidden
+from kgreason.printable import screened
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -36,7 +37,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             leave_in_order()
             running().json = bool(kwargs.get("as_json"))
             begin(kwargs)
-            with hushed(running().quiet):
+            with screened(), hushed(running().quiet):
                 code = command(*args, **kwargs)
         except KgreasonError as error:
             _stop(shown(error), "input", 2, error)
@@ -84,7 +85,7 @@ def load_rules(
 
     for file in functions or ():
         load_functions(file)
-    program = load_file(rules, given)
+    program = load_file(rules, given, allow_files=running().allow_files)
     warn(program.warnings, program)
     return program
 

@@ -74,5 +74,5 @@ def _named_log(run: Run) -> Log | None:
         name, equals, rest = word.partition("=")
         if name == "--log" and (rest or value):
             return Log(Path(rest if equals else value))
-    top = None if run.config is None else run.config.document.get("log")
-    return Log(run.config.file.parent / top) if run.config is not None and isinstance(top, str) else None
+    named = None if run.config is None else run.config.log
+    return None if named is None else Log(named)

@@ -9,8 +9,10 @@ from typing import Any
 
 import typer
 
+from kgreason.analysis.reach import files_of
 from kgreason.cli.run import tell
 from kgreason.errors import DataError
+from kgreason.graph.io.source import parse_file
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 from kgreason.toml import parsed
@@ -18,6 +20,11 @@ from kgreason.toml import parsed
 NAME = "kgreason.toml"
 EVERYWHERE = "quiet", "log"
 """Keys that may stand before all sections: they are of every command."""
+NEVER = {
+    "functions": "a file that is found in a folder runs no code",
+    "allow-files": "a file that is found in a folder opens no others",
+}
+"""Options of the command line alone, and why: the folder, and the file in it, may be a stranger's."""
 
 Defaults = dict[str, Any]
 """By the name of a parameter its value, by that of a command its own `Defaults`."""
@@ -95,6 +102,11 @@ class Config:
                 where = ".".join(path)
                 hint = f'options stand in [{where}] itself, whatever it is asked for: method = "klone", k = 3'
                 raise self.error((*path, key), None, f"there is no section [{where}.{key}]", hint)
+            if key in NEVER and key in options:
+                flag = f"say --{key} on the command line, where it is wanted"
+                raise self.error(
+                    path, key, f"{key} is an option of the command line alone: {NEVER[key]}", flag
+                )
             if key not in options or key == "help":
                 near = suggest(key, options) or suggest(key.replace("_", "-"), options)
                 near = key.replace("_", "-") if key.replace("_", "-") in options else near
@@ -125,20 +137,52 @@ class Config:
             raise self.error(
                 path, key, f"{key} cannot be {_shown(wrong)}", f'write {key} = "...", as after --{key}'
             )
-        texts = [self._placed(param, str(v)) for v in values]
+        texts = [self._placed(param, str(v), key, path) for v in values]
         return texts if several else texts[0]
 
-    def _placed(self, param: Any, text: str) -> str:
-        """A path as seen from the working directory; in the file it is seen from the folder of the file."""
+    def _placed(self, param: Any, text: str, key: str, path: Sequence[str]) -> str:
+        """A path as seen from the working directory; in the file it is seen from the folder of the file.
+
+        Raises
+        ------
+        DataError
+            If it leads out of that folder: who wrote the file may be a stranger.
+        """
         metavar = param.metavar or ""
-        if not ("FILE" in metavar or "DIR" in metavar) or "://" in text:
+        if not ("FILE" in metavar or "DIR" in metavar):
             return text
+        if "://" in text:
+            raise self.error(path, key, f"{key} names a server", f"say --{key} {text} on the command line")
         before, equals, rest = text.partition("=")
         if "PRED=" not in metavar or not equals or not before.isidentifier():
             before, equals, rest = "", "", text
         if (text.isdecimal() and metavar != "FILE") or not rest:
             return text
-        return f"{before}{equals}{_beside(self.file, rest)}"
+        placed = _beside(self.file, rest)
+        if not all(map(self.holds, _files(placed))):
+            raise self.error(
+                path, key, f"{key} leads out of {self.folder}", f"say --{key} {text} on the command line"
+            )
+        return f"{before}{equals}{placed}"
+
+    @property
+    def folder(self) -> str:
+        """The folder of the file, as messages name it."""
+        return "the working directory" if self.file.parent == Path() else str(self.file.parent)
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path lies in the folder of the file, or in one within that, links followed."""
+        try:
+            return path.resolve().is_relative_to(self.file.parent.resolve())
+        except (OSError, RuntimeError, ValueError):  # a circle of links, a name that no file can have
+            return False
+
+    @property
+    def log(self) -> Path | None:
+        """The log that the file names for all commands, if it lies where it may."""
+        named = self.document.get("log")
+        place = Path(_beside(self.file, named)) if isinstance(named, str) else None
+        return place if place is not None and self.holds(place) else None
 
     def place(self, path: Sequence[str], key: str | None) -> int | None:
         """Line of a key, or of the head of a section."""
@@ -198,6 +242,13 @@ def keys_of(param: Any) -> list[str]:
     """Keys of an option in the file: its long names, or its letter if it has none."""
     long = [flag[2:] for flag in param.opts if flag.startswith("--")]
     return long or [flag[1:] for flag in param.opts]
+
+
+def _files(text: str) -> Iterator[Path]:
+    """The file that a text names, if it is a file as it stands, and those that it names as a source of data."""
+    yield Path(text)
+    source = parse_file(text)
+    yield from files_of(source.path, source.kind("csv"), source.options)
 
 
 def _beside(file: Path, text: str) -> str:

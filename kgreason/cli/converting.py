@@ -8,6 +8,7 @@ import typer
 
 from kgreason.cli.base import counted, guarded, print_json
 from kgreason.cli.options import AsJson, Format, MemoryLimit, Read
+from kgreason.cli.run import running
 
 
 @guarded
@@ -54,7 +55,9 @@ def convert(
     read = replace(read, format=given or read.format)
     written = replace(written, format=wanted or written.format)
     with limited(memory_limit), progress() as bar:
-        done = convert(read, Target.at(written), name=name, force=force, progress=bar)
+        done = convert(
+            read, Target.at(written), name=name, force=force, allow_files=running().allow_files, progress=bar
+        )
     if as_json:
         told = {"read": done.read, "written": done.written, "vertices": done.vertices, "columns": done.names}
         print_json({"format": 1, "source": read.file, "target": written.file, **told})

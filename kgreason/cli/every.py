@@ -1,4 +1,4 @@
-"""Options that every command has, and that may as well stand before the command: --quiet, --log."""
+"""Options that every command has, and that may as well stand before the command: --quiet, --log; and --allow-files."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ def _be_quiet(context: typer.Context, value: bool) -> bool:
     if not context.resilient_parsing:
         running().context = context
         running().quiet = running().quiet or value
+    return value
+
+
+def _allow_files(context: typer.Context, value: bool) -> bool:
+    if value and not context.resilient_parsing:
+        running().allow_files = True
     return value
 
 
@@ -55,16 +61,29 @@ LogFile = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-COMMON = {"quiet": (Quiet, False), "log": (LogFile, None)}
-"""Types and defaults of the parameters that every command has and none is called with."""
+AllowFiles = Annotated[
+    bool,
+    typer.Option(
+        "--allow-files",
+        help="Trust the rules: they may name files outside of their folder, and servers; queries and views of "
+        "DuckDB may read files.",
+        callback=_allow_files,
+    ),
+]
+COMMON = {"quiet": (Quiet, False), "log": (LogFile, None), "allow_files": (AllowFiles, False)}
+"""Types and defaults of the parameters that commands have and none is called with."""
+_READERS = "check", "convert"
+"""Commands that let rules or views read files, without an option --rules."""
 
 
 def with_common(command: Callable[..., Any], run: Callable[P, None]) -> Callable[P, None]:
-    """Let Typer see, on `run`, the parameters of `command` and those of every command."""
+    """Let Typer see, on `run`, the parameters of `command` and those of every command, or of all that read rules."""
     signature = inspect.signature(command, eval_str=True)
+    reads = "rules" in signature.parameters or command.__name__ in _READERS
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type)
         for name, (type, default) in COMMON.items()
+        if reads or name != "allow_files"
     ]
     whole = signature.replace(parameters=[*signature.parameters.values(), *more])
     run.__signature__ = whole  # type: ignore[attr-defined]

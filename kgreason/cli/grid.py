@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from kgreason.printable import printable, raw
+
 Line = tuple[str, ...]
 
 
@@ -31,7 +33,7 @@ def _print_rich(head: Sequence[str], rows: Sequence[Sequence[str]], left: set[in
 
     shown = Table()
     for i, name in enumerate(head):
-        shown.add_column(name, justify="left" if i in left else "right")
+        shown.add_column(printable(name), justify="left" if i in left else "right")
     for row in rows:
-        shown.add_row(*row)
-    Console().print(shown, markup=False)
+        shown.add_row(*map(printable, row))
+    Console(file=raw(sys.stdout), emoji=False).print(shown, markup=False)

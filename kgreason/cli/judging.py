@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -18,6 +19,7 @@ from kgreason.errors import CallError, DataError
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
+    from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.pairs import Pair
     from kgreason.progress import Progress
@@ -141,9 +143,12 @@ def verify(
     """
     from kgreason import api
     from kgreason.certificates import Files, read_certificate
+    from kgreason.exchange import check_settled
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     _warn_marked(graphs)
+    for place in (*map(Path, graphs), *(mapping or [])):
+        check_settled(place)
     other = "name another --model"
     kinds = attributes, numeric, relations, mutual, table
     if model == "links":
@@ -189,15 +194,18 @@ def verify(
         if len(graphs) == 1 and known is None:
             if certificate is not None:
                 raise CallError("a certificate needs the original and --mapping", "say ORIGINAL RELEASE")
-            verdict = api.verify_alone(_released(program, graphs[0], shown), program, **asked)
+            released, original = _released(program, graphs[0], shown), None
+            verdict = api.verify_alone(released, program, **asked)
         else:
             pair = _pair(program, graphs, known, shown)
-            given = pair.original, pair.released, pair.mapping
+            released, original = pair.released, pair.original
+            given = original, released, pair.mapping
             proof = None
             if certificate is not None and known is not None:
                 named = {name: found[0].path for name, found in tables(program, graphs[-1:]).items()}
                 proof = read_certificate(certificate, pair, Files(named, known))
             verdict = api.verify(*given, program, parts=pair.parts, certificate=proof, **asked)
+        verdict = _with_files(verdict, program, graphs[-1], released, original, shown)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
     else:
@@ -250,6 +258,32 @@ def _warn_marked(folders: Sequence[str]) -> None:
     for folder in folders:
         if (Path(folder) / "UNVERIFIED").exists():
             tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
+
+
+def _with_files(
+    verdict: Verdict,
+    program: CheckedProgram,
+    release: str,
+    released: KnowledgeGraph,
+    original: KnowledgeGraph | None,
+    progress: Progress,
+) -> Verdict:
+    """Besides, whether the folder of a release holds nothing else; of a table nothing is said."""
+    from kgreason.form import FILES, both
+    from kgreason.release_form import form
+
+    folders = {source.path for given in tables(program, [release]).values() for source in given}
+    if len(folders) != 1 or not (folder := folders.pop()).is_dir():
+        return verdict
+    progress.step(f"Comparing the files of {folder}")
+    found = form(folder, released, program, original)
+    known = [item.name for item in verdict.items]
+    if FILES not in known:
+        return replace(verdict, items=(*verdict.items, found))
+    items = (
+        both(item, found) if item.name == FILES else item for item in verdict.items
+    )  # a certificate tells, too
+    return replace(verdict, items=tuple(items))
 
 
 def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:

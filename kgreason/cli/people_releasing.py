@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, Sequence
+from kgreason.cli.refusing import refuse
 
 if TYPE_CHECKING:
     from kgreason.graph.people.sources import Schema
@@ -53,7 +54,17 @@ Tau = Annotated[
         min=0,
         max=1,
         metavar="P",
-        help="How far users whom clustering left over may be from those they join; less removes outliers.",
+        help="How far users whom clustering left over may be from those they join; less removes outliers. Not of pckga "
+        "in exact mode.",
+    ),
+]
+RemovalPrice = Annotated[
+    float,
+    _option(
+        "--removal-price",
+        metavar="P",
+        help="Of pckga in exact mode: what a removed user costs, where 1 is all that can be lost of a user who stays; "
+        "more removes fewer.",
     ),
 ]
 Omega = Annotated[
@@ -126,20 +137,29 @@ OF_PEOPLE = (
         "loss",
         "alpha",
     ),
-    *("clustering", "partition", "tau", "omega", "epsilon", "dimensions", "window", "left_out", "after"),
+    *("clustering", "partition", "tau", "removal_price", "omega", "epsilon", "dimensions"),
+    *("window", "left_out", "after"),
     *("sequence", "construction", "tries"),
 )
 OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
 
 
-def unused(
-    method: str, mode: Mode, loss: Loss, clustering: str | None, partition: Partition | None
-) -> tuple[str, ...]:
-    """Options that have no meaning with others."""
+def refuse_unused(
+    context: typer.Context,
+    method: str,
+    mode: Mode,
+    loss: Loss,
+    clustering: str | None,
+    partition: Partition | None,
+) -> None:
+    """Refuse options that have no meaning with others."""
     from kgreason.anonymizers.people.settings import Settings
 
-    chosen = cast(PeopleMethod, method)
-    return Settings(chosen, mode, loss, clustering=clustering, partition=partition).unused()
+    chosen = Settings(cast(PeopleMethod, method), mode, loss, clustering=clustering, partition=partition)
+    for name in chosen.unused():
+        other = chosen.instead(name)
+        says = f"say --{other.replace('_', '-')}" if other else ""
+        refuse(context, (name,), f"with --method {method}", says)
 
 
 def anonymize(schema: Schema, folders: Folders, *, as_json: bool, seed: int | None, **asked: Any) -> int:

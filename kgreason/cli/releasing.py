@@ -48,11 +48,11 @@ from kgreason.cli.people_releasing import (
     LossOption,
     Omega,
     PartitionOption,
+    RemovalPrice,
     SequenceOption,
     Tau,
     Tries,
     Window,
-    unused,
 )
 from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
@@ -84,8 +84,8 @@ def anonymize(
         Mode,
         typer.Option(
             metavar="MODE",
-            help="Of kguard: exact protects every subgraph, published is the paper. Of people: exact betters the "
-            "clusters of the paper.",
+            help="Of kguard: exact protects every subgraph, published is the paper with a lighter reading of line "
+            "11 of its Algorithm 3. Of people: exact betters the clusters of the paper.",
         ),
     ] = "exact",
     k: K = 3,
@@ -115,6 +115,7 @@ def anonymize(
     clustering: ClusteringOption = None,
     partition: PartitionOption = None,
     tau: Tau = 1.0,
+    removal_price: RemovalPrice = 1.0,
     omega: Omega = 0.01,
     epsilon: Epsilon = None,
     dimensions: Dimensions = 50,
@@ -137,11 +138,13 @@ def anonymize(
     """
     from kgreason import api
     from kgreason.cli.finishing import finish
+    from kgreason.cli.run import tell
     from kgreason.publication import Folders
     from kgreason.terminal import print_anonymization, progress
 
     folders = Folders(release, private, force, format)
-    folders.check()
+    for mended in folders.check():
+        tell(mended)
     if method == "links":
         kinds = attributes, numeric, relations, mutual, table
         return links_releasing.anonymize(
@@ -167,7 +170,7 @@ def anonymize(
     )
     if method in get_args(PeopleMethod):
         refuse(context, OF_RULES, f"with --method {method}")
-        refuse(context, unused(method, mode, loss, clustering, partition), f"with --method {method}")
+        people_releasing.refuse_unused(context, method, mode, loss, clustering, partition)
         return people_releasing.anonymize(
             the_schema(files, schema, attributes, numeric, relations, mutual, table),
             folders,
@@ -182,6 +185,7 @@ def anonymize(
             clustering=clustering,
             partition=partition,
             tau=tau,
+            removal_price=removal_price,
             omega=omega,
             epsilon=epsilon,
             dimensions=dimensions,

@@ -29,6 +29,8 @@ def report(
     as_json: AsJson = False,
 ) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
+    from kgreason.imprint import renewed
+    from kgreason.output.place import replacing
     from kgreason.report.json import read_report
     from kgreason.report.write import HTML, write_page
 
@@ -40,12 +42,21 @@ def report(
             hint="say where the page goes: --out FILE",
         )
     page = file.parent / HTML if out is None else out
+    if out is None and page.is_symlink():
+        raise ReleaseError(
+            f"{page} is a link to {page.resolve()}, which would be replaced",
+            hint="remove the link, or say where the page goes: --out FILE",
+        )
     if found.secret and _published(page.parent):
         raise ReleaseError(
             f"{page.parent} is published, and the page is secret",
             hint="name a file elsewhere: --out FILE",
         )
     write_page(page, found)
+    if out is None and (told := renewed(file.parent, HTML)) is not None:
+        with replacing(file) as temporary:
+            temporary.touch(mode=0o600)
+            temporary.write_text(told, encoding="utf-8")
     if as_json:
         print_json(
             {

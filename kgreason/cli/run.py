@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from kgreason.printable import printable
 from kgreason.progress import Progress
 from kgreason.runlog import Log, Logged
 
@@ -34,6 +35,8 @@ class Run:
         The command line, without the name of the program.
     quiet
         Say nothing but errors, and what a command is there to print.
+    allow_files
+        Rule files may name any file and any server.
     config
         The file that options were read from, if there is one.
     context
@@ -46,6 +49,7 @@ class Run:
 
     words: Sequence[str] = ()
     quiet: bool = False
+    allow_files: bool = False
     log: Log | None = None
     config: Config | None = None
     context: typer.Context | None = None
@@ -148,14 +152,14 @@ def all_letters() -> bool:
 def tell(text: str, kind: str = "note") -> None:
     """Say something on standard error that is no error, and log it."""
     running().record(kind, text)
-    print(text, file=sys.stderr)
+    print(printable(text), file=sys.stderr)
 
 
 def complain(text: str) -> None:
     """Say on standard error what is wrong, even if the run is quiet, and log it."""
     running().record("error", text)
     stream = sys.stderr
-    print(text, file=stream.stream if isinstance(stream, _Hushed) else stream)
+    print(printable(text), file=stream.stream if isinstance(stream, _Hushed) else stream)
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def init(
     from kgreason.output.place import replacing
 
     made = start(tables, out)
-    if made.file.exists() and not force:
+    if (made.file.exists() or made.file.is_symlink()) and not force:
         raise ReleaseError(f"{made.file} exists already", hint="use --force to replace it, or --out FILE")
     if not made.file.parent.is_dir():
         raise ReleaseError(f"{made.file}: there is no folder {made.file.parent}", hint="make it first")

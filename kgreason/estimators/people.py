@@ -80,7 +80,7 @@ class CDGA(_OfPeople):
 
     Parameters
     ----------
-    k, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
+    k, mode, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
         As for `kgreason.anonymize_people`.
 
     References
@@ -103,8 +103,6 @@ class CDGA(_OfPeople):
         *,
         k: int = 3,
         mode: Mode = "exact",
-        loss: Loss = "adm",
-        alpha: float = 0.5,
         clustering: str | None = None,
         partition: Partition | None = None,
         tau: float = 1.0,
@@ -114,7 +112,7 @@ class CDGA(_OfPeople):
         seed: int | None = None,
         folders: Folders | None = None,
     ) -> None:
-        self.k, self.mode, self.loss, self.alpha, self.clustering = k, mode, loss, alpha, clustering
+        self.k, self.mode, self.clustering = k, mode, clustering
         self.partition, self.tau, self.omega, self.epsilon, self.dimensions = (
             partition,
             tau,
@@ -181,8 +179,10 @@ class PCKGA(_OfPeople):
 
     Parameters
     ----------
-    k, k_values, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
+    k, k_values, mode, loss, alpha, clustering, partition, tau, removal_price
         As for `kgreason.anonymize_people`.
+    omega, epsilon, dimensions, seed, folders
+        As for it, too.
 
     References
     ----------
@@ -212,6 +212,7 @@ class PCKGA(_OfPeople):
         clustering: str | None = None,
         partition: Partition | None = None,
         tau: float = 1.0,
+        removal_price: float = 1.0,
         omega: float = 0.01,
         epsilon: int | None = None,
         dimensions: int = 50,
@@ -219,13 +220,8 @@ class PCKGA(_OfPeople):
         folders: Folders | None = None,
     ) -> None:
         self.k, self.k_values, self.mode, self.loss, self.alpha = k, k_values, mode, loss, alpha
-        self.clustering, self.partition, self.tau, self.omega, self.epsilon = (
-            clustering,
-            partition,
-            tau,
-            omega,
-            epsilon,
-        )
+        self.clustering, self.partition, self.tau = clustering, partition, tau
+        self.removal_price, self.omega, self.epsilon = removal_price, omega, epsilon
         self.dimensions, self.seed, self.folders = dimensions, seed, folders
 
 

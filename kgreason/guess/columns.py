@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from kgreason.graph.io.cast import ABSENT
-from kgreason.guess.words import PERCENTS, TIMES, WEIGHTS, tokens
+from kgreason.graph.io.values import Objects, Unfit
+from kgreason.guess.words import COUNTS, PERCENTS, RANKS, TIMES, WEIGHTS, tokens
 from kgreason.records import dataclass
 
 SAMPLE = 20_000
 """Rows that names, ids and shared values are looked for in."""
 NUMERIC = 0.9
 """Share of the values that must be numbers."""
+_RUNS = 10  # numbers that tell ranks
 _POINT = re.compile(r"\s*[+-]?(\d+(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
 _COMMA = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?\s*%?\s*")
+_DATE = re.compile(r"[\"']?([\d#]{1,4}-[\d#]{1,2}-[\d#]{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4})[\"']?")
+_EPOCHS = ((5e8, 4.3e9), (5e11, 4.3e12), (19000101, 21001231))
+"""Ranges of seconds and milliseconds since 1970, and of dates written as one number."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class Column:
         One of its numbers with commas between thousands, which no option reads.
     named
         The file has a name for it.
+    nested
+        It holds lists or objects, of which nothing else is known.
     """
 
     name: str
@@ -63,6 +72,7 @@ class Column:
     whole: bool = False
     grouped: str | None = None
     named: bool = True
+    nested: bool = False
 
     @property
     def distinct(self) -> int:
@@ -103,11 +113,43 @@ class Column:
         return (rows > 5 and self.distinct < 3) or (rows > 50 and self.distinct < 0.02 * rows)
 
     @property
+    def dated(self) -> bool:
+        """Whether its values are dates."""
+        filled = [v for v in self.values if v]
+        return bool(filled) and sum(map(bool, map(_DATE.fullmatch, filled))) >= NUMERIC * len(filled)
+
+    @property
     def time(self) -> bool:
         """Whether it tells when."""
-        many = self.distinct > 0.3 * len(self.values)
-        large = self.whole and (self.low or 0) >= 0 and (self.high or 0) > 1e6
-        return bool(self.words & TIMES) or (large and many)
+        if self.dated:
+            return True
+        if self.words & (WEIGHTS | COUNTS):
+            return False
+        low, high = self.low or 0.0, self.high or 0.0
+        epoch = self.whole and any(first <= low and high <= last for first, last in _EPOCHS)
+        return bool(self.words & TIMES) or (epoch and self._many)
+
+    @property
+    def large(self) -> bool:
+        """Whether it holds large numbers that no name explains: times, or counts."""
+        return (
+            self._many and self.whole and not self.words and (self.low or 0) >= 0 and (self.high or 0) > 1e6
+        )
+
+    @property
+    def _many(self) -> bool:
+        return self.distinct > 0.3 * len(self.values)
+
+    @property
+    def rank(self) -> bool:
+        """Whether it numbers the rows, or those of each thing, from 1."""
+        if self.whole and self.words & RANKS:
+            return True
+        found = [n for n in numbers(self) if n is not None] if self.whole and not self.words & WEIGHTS else []
+        if len(found) < _RUNS or found[0] not in (0, 1):
+            return False
+        steps = sum(b - a == 1 or b == found[0] for a, b in pairwise(found))
+        return steps >= 0.95 * (len(found) - 1) and max(found) > 1
 
     @property
     def percent(self) -> bool:
@@ -123,6 +165,8 @@ def column(name: str, number: int, cells: Any, *, named: bool = True) -> Column:
     cells
         An Arrow array, chunked or not, or what a reader has in place of one.
     """
+    if _nested(cells):
+        return Column(name, number, (), len(cells), 0, frozenset(), named=named, nested=True)
     texts = [_text(v) for v in cells.slice(0, SAMPLE).to_pylist()]
     whole = _distinct(cells)
     rows, missing = len(cells), _missing(cells)
@@ -140,15 +184,18 @@ def _text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def _distinct(cells: Any) -> list[str]:
-    """All different values; of lists and the like those of the first rows."""
+def _nested(cells: Any) -> bool:
+    """Whether a column of JSON or Parquet holds lists or objects."""
     import pyarrow as pa
+
+    return isinstance(cells, Objects | Unfit) or pa.types.is_nested(cells.type)
+
+
+def _distinct(cells: Any) -> list[str]:
+    """All different values."""
     import pyarrow.compute as pc
 
-    try:
-        return [_text(v) for v in pc.unique(cells).to_pylist()]
-    except (pa.ArrowException, TypeError, AttributeError):
-        return list({_text(v) for v in cells.slice(0, SAMPLE).to_pylist()})
+    return [_text(v) for v in pc.unique(cells).to_pylist()]
 
 
 def _missing(cells: Any) -> int:
@@ -164,8 +211,8 @@ def _missing(cells: Any) -> int:
 
 def _numbers(texts: Sequence[str], rows: Sequence[str]) -> dict[str, Any]:
     """What is to be known of numbers; nothing of a column most of whose rows have none."""
-    commas = [t for t in texts if _COMMA.fullmatch(t)]
-    points = [t for t in texts if _POINT.fullmatch(t)]
+    commas = [t for t in texts if _COMMA.fullmatch(t) and math.isfinite(_number(t, True))]
+    points = [t for t in texts if _POINT.fullmatch(t) and math.isfinite(_number(t, False))]
     comma = len(commas) > len(points) or (
         len(commas) == len(points) > 0 and any(re.search(r",\d{1,2}(\D|$)|,\d{4}", t) for t in commas)
     )
@@ -193,5 +240,12 @@ def _number(text: str, comma: bool) -> float:
 
 def numbers(one: Column) -> list[float | None]:
     """Numbers of the first rows, `None` where there is none."""
-    pattern = _COMMA if one.comma else _POINT
-    return [_number(v, one.comma) if pattern.fullmatch(v) else None for v in one.values]
+    return [read_number(v, one) for v in one.values]
+
+
+def read_number(text: str, one: Column) -> float | None:
+    """The number that a cell of a column holds, without its percent sign; `None`: it holds none."""
+    if not (_COMMA if one.comma else _POINT).fullmatch(text):
+        return None
+    number = _number(text, one.comma)
+    return number if math.isfinite(number) else None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from shlex import quote
 
 from kgreason.guess.columns import Column
-from kgreason.guess.roles import Names, shown
-from kgreason.guess.tables import relative
+from kgreason.guess.ends import shown
+from kgreason.guess.roles import Names
+from kgreason.guess.tables import one_line, relative
 
 
 def schema(found: Names, out: Path) -> tuple[str, tuple[str, ...]]:
@@ -36,9 +39,10 @@ def schema(found: Names, out: Path) -> tuple[str, tuple[str, ...]]:
     if "encoding" in table.options:
         options.append(f'encoding = "{table.options["encoding"]}"')
     lines = [
-        f"# {table.path}: a line per user, guessed by `kgreason init`. Look at [kinds], then change what is wrong.",
+        f"# {one_line(str(table.path))}: a line per user, guessed by `kgreason init`. Look at [kinds], then change "
+        "what is wrong.",
         "#",
-        f"#   kgreason anonymize --method pckga --schema {out.name}",
+        f"#   kgreason anonymize --method pckga --schema {quote(one_line(out.name))}",
         "#",
         *(f"# {text[:1].upper()}{text[1:]}." for text in said),
         "",
@@ -66,4 +70,4 @@ def _list(columns: list[Column]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    return json.dumps(text, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007f")

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
+from kgreason.guess.ends import called, shown
 from kgreason.guess.people import schema
-from kgreason.guess.roles import Edges, Names, Nothing, role, shown
+from kgreason.guess.roles import Edges, Either, Names, Nothing, as_names, keys, role, vertex_key
 from kgreason.guess.rules import program
-from kgreason.guess.tables import Found, tables
+from kgreason.guess.tables import Found, allowance, tables
 from kgreason.records import dataclass
 
 
@@ -66,7 +67,7 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
     DataError
         If a file cannot be read, or nothing can be guessed; the hint says what to write instead.
     """
-    found = [role(table) for file in files for table in tables(file)]
+    found = _settled([role(table) for file in files for table in tables(file)])
     edges = [r for r in found if isinstance(r, Edges)]
     named = [r for r in found if isinstance(r, Names)]
     unknown = [r for r in found if isinstance(r, Nothing)]
@@ -74,19 +75,90 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
         if named and len(found) == len(named) == 1 and len(named[0].attributes) > 1:
             return _people(named[0], out)
         raise _nothing(found)
-    ends = {v for e in edges for v in (*e.source.seen, *e.target.seen)}
-    vertices = [n for n in named if len(n.name.seen & ends) > 0.1 * len(n.name.seen)]
     stem = edges[0].table.options.get("table") or edges[0].table.path.name.partition(".")[0]
     file = out or Path(f"{stem}.vada")
+    vertices, left = _vertices(edges, named)
     made = program(edges, vertices, file)
-    guesses: dict[str, tuple[str, ...]] = {e.table.name: (*e.table.said, *e.reasons) for e in edges}
-    guesses |= {n.table.name: (f"column {shown(n.name)} names vertices",) for n in vertices}
-    left = [n.table for n in named if n not in vertices]
-    guesses |= {t.name: ("not used: its rows are no ends of the edges",) for t in left}
+    guesses: dict[str, tuple[str, ...]] = {e.table.name: _told(e) for e in edges}
+    if made.said:
+        guesses[edges[0].table.name] += made.said
+    for names in vertices:
+        doubts = (f"not sure: {doubt}" for doubt in names.doubts)
+        guesses[names.table.name] = (
+            *names.table.said,
+            f"column {shown(names.name)} names vertices",
+            *doubts,
+        )
+    guesses |= left
     guesses |= {n.table.name: (f"not used: {n.why}",) for n in unknown}
-    rules = shlex.quote(str(file))
+    read = (*(e.table for e in edges), *(n.table for n in vertices))
+    rules = shlex.quote(str(file)) + allowance(read, file.parent)
     commands = ("check {}", "reason --rules {}", "risk --rules {}", "anonymize --rules {}")
     return Start(file, made.text, made.kind, guesses, tuple(f"kgreason {c.format(rules)}" for c in commands))
+
+
+def _told(edges: Edges) -> tuple[str, ...]:
+    return (
+        *edges.table.said,
+        *edges.reasons,
+        *(f"wrong: {text}" for text in edges.wrong),
+        *(f"not sure: {doubt}" for doubt in edges.doubts),
+    )
+
+
+def _settled(found: Sequence[Edges | Names | Either | Nothing]) -> list[Edges | Names | Nothing]:
+    """Tell tables of vertices from tables of edges by what the others hold.
+
+    Raises
+    ------
+    DataError
+        If a table may be either, and no other one tells.
+    """
+    settled: list[Edges | Names | Nothing] = []
+    for one in found:
+        if isinstance(one, Names | Nothing):
+            settled.append(one)
+            continue
+        edges = one.edges if isinstance(one, Either) else one
+        ends = frozenset(v for other in found if other is not one for v in _ends(other))
+        key = vertex_key(edges, ends) if ends else None
+        if key is not None:
+            taken = f"{called(edges.table, edges.source)},{called(edges.table, edges.target)}"
+            reading = edges.table.reading(f"columns={taken}")
+            doubt = f"its lines may be edges; the other reading: {reading}"
+            settled.append(as_names(edges.table, key, doubt))
+        elif isinstance(one, Either):
+            raise one.error()
+        else:
+            settled.append(one)
+    if not any(isinstance(one, Edges) for one in settled):
+        return [one.edges if isinstance(one, Either) else one for one in found]
+    return settled
+
+
+def _ends(one: Edges | Names | Either | Nothing) -> frozenset[str]:
+    edges = one.edges if isinstance(one, Either) else one
+    return edges.source.seen | edges.target.seen if isinstance(edges, Edges) else frozenset()
+
+
+def _vertices(
+    edges: Sequence[Edges], named: Sequence[Names]
+) -> tuple[list[Names], dict[str, tuple[str, ...]]]:
+    """Tables of vertices, by the column that the edges know; and why others are left out."""
+    ends = frozenset(v for e in edges if "prefix" not in e.options for v in _ends(e))
+    prefixed = frozenset(v for e in edges if "prefix" in e.options for v in _ends(e))
+    vertices: list[Names] = []
+    left: dict[str, tuple[str, ...]] = {}
+    for one in named:
+        best = max(keys(one.table), key=lambda c: len(c.seen & ends), default=one.name)
+        name = one.name if len(one.name.seen & ends) >= len(best.seen & ends) else best
+        if len(name.seen & ends) > 0.1 * len(name.seen):
+            vertices.append(one if name is one.name else as_names(one.table, name, *one.doubts))
+        elif len(name.seen & prefixed) > 0.1 * len(name.seen):
+            left[one.table.name] = ("not used: the edges have a prefix before these numbers",)
+        else:
+            left[one.table.name] = ("not used: its rows are no ends of the edges",)
+    return vertices, left
 
 
 def _people(found: Names, out: Path | None) -> Start:
@@ -98,6 +170,7 @@ def _people(found: Names, out: Path | None) -> Start:
             str(file), "this table is of people, and what is written for it is a schema", hint=hint
         )
     text, said = schema(found, file)
+    said += tuple(f"not sure: {doubt}" for doubt in found.doubts)
     command = f"kgreason anonymize --method pckga --schema {shlex.quote(str(file))}"
     return Start(file, text, "people", {table.name: (*table.said, *said)}, (command,))
 
@@ -110,4 +183,7 @@ def _nothing(found: Sequence[Edges | Names | Nothing]) -> DataError:
     hint = (
         "name a table of edges, too: kgreason init EDGES VERTICES; of people with attributes, one table alone"
     )
+    if len(found) == 1 and len(table.columns) > 1:
+        ends = ",".join(called(table, one) for one in table.columns[:2])
+        hint += f"; if its lines are edges: {table.reading(f'columns={ends}')}"
     return DataError(table.name, "no table of edges is among these", hint=hint)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import csv
 import itertools
 import os
+import re
+import shlex
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kgreason.analysis.reach import Reach
 from kgreason.errors import DataError
 from kgreason.graph.io.damaged import damaged
 from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.mistaken import check_content
 from kgreason.graph.io.parquet import sound
 from kgreason.graph.io.raw import Raw, no_file, open_bytes, read_block
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.guess.columns import Column, column
+from kgreason.guess.words import is_title
 from kgreason.lang.names import SERVERS
 from kgreason.records import dataclass
 
@@ -28,6 +34,7 @@ ROWS = 20_000
 """First rows of larger ones."""
 _LINES = ("csv", "tsv", "edges", "konect")
 _DELIMITERS = (",", ";", "\t", "|")
+_SHOWN = 1000  # rows whose cells the first line is compared with
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,10 @@ class Found:
         What can be seen of each.
     said
         What was found out about the file.
+    given
+        As the user names it, with the options that the user says.
+    relation
+        The column that the user says to hold the kinds of edges.
     """
 
     path: Path
@@ -59,6 +70,8 @@ class Found:
     whole: bool
     columns: tuple[Column, ...]
     said: tuple[str, ...]
+    given: str = ""
+    relation: str | None = None
 
     @property
     def name(self) -> str:
@@ -68,42 +81,68 @@ class Found:
             return SourceSpec(self.path, self.format, self.options).file
         return f"{self.path} ({table})" if table else str(self.path)
 
+    def reading(self, option: str) -> str:
+        """The command that reads the table with an option."""
+        return f"kgreason init {shlex.quote(_with(self.given, option))}"
+
+
+def _with(given: str, option: str) -> str:
+    name = option.partition("=")[0]
+    path, mark, tail = given.partition("?")
+    kept = [part for part in tail.split("&") if part and part.partition("=")[0] != name] if mark else []
+    return f"{path}?{'&'.join([*kept, option])}"
+
 
 def tables(text: str) -> list[Found]:
     """Open a file; of a database without a table named all its tables.
 
+    Besides the options of a source there is ``relation=COLUMN``: that column holds the kinds of edges.
+
     Raises
     ------
     DataError
-        If it cannot be read in any way that is known.
+        If it cannot be read in any way that is known, or is not sure to have a first line of names.
     """
-    given = parse_file(text)
-    if given.server:
-        from kgreason.guess.server import served
+    spec = parse_file(text)
+    options = dict(spec.options)
+    relation = options.pop("relation", None)
+    spec = replace(spec, options=options)
+    found = _served(spec, text) if spec.server else _of_file(spec, text)
+    return [replace(one, relation=relation) for one in found]
 
-        return [
-            _seen(given.path, "postgresql", options, raw, whole, [])
-            for options, raw, whole in served(given, ROWS)
-        ]
-    if not given.path.is_file():
-        if given.path.is_dir():
+
+def _served(spec: SourceSpec, text: str) -> Iterator[Found]:
+    from kgreason.guess.server import served
+
+    for options, raw, whole in served(spec, ROWS):
+        given = _with(text, f"table={options['table']}")
+        yield _seen(spec.path, "postgresql", options, raw, whole, [], given)
+
+
+def _of_file(spec: SourceSpec, text: str) -> Iterator[Found]:
+    path = spec.path
+    if not path.is_file():
+        if path.is_dir():
             raise DataError(text, "is a folder", hint="name the tables in it one by one")
-        raise no_file(given.path)
+        raise no_file(path)
     said: list[str] = []
-    options = dict(given.options)
-    kind = given.kind("text")
+    options = dict(spec.options)
+    kind = spec.kind("text")
+    if kind != "text":
+        check_content(spec)
     kind = options.pop("format", kind)
     if kind in ("csv", "tsv", "edges", "text"):
-        kind, more, said = _written(given.path, kind, options)
+        kind, more, said = _written(path, kind, options)
         options = {**more, **options}
     if kind in DATABASES and "table" not in options:
-        return [
-            _opened(given.path, kind, {**options, "table": t}, said) for t in _tables_in(given.path, kind)
-        ]
-    return [_opened(given.path, kind, options, said)]
+        for table in _tables_in(path, kind):
+            given = _with(text, f"table={table}")
+            yield _opened(path, kind, {**options, "table": table}, said, given)
+    else:
+        yield _opened(path, kind, options, said, text)
 
 
-def _opened(path: Path, kind: str, options: dict[str, str], said: Sequence[str]) -> Found:
+def _opened(path: Path, kind: str, options: dict[str, str], said: Sequence[str], given: str) -> Found:
     said = list(said)
     try:
         raw, whole = _read(path, kind, options)
@@ -113,17 +152,69 @@ def _opened(path: Path, kind: str, options: dict[str, str], said: Sequence[str])
         options["encoding"] = "latin-1"
         said.append("it is no UTF-8, so it was read as Latin-1")
         raw, whole = _read(path, kind, options)
+    if raw.doubt is not None and raw.named and not _has_title(raw, given):
+        options["useHeaders"] = "false"
+        said.append("its first line looks as the others do, so it is data, not names of columns")
+        raw, whole = _read(path, kind, options)
     if kind in ("csv", "tsv") and raw.columns:
         options.setdefault("useHeaders", "true" if raw.named else "false")
-    return _seen(path, kind, options, raw, whole, said)
+    said += [note.removeprefix(f"{path}: ") for note in raw.notes]
+    return _seen(path, kind, options, raw, whole, said, given)
 
 
-def _seen(path: Path, kind: str, options: Mapping[str, str], raw: Raw, whole: bool, said: list[str]) -> Found:
+def _has_title(raw: Raw, given: str) -> bool:
+    """Whether the first line, which the reader took for names but is not sure of, holds names.
+
+    Raises
+    ------
+    DataError
+        If it may be either.
+    """
+    shapes = []
+    for name, cells in zip(raw.names, raw.columns, strict=True):
+        texts = [str(v) for v in cells.slice(0, _SHOWN).to_pylist() if v and str(v).strip()]
+        of_column = Counter(map(_shape, texts))
+        alike = of_column[_shape(name)] >= max(1, 0.2 * len(texts))
+        regular = bool(texts) and of_column.most_common(1)[0][1] >= 0.8 * len(texts)
+        shapes.append((name, alike, regular and not alike))
+    if any(alike and re.search(r"\d", name) for name, alike, _ in shapes):
+        return False
+    if any(is_title(name) for name, *_ in shapes) or any(other for *_, other in shapes) or len(raw) == 0:
+        return True
+    if not all(alike for _, alike, _ in shapes):
+        return True
+    first = ", ".join(raw.names)
+    names, data = (
+        f"kgreason init {shlex.quote(_with(given, f'useHeaders={said}'))}" for said in ("true", "false")
+    )
+    raise DataError(
+        str(raw.file),
+        f"the first line ({first[:60]}) may hold the names of the columns, or be data as the lines below it",
+        raw.title_line,
+        hint=f"say which: of names {names}, of data {data}",
+    )
+
+
+def _shape(text: str) -> str:
+    """What kinds of letters a cell is made of, in order.
+
+    Examples
+    --------
+    >>> _shape("Ann Smith"), _shape("p12"), _shape("name")
+    ('Aa Aa', 'a9', 'a')
+    """
+    kinds = ("9" if c.isdigit() else "A" if c.isupper() else "a" if c.isalpha() else c for c in text.strip())
+    return "".join(kind for kind, _ in itertools.groupby(kinds))
+
+
+def _seen(
+    path: Path, kind: str, options: Mapping[str, str], raw: Raw, whole: bool, said: list[str], given: str
+) -> Found:
     if not whole:
         said.append(f"it is large: these are guesses from its first {len(raw):,} rows")
     pairs = enumerate(zip(raw.names, raw.columns, strict=True), 1)
     columns = tuple(column(n, i, c, named=raw.named) for i, (n, c) in pairs)
-    return Found(path, kind, options, raw, whole, columns, tuple(said))
+    return Found(path, kind, options, raw, whole, columns, tuple(said), given)
 
 
 def _read(path: Path, kind: str, options: Mapping[str, str]) -> tuple[Raw, bool]:
@@ -197,6 +288,10 @@ def _written(path: Path, kind: str, given: Mapping[str, str]) -> tuple[str, dict
     options: dict[str, str] = {}
     said: list[str] = []
     delimiter = given.get("delimiter") or _delimiter(bare)
+    if "skip" not in given and _counted(bare, lines, delimiter):
+        options["skip"] = "1"
+        said.append(f"its first line ({bare[0].strip()}) is a count, so it is passed over")
+        bare = bare[1:]
     if text.startswith("%") and "format" not in given and kind in ("edges", "text"):
         return "edges", options, said
     if kind == "edges" and delimiter in (None, ",") and not _titled(bare, delimiter):
@@ -235,6 +330,17 @@ def _delimiter(lines: Sequence[str]) -> str | None:
     return None if best is None else best[2]
 
 
+def _counted(bare: Sequence[str], lines: Sequence[str], delimiter: str | None) -> bool:
+    """Whether the first line is a number alone, and those below it have several fields."""
+    below = bare[1:20]
+    return (
+        bool(below)
+        and bare[0] == lines[0]
+        and bare[0].strip().isdecimal()
+        and all(len(line.split(delimiter)) > 1 for line in below)
+    )
+
+
 def _titled(lines: Sequence[str], delimiter: str | None) -> bool:
     """Whether the first line holds names above numbers."""
     rows = [line.split(delimiter) for line in lines[:20]]
@@ -250,6 +356,17 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def allowance(tables: Iterable[Found], folder: Path) -> str:
+    """The option that rules of a folder need to read tables: none, if these lie where rules may read."""
+    reach = Reach(folder)
+    return "" if all(t.format not in SERVERS and reach.reads(t.path) for t in tables) else " --allow-files"
+
+
+def one_line(text: str) -> str:
+    """A text that a comment may hold: the name of a file may have several lines, and would end it."""
+    return " ".join(text.splitlines())
 
 
 def relative(path: Path, folder: Path) -> str:

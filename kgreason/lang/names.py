@@ -82,6 +82,26 @@ ARITIES: dict[str, tuple[int, int | None]] = {
 }
 """Least and greatest number of arguments of predicates that a format has a place for; others have one for any."""
 
+EXTENSIONS: dict[str, str] = {
+    **{name: name for name in FILES + tuple(sorted(READ_ALONE))},
+    "txt": "edges",
+    "edgelist": "edges",
+    "el": "edges",
+    "tab": "tsv",
+    "pajek": "net",
+    "pq": "parquet",
+    "jsonl": "json",
+    "ndjson": "json",
+    "db": "sqlite",
+    "db3": "sqlite",
+    "sqlite3": "sqlite",
+    "ddb": "duckdb",
+    "nt": "rdf",
+    "ttl": "rdf",
+    "xml": "gleif",
+}
+"""Format that the ending of a file's name tells."""
+
 LATER_SOURCES = _words("excel mysql mariadb oracle sqlserver mongodb sparql")
 
 

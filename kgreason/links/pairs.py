@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError, ReleaseError
+from kgreason.form import BESIDE
 from kgreason.graph.io.plain_tables import found_format
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
@@ -23,10 +24,6 @@ from kgreason.graph.people.parts import texts
 from kgreason.links.description import Description, read_description
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.written import UNCHANGED, check_kind, read_pairs
-
-REPORT = ("report.html", "report.json")
-BESIDE = ("README.txt", "UNVERIFIED", *REPORT)
-"""What may stand in a release folder besides the release."""
 
 
 def read_released(folder: Path) -> Released:

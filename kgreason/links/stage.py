@@ -86,13 +86,13 @@ class Stage:
         from kgreason.report.write import write_report
 
         if not result.holds:
-            self._explain(result.release.released, public, holds=False)
             (public / "UNVERIFIED").touch()
+            self._explain(result.release.released, public, holds=False)
         write_report(private, result.report(progress), result.as_dict())
 
     def _explain(self, released: Released, public: Path, *, holds: bool) -> None:
         text = readme(released, self.asked.k, holds=holds, seeded=self.seeded, format=self.format)
         (public / "README.txt").write_bytes(text.encode())
-        made = reports(released, self.asked.k, holds=holds, seeded=self.seeded, format=self.format)
+        made = reports(public, released, self.asked.k, holds=holds, seeded=self.seeded, format=self.format)
         for name, told in made.items():
             (public / name).write_bytes(told)

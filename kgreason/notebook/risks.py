@@ -9,7 +9,7 @@ from kgreason.notebook.blocks import badge, figures, note, percent, table, view
 if TYPE_CHECKING:
     from kgreason.advice.report import Risk
     from kgreason.attacks.links.disclosure import Disclosure
-    from kgreason.attacks.results import Attack, Attacks
+    from kgreason.attacks.results import Attack, Attacks, Promise
 
 _EXPOSURE = ("attacker knows", "unique", "highest", "average", "above 1/k", "journalist", "marketer")
 _ATTACKS = (
@@ -71,8 +71,6 @@ def attacks(found: Attacks) -> str:
 
 def _row(attack: Attack) -> tuple[object, ...]:
     main, naive = attack.runs["main"], attack.runs.get("naive")
-    promise = attack.promise
-    told = "nothing promised" if promise is None or not promise.promised else promise.state
     guess = "" if naive is None else percent(naive.found.value)
     excess = percent(attack.excess) if "control" in attack.runs else ""
     return (
@@ -82,8 +80,14 @@ def _row(attack: Attack) -> tuple[object, ...]:
         guess,
         excess,
         percent(main.unique.value),
-        told,
+        _guarantee(attack.promise),
     )
+
+
+def _guarantee(promise: Promise | None) -> str:
+    if promise is None:
+        return "nothing promised"
+    return promise.state if promise.promised else f"not asked: {promise.reason}"
 
 
 def disclosure(found: Disclosure) -> str:

@@ -38,6 +38,8 @@ def _shares(found: Utility) -> list[Figure]:
     return [
         ("U", f"{found.u:.3f}", "better is 0: no answer is lost"),
         ("U△", f"{found.u_symmetric:.3f}{margin}", "better is 0: none is lost or wrong"),
+        ("U pooled", f"{found.pooled.u:.3f}", "over the answers of all queries together"),
+        ("U△ pooled", f"{found.pooled.u_symmetric:.3f}", "over the answers of all queries together"),
     ]
 
 

@@ -18,12 +18,12 @@ from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.sqlite import check_sqlite
 from kgreason.output.target import Target
 
-_QUERIES = {"sqlite": check_sqlite, "duckdb": check_duckdb, "postgresql": check_postgresql}
+_QUERIES = {"sqlite": check_sqlite, "postgresql": check_postgresql}
 
 
-def examine_whole(path: str | Path) -> Examined:
+def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
     """Read and check a rule file as `kgreason.analysis.check.examine_file` does, and what it says of its files."""
-    found = examine_file(path)
+    found = examine_file(path, allow_files=allow_files)
     wrong = tuple(_misfits(found.program)) if found.program else ()
     return replace(found, program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
 
@@ -42,9 +42,14 @@ def _checks(program: CheckedProgram) -> Iterator[tuple[Span, Callable[[], object
     for bind in program.targets:
         yield bind.span, partial(Target.of, bind)
     for query in program.queries_bound:
-        yield query.span, partial(_query, queried(query))
+        yield query.span, partial(_query, queried(query), program.allow_files)
 
 
-def _query(source: SourceSpec) -> None:
+def _query(source: SourceSpec, allow_files: bool) -> None:
     understood(source)
-    _QUERIES[source.kind()](source.query or "", source.place)
+    check = (
+        partial(check_duckdb, allow_files=allow_files)
+        if source.kind() == "duckdb"
+        else _QUERIES[source.kind()]
+    )
+    check(source.query or "", source.place)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.reach import parts_of
 from kgreason.analysis.targets import Place, place_of, place_on_server
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.neo4j_files import parts_of
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
@@ -83,8 +83,17 @@ def check_outputs(
 
 
 def bound_targets(program: CheckedProgram, predicates: Sequence[str]) -> Plan:
-    """Targets of the ``@bind`` annotations of some outputs."""
-    return [(bind.predicate, Target.of(bind)) for bind in program.targets if bind.predicate in predicates]
+    """Targets of the ``@bind`` annotations of some outputs.
+
+    Raises
+    ------
+    ProgramError
+        If the rules may not write there.
+    """
+    wanted = [bind for bind in program.targets if bind.predicate in predicates]
+    for bind in wanted:
+        program.permit(bind.span)
+    return [(bind.predicate, Target.of(bind)) for bind in wanted]
 
 
 def check_plan(

@@ -48,6 +48,7 @@ def convert(
     *,
     name: str | None = None,
     force: bool = False,
+    allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Converted:
     """Write the rows of a file to another, with the types that both formats have.
@@ -58,6 +59,8 @@ def convert(
         Of the predicate, the table or the relation, where the format names it; default: as the file is called.
     force
         Whether a file or table that is there may be replaced.
+    allow_files
+        Whether views of DuckDB may read other files than their database.
 
     Raises
     ------
@@ -73,7 +76,8 @@ def convert(
     predicate = name or target.table or predicate_of(target.path)
     if not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate):
         raise DataError("--name", f"{predicate!r} is no name of a predicate", hint="as in own or heldBy")
-    loader = Loader(load_text(f'@input("{predicate}").'), {predicate: [source]}, progress)
+    program = load_text(f'@input("{predicate}").', allow_files=allow_files)
+    loader = Loader(program, {predicate: [source]}, progress)
     check_plan([(predicate, target)], {}, read={predicate: [source]})
     if not force:
         _check_free(target, predicate)

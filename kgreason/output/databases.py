@@ -12,6 +12,7 @@ from typing import Any
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import ReleaseError
 from kgreason.graph.interchange import facts_to_arrow
+from kgreason.graph.io.duck import CONFINED
 from kgreason.graph.io.sql import extra, quoted
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Value, plain
@@ -82,7 +83,7 @@ def duckdb_tables(database: Target) -> Iterator[Writer]:
     with (
         _target(path) as file,
         _refused(path, duckdb.Error),
-        closing(duckdb.connect(str(file))) as connection,
+        closing(duckdb.connect(str(file), config=CONFINED)) as connection,
     ):
         connection.execute("BEGIN")
 
@@ -102,7 +103,14 @@ def duckdb_tables(database: Target) -> Iterator[Writer]:
 def _target(path: Path) -> Iterator[Path]:
     """The database that is there or, for one that is not, a temporary file that becomes it in the end."""
     if path.exists():
-        yield path
+        log = path.with_name(f"{path.name}.wal")
+        clean = not log.exists()
+        try:
+            yield path
+        except BaseException:
+            if clean:  # what DuckDB wrote there is of the transaction that failed
+                log.unlink(missing_ok=True)
+            raise
     else:
         with replacing(path) as temporary:
             yield temporary
@@ -116,10 +124,11 @@ def _refused(path: Path, errors: type[Exception], table: str = "") -> Iterator[N
     except errors as error:
         reason = str(error).splitlines()[0]
         what = f"the table {table} cannot be written" if table else "cannot be written"
-        raise ReleaseError(
-            f"{path}: {what}: {reason}",
-            hint="is another program using the database, or is it read-only? choose another place",
-        ) from error
+        full = any(words in reason for words in ("No space left", "is full", "File too large"))
+        hint = "is another program using the database, or is it read-only? choose another place"
+        if full:
+            reason, hint = "no space left on device", f"choose another place, or make room in {path.parent}"
+        raise ReleaseError(f"{path}: {what}: {reason}", hint=hint) from error
 
 
 def _rows(facts: Facts, predicate: str) -> Iterator[list[object]]:

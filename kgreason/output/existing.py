@@ -7,8 +7,11 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from io import TextIOWrapper
 
+from kgreason.graph.io.duck import CONFINED
 from kgreason.graph.io.options import delimiter_of
+from kgreason.graph.io.raw import open_bytes
 from kgreason.graph.io.sql import extra, quoted
 from kgreason.output.servers import existing
 from kgreason.output.target import Target
@@ -30,7 +33,7 @@ def _delimited(target: Target, _: str) -> tuple[str, ...] | None:
     if target.options.get("useheaders", "true").lower() == "false":
         return None
     given = target.options.get("delimiter", "\t" if target.format == "tsv" else ",")
-    with target.path.open(encoding="utf-8", errors="replace", newline="") as stream:
+    with TextIOWrapper(open_bytes(target.path), encoding="utf-8", errors="replace", newline="") as stream:
         first = stream.readline(_START)
     return tuple(next(csv.reader([first], delimiter=delimiter_of(str(target.path), given)), ()))
 
@@ -41,12 +44,12 @@ def _parquet(target: Target, _: str) -> tuple[str, ...] | None:
 
     try:
         return tuple(pq.read_schema(target.path).names)
-    except pa.ArrowInvalid:
+    except (pa.ArrowException, OSError, UnicodeDecodeError):  # whatever it is, it is replaced
         return None
 
 
 def _json(target: Target, _: str) -> tuple[str, ...] | None:
-    with target.path.open(encoding="utf-8", errors="replace") as stream:
+    with TextIOWrapper(open_bytes(target.path), encoding="utf-8", errors="replace") as stream:
         start = stream.read(_START).lstrip("\ufeff[ \r\n\t")
     try:
         first, _end = json.JSONDecoder().raw_decode(start)
@@ -67,7 +70,7 @@ def _sqlite(target: Target, predicate: str) -> tuple[str, ...] | None:
 def _duckdb(target: Target, predicate: str) -> tuple[str, ...] | None:
     duckdb = extra("duckdb", "duckdb", target.path)
     try:
-        with closing(duckdb.connect(str(target.path), read_only=True)) as connection:
+        with closing(duckdb.connect(str(target.path), read_only=True, config=CONFINED)) as connection:
             found = connection.execute(f"DESCRIBE {quoted(target.table or predicate)}").fetchall()
     except duckdb.Error:
         return None

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kgreason.errors import ReleaseError
+
+_BESIDE = (".gz", ".wal", "-journal", "-wal", "-shm")
+"""Ends of the names of files that `pack`, DuckDB and SQLite write beside another, and leave there if a disk is full."""
 
 
 @contextmanager
@@ -35,8 +40,20 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise ReleaseError(
             f"{path}: cannot be written: {error.strerror or error}",
-            hint="choose another place, or make room there",
+            hint=f"choose another place, or make room in {target.parent}",
         ) from error
     finally:
-        with suppress(OSError):  # it has been renamed, or never was
-            temporary.unlink()
+        for left in (temporary, *(temporary.with_name(f"{temporary.name}{end}") for end in _BESIDE)):
+            with suppress(OSError):  # it has been renamed, or never was
+                left.unlink()
+        shutil.rmtree(temporary.with_name(f"{temporary.name}.tmp"), ignore_errors=True)  # DuckDB's
+
+
+def pack(path: Path, name: str) -> None:
+    """Pack a file with gzip if it is to have a name that says so; neither its name nor the time is told in it."""
+    if not name.lower().endswith(".gz"):
+        return
+    packed = path.with_name(f"{path.name}.gz")
+    with path.open("rb") as plain, packed.open("wb") as file, gzip.GzipFile("", "wb", 9, file, 0) as stream:
+        shutil.copyfileobj(plain, stream)
+    packed.replace(path)

@@ -24,6 +24,7 @@ FORMATS: dict[str, str] = {
 DECLARING = frozenset({"gml", "graphml", "net", "mtx", "neo4j"})
 """Formats that hold vertices beside the edges."""
 
+_UNPACKED = ("parquet", "sqlite", "duckdb", "neo4j")
 _DELIMITED = ("useHeaders", "delimiter", "quoteMode", "nullString", "recordSeparator")
 _OPTIONS = {
     "csv": _DELIMITED,
@@ -187,6 +188,9 @@ def _target(spec: SourceSpec) -> Target:
             there = f"there are {', '.join(known.values())}" if known else "it has none"
             raise DataError(spec.place, f"unknown option {name!r} of a {format} output", hint=means + there)
         check_value(spec.place, name, options[name])
+    if format in _UNPACKED and spec.path.name.lower().endswith(".gz"):
+        message = f"a file of the format {format} is not packed with gzip"
+        raise DataError(spec.place, message, hint=f"write {spec.path.name[:-3]}, or say another format")
     if "delimiter" in options:
         delimiter_of(spec.place, options["delimiter"])
     return Target(spec.path, format, options, options.get("table"))

@@ -23,7 +23,7 @@ from kgreason.output.names import column_names
 from kgreason.output.neo4j import write_neo4j, write_nodes
 from kgreason.output.numbered import write_labels
 from kgreason.output.pajek import write_pajek
-from kgreason.output.place import replacing
+from kgreason.output.place import pack, replacing
 from kgreason.output.servers import postgresql_tables
 from kgreason.output.tables import write_delimited, write_json, write_parquet
 from kgreason.output.target import Target
@@ -174,11 +174,13 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
             else:
                 temporary = stack.enter_context(replacing(target.path))
                 _FILES[target.format](temporary, whole, predicate, columns, target)
+                pack(temporary, target.path.name)
                 beside = target.beside(table.arity)
                 if beside is not None:
                     _make_folder(beside.parent)
                     second = stack.enter_context(replacing(beside))
                     _SECOND[target.format](second, whole, predicate, target)
+                    pack(second, beside.name)
 
 
 def _truth(facts: Facts, predicate: str) -> Facts:

@@ -8,6 +8,7 @@ schema; no link is completed by its reverse.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from kgreason.assess.people.given import source_of
 from kgreason.assess.people.information import distinct, paired
 from kgreason.assess.people.published import Published, Rows
 from kgreason.errors import DataError
+from kgreason.form import BESIDE
 from kgreason.graph.io.plain_tables import found_format, row_of
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import Vertices
@@ -25,11 +27,11 @@ from kgreason.graph.people.read import read_people
 from kgreason.graph.people.schema import read_schema
 from kgreason.graph.people.sources import Schema
 from kgreason.graph.people.write import HEADERS, SCHEMA, TABLES, USERS
+from kgreason.people.form import form
 from kgreason.progress import SILENT, Progress
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.written import UNCHANGED, Cell, check_kind, read_pairs
 
-BESIDE = ("README.txt", "UNVERIFIED", "report.html", "report.json")
 SHOWN = 5
 
 
@@ -82,7 +84,7 @@ def _sourced(found: Published, graph: PeopleGraph, mapping: Path) -> Published:
     names = {label: cell.text for label, cell in cells.items()}
     lines = {label: cell.line for label, cell in cells.items()}
     source = source_of(found.graph, graph, names, file=str(file), lines=lines)
-    return Published(found.graph, source, found.rows, found.name)
+    return replace(found, source=source)
 
 
 def _cells(mapping: Path) -> tuple[Path, dict[str, Cell]]:
@@ -133,7 +135,7 @@ def _read(folder: Path) -> Published:
         },
     )
     rows = Rows(len(again), len(own), tuple([*again, *own][:SHOWN]))
-    return Published(graph, rows=rows, name=str(folder))
+    return Published(graph, rows=rows, name=str(folder), files=form(folder, graph))
 
 
 def _check_files(folder: Path) -> dict[str, str]:

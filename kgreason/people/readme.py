@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from kgreason.choices import Construction, PeopleModel
 from kgreason.graph.io.plain_tables import cell, indented, width
-from kgreason.people.results import PeopleAnonymization
+from kgreason.records import dataclass
+
+if TYPE_CHECKING:
+    from kgreason.people.results import PeopleAnonymization
 
 PROMISES: dict[PeopleModel, str] = {
     "paired-k-degree": """The numbers of links of each kind that go out from a user here and come in are those of at
@@ -62,23 +68,97 @@ Made with a fixed seed: it can be computed again. Do not publish this.
 """
 
 
-def readme(result: PeopleAnonymization, *, seeded: bool, format: str = "csv") -> str:
-    """Write the text of README.txt, for tables in a format."""
-    verdict = result.verdict
-    history = result.release.history
-    kind: PeopleModel = "k-ad" if verdict.model == "p-k-ad" and verdict.k else verdict.model
+@dataclass(frozen=True)
+class Claim:
+    """What README.txt says of a release.
+
+    Attributes
+    ----------
+    asked
+        The guarantee.
+    model, k, window
+        Of it; `k` is `None` where each user has his own, `window` how many releases are put together.
+    construction
+        How links came about, for the model k-degree.
+    releases
+        Which release of a series it is; `None`: of none.
+    """
+
+    asked: str
+    model: PeopleModel
+    k: int | None
+    window: int
+    construction: Construction = "relaxed"
+    releases: int | None = None
+
+    @classmethod
+    def of(cls, result: PeopleAnonymization) -> Claim:
+        """What is said of a result."""
+        verdict, history, settings = result.verdict, result.release.history, result.settings
+        series = None if history is None else history.releases
+        return cls(verdict.asked, verdict.model, verdict.k, settings.window, settings.construction, series)
+
+    @classmethod
+    def found(cls, text: str) -> Claim | None:
+        """What a README.txt says; `None`: nothing that kgreason says.
+
+        Examples
+        --------
+        >>> Claim.found("Guarantee: k-ad with k = 3.")
+        Claim(asked='k-ad with k = 3', model='k-ad', k=3, window=1, construction='relaxed', releases=None)
+        """
+        told = _ASKED.search(text)
+        if not told:
+            return None
+        model = next(model for model in PROMISES if model == told[2])
+        window, number = _WINDOW.search(text), _NUMBER.search(text)
+        made: Construction = next((way for way, words in LINKS.items() if f"; {words}" in text), "relaxed")
+        return cls(
+            told[1],
+            model,
+            int(told[3]) if told[3] else None,
+            int(window[1]) if window else 1,
+            made,
+            int(number[1]) if number else None,
+        )
+
+
+_ASKED = re.compile(
+    rf"^Guarantee: (({'|'.join(map(re.escape, PROMISES))}) with (?:k = ([1-9][0-9]{{0,8}})|each user’s own k)"
+    r"(?: over [1-9][0-9]{0,3} releases?)?)\.$",
+    re.MULTILINE,
+)
+_WINDOW = re.compile(r"any ([1-9][0-9]{0,3}) consecutive releases")
+_NUMBER = re.compile(r"This is release ([1-9][0-9]{0,5}) of its series")
+
+
+def readme(claim: Claim, *, valued: bool, holds: bool, seeded: bool, format: str = "csv") -> str:
+    """Write the text of README.txt.
+
+    Parameters
+    ----------
+    valued
+        Whether users have attributes.
+    holds
+        Whether the checker confirmed the release.
+    seeded
+        Whether the run can be repeated.
+    format
+        Of the tables.
+    """
+    kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
     text = TEXT.format(
-        guarantee=verdict.asked,
-        checked="Confirmed by an exact check of these files.\n" if result.holds else "",
-        promise=PROMISES[kind].format(k=verdict.k, w=result.settings.window),
+        guarantee=claim.asked,
+        checked="Confirmed by an exact check of these files.\n" if holds else "",
+        promise=PROMISES[kind].format(k=claim.k, w=claim.window),
         unprotected=OF_DEGREES if kind == "k-degree" else UNPROTECTED,
-        links=LINKS[result.settings.construction if kind == "k-degree" else "relaxed"],
+        links=LINKS[claim.construction if kind == "k-degree" else "relaxed"],
         users=cell("users", format),
         values=cell("attributes", format),
         relations=cell("relations", format),
         schema=f"{'people.toml':<{width(format)}}",
         report=f"{'report.html':<{width(format)}}",
-        mixed=indented(MIXED, format) if result.release.graph.attributes else ", of which there are none",
-        series="" if history is None else SERIES.format(number=history.releases),
+        mixed=indented(MIXED, format) if valued else ", of which there are none",
+        series="" if claim.releases is None else SERIES.format(number=claim.releases),
     )
-    return "".join([UNVERIFIED * (not result.holds), EXPERIMENT * seeded, text])
+    return "".join([UNVERIFIED * (not holds), EXPERIMENT * seeded, text])

@@ -23,7 +23,7 @@ from kgreason.errors import DataError, KgreasonError
 from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.people.write import write_people
 from kgreason.people.pairs import read_named, read_published
-from kgreason.people.readme import readme
+from kgreason.people.readme import Claim, readme
 from kgreason.progress import SILENT
 from kgreason.records import dataclass
 
@@ -125,7 +125,7 @@ class Stage:
             return replace(single, items=(*single.items, _not_there(gone)))
         if not earlier:
             return single
-        before = [read_named(*folders) for folders in reversed(earlier)]
+        before = [replace(read_named(*folders), files=None) for folders in reversed(earlier)]
         others = [
             f"{one.name} is not the release that was made then"
             for one, mark in zip(reversed(before), reversed(marks[:-1]), strict=False)
@@ -171,9 +171,10 @@ class Stage:
         from kgreason.report.people import promise_of, public_report
         from kgreason.report.write import FILES, write_report
 
-        (public / "README.txt").write_text(
-            readme(result, seeded=self.seeded, format=self.format), encoding="utf-8"
-        )
+        valued = bool(result.release.graph.attributes)
+        marks = {"valued": valued, "holds": result.holds, "seeded": self.seeded}
+        text = readme(Claim.of(result), **marks, format=self.format)
+        (public / "README.txt").write_text(text, encoding="utf-8")
         if not result.holds:
             (public / "UNVERIFIED").touch()
         series = {}
@@ -186,7 +187,7 @@ class Stage:
             promise_of(result),
             confirmed=result.holds,
             seeded=self.seeded,
-            files=[*FILES, *(path.name for path in public.iterdir())],
+            files={*FILES, *(path.name for path in public.iterdir())},
         )
         write_report(public, told)
         write_report(private, result.report(progress), result.as_dict() | series)

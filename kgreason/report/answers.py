@@ -18,7 +18,11 @@ def utility_items(utility: Utility) -> Iterator[Item]:
     """U and U△, and a row for each query."""
     if not utility.per_query:
         return
+    pooled = utility.pooled
+    several = len(utility.per_query) > 1
     yield Figure("U", f"{utility.u:.3f}", "better is 0", "U", None, utility.u)
+    if several:
+        yield Figure("U pooled", f"{pooled.u:.3f}", "better is 0", "pooled", None, pooled.u)
     margin = f" ± {utility.margin:.3f} (95 %)" if utility.margin else ""
     note = "an estimate: some queries have more answers than can be counted" if margin else ""
     yield Figure(
@@ -31,6 +35,10 @@ def utility_items(utility: Utility) -> Iterator[Item]:
         note,
         key=True,
     )
+    if several:
+        yield Figure(
+            "U△ pooled", f"{pooled.u_symmetric:.3f}", "better is 0", "pooled", None, pooled.u_symmetric
+        )
     yield Table(
         "Answers to the queries",
         ("query", "answers before", "after", "lost", "gained", "U", "U△"),

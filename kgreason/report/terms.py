@@ -139,7 +139,11 @@ CONDITIONS = (
         "A record of the k places of each part, by which a release is verified again without a search.",
         "verification.md#certificates",
     ),
-    Term("files", "The files are those that were written.", "verification.md#have-the-files-changed"),
+    Term(
+        "files",
+        "Each file is byte for byte what kgreason writes of this release, so nothing hides in it.",
+        "verification.md#what-else-is-in-the-folder",
+    ),
     Term(
         "blocks",
         "The release divides into k isomorphic blocks without edges between them.",
@@ -174,11 +178,6 @@ CONDITIONS = (
     Term("attributes", "The release tells no attribute values.", "k_degree.md#what-is-not-promised"),
     Term("edges", "All original edges are in the release.", "k_degree.md#how-to-read-the-table"),
     Term("sensitive", "No link of the sensitive relation is released, nor is its name.", LINKS_TABLE),
-    Term(
-        "form",
-        "Each file is byte for byte what kgreason writes of this release, so nothing hides in it.",
-        LINKS_TABLE,
-    ),
     Term("clusters", "Nothing but links tells an entity from k - 1 others.", LINKS_TABLE),
     Term("links", "The released links are those that the strategy leaves.", LINKS_TABLE),
 )
@@ -237,6 +236,11 @@ LOSSES = (
         "U△",
         "Share of all answers, of the original and of the release together, that only one of them gives; mean over "
         "queries.",
+        UTILITY,
+    ),
+    Term(
+        "pooled",
+        "The same share counted over the answers of all queries together: a query with many answers weighs more.",
         UTILITY,
     ),
     Term("query", "What the rules are asked; answers are compared vertex by vertex.", UTILITY),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from kgreason.imprint import account, digests
 from kgreason.output.place import replacing
 from kgreason.report.data import Report
 from kgreason.report.json import PAGE, as_dict
@@ -16,18 +17,19 @@ FILES = (HTML, JSON)
 """What a report is written as."""
 
 
-def texts(report: Report, data: Mapping[str, Any] | None = None) -> dict[str, bytes]:
-    """The files of a report by name; `data` is what else stands in the JSON."""
+def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+    """The files of a report by name; `data` is what else stands in the JSON, besides digests of the folder's files."""
     from kgreason.report.page import page
 
+    shown = page(report).encode()
+    files = {**digests(folder), HTML: sha256(shown).hexdigest()}
     whole = {"format": 1, **(data or {}), PAGE: as_dict(report)}
-    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return {HTML: page(report).encode(), JSON: text.encode()}
+    return {HTML: shown, JSON: account(whole, dict(sorted(files.items()))).encode()}
 
 
 def write_report(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> None:
-    """Write both files into an existing folder."""
-    for name, text in texts(report, data).items():
+    """Write both files into an existing folder, in which all others stand already."""
+    for name, text in texts(folder, report, data).items():
         (folder / name).write_bytes(text)
 
 

@@ -175,3 +175,30 @@ def may_leave(u: int, user: DoubleRows, member: Rows, cluster: Rows, sums: Doubl
     if user[u, columns - 1] >= highest:
         highest = sums[c, 3 * columns - 1]
     return bool(cluster[c, SIZE] - 1 >= highest)
+
+
+@kernel
+def cheapest(
+    u: int,
+    start: Ints,
+    value: Ints,
+    column: Ints,
+    counted: int,
+    user: DoubleRows,
+    cluster: Rows,
+    tally: Rows,
+    sums: DoubleRows,
+    more: Doubles,
+) -> int:
+    """The cluster that a user who is in none enters at the least cost and that is valid with him; -1: none.
+
+    `more` is scratch, shape (columns,).
+    """
+    level = user[u, len(more) - 1]
+    best, least = -1, 0.0
+    for c in range(len(cluster)):
+        if cluster[c, SIZE] > 0 and level <= cluster[c, SIZE] + 1:
+            cost = changes(c, u, -1, start, value, column, counted, user, tally, sums, more)
+            if best < 0 or cost < least:
+                best, least = c, cost
+    return best

@@ -46,9 +46,14 @@ class Columns:
         """What users have of each column, then their weights; shape (n, 2 · columns)."""
         return np.concatenate([self.own, self.weight], axis=1)
 
+    @property
+    def levels(self) -> Levels:
+        """Level of each user, the last column; int64, shape (n,)."""
+        return self.own[:, -1].astype(np.int64)
+
     @classmethod
     def of(cls, graph: PeopleGraph, levels: Levels, alpha: float) -> Columns:
-        """Columns of a graph, with the weights of ADM; the last one holds the levels, with weight 0."""
+        """Columns of a graph, with the weights of AIL; the last one holds the levels, with weight 0."""
         categorical = [a for a in graph.attributes.values() if a.kind == "categorical"]
         numeric = [a for a in graph.attributes.values() if a.kind == "numeric"]
         first = np.concatenate([[0], np.cumsum([len(a.domain) for a in categorical])]).astype(np.int64)
@@ -58,7 +63,7 @@ class Columns:
         held = [np.bincount(a.user, minlength=graph.n) for a in categorical]
         own: list[Table] = [h.astype(np.float64) for h in held]
         share = alpha / max(len(graph.attributes), 1)
-        weight = [share / (len(a.domain) - h + 1) for a, h in zip(categorical, held, strict=True)]
+        weight = [share / np.maximum(len(a.domain) - h, 1) for a, h in zip(categorical, held, strict=True)]
         for a in numeric:
             for x, w in _ranges(a, graph.n):
                 own.append(x)
@@ -91,9 +96,10 @@ def _ranges(attribute: Attribute, n: int) -> list[tuple[Table, Table]]:
     span = highest - lowest
     some = np.zeros(n)
     some[attribute.user] = 1.0
-    room = np.where(some > 0, 1 / ((low - lowest) + (highest - high) + 1), 1 / (span + 2))
+    room = np.where(some > 0, (low - lowest) + (highest - high), span + 1)
+    each = 1 / np.where(room > 0, room, 1)
     return [
-        (high - lowest, room),
-        (highest - low, room),
-        (some, np.where(some > 0, 0.0, (1 - span) / (span + 2))),
+        (high - lowest, each),
+        (highest - low, each),
+        (some, np.where(some > 0, 0.0, (1 - span) / (span + 1))),
     ]

@@ -7,11 +7,11 @@ import numpy as np
 from kgreason.anonymizers.people.adopt import adopted
 from kgreason.anonymizers.people.anonymization import AnonymizationDistance
 from kgreason.anonymizers.people.balanced import between_medoids, split
-from kgreason.anonymizers.people.distance import Clusters, Distance, Levels
+from kgreason.anonymizers.people.distance import Clusters
 
 
 def merge_split(
-    distance: Distance, clusters: Clusters, levels: Levels, tau: float, rng: np.random.Generator
+    far: AnonymizationDistance, clusters: Clusters, tau: float, rng: np.random.Generator
 ) -> Clusters:
     """Make clusters valid, and split those of twice the users that their level needs.
 
@@ -21,8 +21,10 @@ def merge_split(
 
     Parameters
     ----------
+    far
+        The anonymization distance, which has the level of each user.
     clusters
-        Of any algorithm; -1 for users in none. A single k is a `levels` array of equal numbers.
+        Of any algorithm; -1 for users in none.
     tau
         From 0 to 1: users who are farther than that, between the least and the largest distance, are removed.
 
@@ -44,9 +46,8 @@ def merge_split(
     --------
     >>> from kgreason.anonymizers.people.distance import MatrixDistance
     >>> at = np.array([0, 1, 5, 6, 9])
-    >>> line, two = MatrixDistance(abs(np.subtract.outer(at, at))), np.full(5, 2)
-    >>> merge_split(line, np.array([0, 0, 0, 0, 1]), two, 1.0, np.random.default_rng(1)).tolist()
+    >>> far = AnonymizationDistance(MatrixDistance(abs(np.subtract.outer(at, at))), np.full(5, 2))
+    >>> merge_split(far, np.array([0, 0, 0, 0, 1]), 1.0, np.random.default_rng(1)).tolist()
     [0, 0, 1, 1, 1]
     """
-    far = AnonymizationDistance(distance, levels)
-    return split(adopted(far, clusters, levels, tau), levels, between_medoids(far, rng))
+    return split(adopted(far, clusters, far.levels, tau), far.levels, between_medoids(far, rng))

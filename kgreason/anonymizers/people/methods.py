@@ -9,6 +9,7 @@ THESIS chapters 3 (CDGA), 4 (CKGA), 5 (CTKGA); PCKGA section 4.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import cast
@@ -16,18 +17,24 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.anonymizers.people.anonymization import AnonymizationDistance
+from kgreason.anonymizers.people.columns import Columns
 from kgreason.anonymizers.people.distance import Among, Clusters, Distance, Levels
-from kgreason.anonymizers.people.generalize import generalize
+from kgreason.anonymizers.people.generalize import Generalized, generalize
 from kgreason.anonymizers.people.history import History
 from kgreason.anonymizers.people.publish import PeopleRelease, publish
 from kgreason.anonymizers.people.sequence import next_release
 from kgreason.anonymizers.people.settings import Settings
 from kgreason.cores import cores
 from kgreason.errors import AnonymizationError
+from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.progress import SILENT, Progress
 
 Points = npt.NDArray[np.float64]
+_SMALL = 1_000  # most users of graphs of which all starts are bettered; of larger ones only the best is: it takes long
+_TAUS = (1.0, 0.5, 0.0)  # with which the published order is tried
+_WEIGHED = 5  # times at most that removal is weighed, with a search after each
 
 
 def release_of(
@@ -86,16 +93,7 @@ def _single(
     secret: np.random.Generator | None,
 ) -> PeopleRelease:
     """A release that is none of a series."""
-    work = Clustering(graph, levels, settings, rng, progress)
-    found = work.refined(work.valid(work.first()))
-    if graph.n and (found < 0).all():
-        raise AnonymizationError(
-            f"no user can be released: {graph.n:,} users ask for k = {levels.min()} or more, and clustering "
-            f"({settings.clustering}) found no cluster of so many",
-            hint="lower k, or choose another clustering",
-        )
-    progress.step("Making users alike")
-    return publish(generalize(graph, found, rng), graph, secret)
+    return publish(Clustering(graph, levels, settings, rng, progress).best(), graph, secret)
 
 
 def _next(
@@ -163,7 +161,7 @@ class Clustering:
         from kgreason.anonymizers.people.indicator import learn
         from kgreason.anonymizers.people.loss import AttributeDegreeLoss, TruthDegreeLoss
 
-        if self.settings.loss == "adm":
+        if self.settings.loss == "adm" or not self.graph.attributes:
             return AttributeDegreeLoss(self.graph, self.settings.alpha)
         self.progress.step("Learning which pairs of values are truthful")
         indicator = learn(self.graph, self.settings.dimensions, self.rng)
@@ -182,10 +180,130 @@ class Clustering:
         self.progress.step("Placing users as points")
         return points(self.distance, self.settings.dimensions, self.rng)
 
-    def first(self) -> Clusters:
+    @cached_property
+    def far(self) -> AnonymizationDistance:
+        """The anonymization distance of the users."""
+        return AnonymizationDistance(self.distance, self.levels)
+
+    def best(self) -> Generalized:
+        """Users made alike in the clusters that lose least, of all that the method finds.
+
+        Values and removed users cost what the clusters say; what degrees cost is known once the links are made.
+
+        Raises
+        ------
+        AnonymizationError
+            If that leaves nobody.
+        """
+        found = list(self.candidates())
+        self.progress.step("Making users alike")
+        if len(found) == 1 and (found[0] >= 0).any():
+            return generalize(self.graph, found[0], self.rng)
+        best, least = None, np.inf
+        for cost, clusters in sorted(
+            zip(map(self.certain, found), found, strict=True), key=lambda pair: pair[0]
+        ):
+            if cost >= least:
+                break
+            if self.graph.n and (clusters < 0).all():
+                raise self._nobody(found)
+            made = generalize(self.graph, clusters, self.rng)
+            cost += self.by_degrees(made)
+            if cost < least:
+                best, least = made, cost
+        assert best is not None
+        return best
+
+    def _nobody(self, found: list[Clusters]) -> AnonymizationError:
+        price, n = self.settings.removal_price, self.graph.n
+        if any((clusters >= 0).any() for clusters in found):
+            return AnonymizationError(
+                f"no user is worth {price:g}, the price of a removed one: all {n:,} are removed",
+                hint="raise the price: 1 is all that can be lost of a user",
+            )
+        return AnonymizationError(
+            f"no user can be released: {n:,} users ask for k = {self.levels.min()} or more, and clustering "
+            f"({self.settings.clustering}) found no cluster of so many",
+            hint="lower k, or choose another clustering",
+        )
+
+    def certain(self, clusters: Clusters) -> float:
+        """What clusters cost by removed users and by values, or their truth, whatever becomes of degrees."""
+        from kgreason.anonymizers.people.loss import TruthDegreeLoss
+        from kgreason.anonymizers.people.refine import Search
+
+        removed = np.count_nonzero(clusters < 0) * self.settings.removal_price
+        if isinstance(self.distance, TruthDegreeLoss):
+            users = np.arange(self.graph.n)
+            return removed + self.settings.alpha * self.distance.untruth(clusters, users)
+        return removed + Search(self.values, clusters).loss()
+
+    def by_degrees(self, made: Generalized) -> float:
+        """What the degrees of a generalized graph cost its users (PCKGA, section 6.3)."""
+        both = (
+            (self.graph.out_degrees(), made.graph.out_degrees()),
+            (self.graph.in_degrees(), made.graph.in_degrees()),
+        )
+        changed = sum(int(np.abs(before[made.users] - after).sum()) for before, after in both)
+        return (1 - self.settings.alpha) * changed / (2 * self.graph.n * max(len(self.graph.relations), 1))
+
+    def candidates(self) -> Iterator[Clusters]:
+        """Valid clusters: as clusterings find them and, in exact mode, bettered."""
+        settings, small = self.settings, self.graph.n <= _SMALL
+        published = settings.mode == "published"
+        starts = [self.valid(self.first(published), settings.tau)]
+        if settings.weighs and settings.clustering == "vac":
+            found = self.first(literal=True)
+            starts += [self.valid(found, tau) for tau in (_TAUS if small else _TAUS[:1])]
+            starts.sort(key=self.certain)
+        for i, start in enumerate(starts):
+            yield start
+            if published or (settings.method, settings.clustering) == ("cdga", "degrees"):
+                continue
+            if i == 0 or small:
+                yield self.bettered(start)
+
+    def first(self, literal: bool) -> Clusters:
         """Clusters of like users, whatever their numbers."""
-        self.progress.step(f"Clustering ({self.settings.clustering})")
+        self.progress.step(f"Clustering ({self.settings.clustering}{', as published' * literal})")
+        if self.settings.clustering == "vac":
+            from kgreason.anonymizers.people.vac import vac
+
+            return vac(self.far, literal)
         return self.clustered(Among(self.distance, np.arange(self.graph.n)), self.levels, self.rng)
+
+    def bettered(self, found: Clusters) -> Clusters:
+        """Clusters with less loss; where removal is weighed, of more or of fewer users."""
+        from kgreason.anonymizers.people.balanced import between_medoids
+        from kgreason.anonymizers.people.refine import refine
+        from kgreason.anonymizers.people.removal import weigh
+
+        self.progress.step("Bettering clusters")
+        found = refine(self.columns, found, self.near)
+        for _ in range(_WEIGHED if self.settings.weighs else 0):
+            pull = between_medoids(self.far, self.rng)
+            weighed = weigh(self.columns, found, self.settings.removal_price, pull)
+            if np.array_equal(weighed, found):
+                break
+            found = refine(self.columns, weighed, self.near)
+        return found
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What clusters of all users cost."""
+        return Columns.of(self.graph, self.levels, self.settings.alpha)
+
+    @cached_property
+    def values(self) -> Columns:
+        """The part of it that attributes cause."""
+        return Columns.of(replace(self.graph, relations={}), self.levels, self.settings.alpha)
+
+    @cached_property
+    def near(self) -> Vertices:
+        """The users near each user."""
+        from kgreason.anonymizers.people.refine import nearest
+
+        return nearest(self.distance)
 
     def alike(self, part: Distance, k: int, rng: np.random.Generator) -> Clusters:
         """Clusters of like users among those with the same history."""
@@ -203,7 +321,7 @@ class Clustering:
         degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
         match settings.clustering:
             case "vac":
-                return vac(part, levels, literal=settings.mode == "published")
+                return vac(AnonymizationDistance(part, levels), literal=settings.mode == "published")
             case "degrees":
                 return degree_clusters(*degrees, levels, rng, runs=cores())
             case "merging":
@@ -221,45 +339,37 @@ class Clustering:
                 asked = clusterers.sized(str(name), count, most)
                 return clusterers.scikit(str(name), self.points[users], asked, rng)
 
-    def valid(self, found: Clusters) -> Clusters:
+    def valid(self, found: Clusters, tau: float) -> Clusters:
         """Clusters of enough users, and not of far too many."""
         from kgreason.anonymizers.people import partition
         from kgreason.anonymizers.people.merge_split import merge_split
         from kgreason.anonymizers.people.validity import invalid_removal
 
-        settings = self.settings
-        match settings.partition:
+        match self.settings.partition:
             case "merge-split":
-                return merge_split(self.distance, found, self.levels, settings.tau, self.rng)
+                return merge_split(self.far, found, tau, self.rng)
             case "k-means":
-                return partition.k_means_partition(self.points, found, self.most, settings.tau)
+                return partition.k_means_partition(self.points, found, self.most, tau)
             case "k-medoids":
                 return partition.k_medoids_partition(self.distance, found, self.most, self.rng)
             case _:
                 return invalid_removal(found, self.levels)
-
-    def refined(self, found: Clusters) -> Clusters:
-        """Clusters with less loss, in exact mode."""
-        if self.settings.clustering == "degrees":
-            return found
-        self.progress.step("Bettering clusters")
-        return self.better(found, Among(self.distance, np.arange(self.graph.n)), self.levels)
 
     def parted(self, part: Distance, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
         """Valid clusters of users with the same history, with less loss in exact mode."""
         from kgreason.anonymizers.people.partition import k_medoids_partition
 
         valid = k_medoids_partition(part, found, k, rng)
-        return self.better(valid, cast(Among, part), np.full(part.n, k, dtype=np.int64))
+        return valid if self.settings.mode == "published" else self.better(valid, cast(Among, part), k)
 
-    def better(self, found: Clusters, part: Among, levels: Levels) -> Clusters:
+    def better(self, found: Clusters, part: Among, k: int) -> Clusters:
         """Clusters with less loss by values and degrees; none that are less truthful where truth counts."""
         from kgreason.anonymizers.people.loss import TruthDegreeLoss
-        from kgreason.anonymizers.people.refine import refine
+        from kgreason.anonymizers.people.refine import nearest, refine
 
-        if self.settings.mode == "published":
-            return found
-        made = refine(self.graph.of(part.users), found, levels, part, self.settings.alpha)
+        levels = np.full(part.n, k, dtype=np.int64)
+        columns = Columns.of(self.graph.of(part.users), levels, self.settings.alpha)
+        made = refine(columns, found, nearest(part))
         if isinstance(self.distance, TruthDegreeLoss):
             before, after = (self.distance.untruth(clusters, part.users) for clusters in (found, made))
             return made if after <= before else found

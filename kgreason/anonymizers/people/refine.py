@@ -1,9 +1,10 @@
 """Better clusters by local search on the loss that anonymizing them costs.
 
 Clusterings see distances between two users; what a cluster costs depends on all of its users at once. So users move to
-another cluster, or change places with one of another cluster, as long as the loss falls. Each round looks at all users
-in parallel, among the clusters of those near them, and carries out the best proposals first, one at a time, each if it
-still pays then. The result depends on neither the number of cores nor on chance.
+another cluster, or change places with one of another cluster, as long as the loss falls, which is that of AIL (PCKGA,
+section 6.3). Each round looks at all users in parallel, among the clusters of those near them, and carries out the best
+proposals first, one at a time, each if it still pays then. The result depends on neither the number of cores nor on
+chance.
 """
 
 from __future__ import annotations
@@ -13,39 +14,29 @@ from itertools import pairwise
 
 import numpy as np
 
-from kgreason.anonymizers.people.cluster_kernels import OF, enter
-from kgreason.anonymizers.people.columns import Columns
-from kgreason.anonymizers.people.distance import Clusters, Distance, Levels
+from kgreason.anonymizers.people.cluster_kernels import OF, changes, cheapest, enter, leave, may_leave
+from kgreason.anonymizers.people.columns import Columns, Table
+from kgreason.anonymizers.people.distance import Clusters, Distance
 from kgreason.anonymizers.people.neighbours import neighbours
 from kgreason.anonymizers.people.refine_kernels import carry_out, propose, survey
 from kgreason.anonymizers.people.validity import numbered
 from kgreason.cores import cores, each
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import PeopleGraph
 
 
 def refine(
-    graph: PeopleGraph,
-    clusters: Clusters,
-    levels: Levels,
-    distance: Distance,
-    alpha: float = 0.5,
-    candidates: int = 20,
-    rounds: int = 60,
-    least: float = 0.002,
+    columns: Columns, clusters: Clusters, near: Vertices, rounds: int = 60, least: float = 0.002
 ) -> Clusters:
     """Lower the loss of clusters by moves and swaps of users; valid clusters stay valid, removed users removed.
 
     Parameters
     ----------
+    columns
+        Of the graph, with the level of each user.
     clusters
         Valid ones; int64, shape (n,), -1 for removed users.
-    levels
-        Anonymity level of each user, int64, shape (n,).
-    distance
-        Says who is near whom: a user may go to the clusters of the `candidates` users nearest to him.
-    alpha
-        Weight of attribute values in the loss; that of degrees is 1 - alpha.
+    near
+        Users near each user, shape (n, candidates): he may go to their clusters.
     rounds
         At most so many.
     least
@@ -56,24 +47,23 @@ def refine(
     Clusters
         Numbered from 0 in the order of their first users.
     """
-    search = _Search(Columns.of(graph, levels, alpha), clusters)
-    counts = np.full(graph.n, min(candidates, graph.n - 1))
-    near = neighbours(distance, counts).user.reshape(graph.n, -1)
+    search = Search(columns, clusters)
     last = search.loss()
     for now in range(1, rounds + 1):
         done = search.improve(near, now)
         last, before = search.loss(), last
         if not done or before - last < least * before:
             break
-    return numbered(search.member[:, OF])
+    return numbered(search.clusters)
 
 
-def loss(graph: PeopleGraph, clusters: Clusters, levels: Levels, alpha: float = 0.5) -> float:
-    """Loss of anonymizing the users who are in a cluster, summed; the loss of a removed user is not in it."""
-    return _Search(Columns.of(graph, levels, alpha), clusters).loss()
+def nearest(distance: Distance, candidates: int = 20) -> Vertices:
+    """The users nearest to each user, int64, shape (n, candidates), fewer of them in a small graph."""
+    counts = np.full(distance.n, min(candidates, distance.n - 1))
+    return neighbours(distance, counts).user.reshape(distance.n, -1)
 
 
-class _Search:
+class Search:
     """Clusters, and what they have of each column."""
 
     def __init__(self, columns: Columns, clusters: Clusters) -> None:
@@ -86,19 +76,60 @@ class _Search:
         self.sums = np.zeros((count, 3 * width))
         self._values = (columns.start, columns.value, columns.column, columns.counted, columns.user)
         self._state = (self.member, self.cluster, self.tally, self.sums)
+        self._scratch = np.empty(width)
+        self._constant = (columns.own * columns.weight).sum(
+            axis=1
+        )  # what kernels leave in the loss of a cluster
         for u in np.flatnonzero(clusters >= 0).tolist():
-            enter(u, int(clusters[u]), *self._values, *self._state)
+            self.enter(u, int(clusters[u]))
         self._looked = np.full(n, -1, dtype=np.int64)
         self._changed = np.zeros(count, dtype=np.int64)
         self._gain = np.zeros(n)
         self._goal = np.zeros((n, 2), dtype=np.int64)
         self._parting = np.zeros((n, width + 1))
 
+    @property
+    def clusters(self) -> Clusters:
+        """Cluster of each user, -1: none; a view."""
+        return self.member[:, OF]
+
     def loss(self) -> float:
         """Summed loss of the users who are in a cluster."""
-        width = self.columns.own.shape[1]
-        own = (self.columns.own * self.columns.weight)[self.member[:, OF] >= 0]
-        return float((self.sums[:, :width] * self.sums[:, width : 2 * width]).sum() - own.sum())
+        return float(self.losses().sum())
+
+    def losses(self) -> Table:
+        """Loss of each user, 0 of those who are in no cluster; float64, shape (n,)."""
+        found = np.zeros(len(self.member))
+        inside = np.flatnonzero(self.member[:, OF] >= 0)
+        own, weight = self.columns.own, self.columns.weight
+        more = self.sums[self.member[inside, OF], : own.shape[1]] - own[inside]
+        found[inside] = (more * weight[inside]).sum(axis=1)
+        return found
+
+    def joining(self, u: int, c: int) -> float:
+        """How the loss changes if a user who is in no cluster enters this one."""
+        return changes(c, u, -1, *self._values, self.tally, self.sums, self._scratch) - self._constant[u]
+
+    def leaving(self, u: int) -> float:
+        """How the loss changes if a user leaves his cluster."""
+        c = int(self.member[u, OF])
+        return changes(c, -1, u, *self._values, self.tally, self.sums, self._scratch) + self._constant[u]
+
+    def enter(self, u: int, c: int) -> None:
+        """Put a user who is in no cluster into one."""
+        enter(u, c, *self._values, *self._state)
+
+    def leave(self, u: int) -> None:
+        """Take a user out of his cluster."""
+        leave(u, *self._values, *self._state)
+
+    def may_leave(self, u: int) -> bool:
+        """Whether the cluster of a user stays valid, or becomes empty, without him."""
+        return may_leave(u, self.columns.user, self.member, self.cluster, self.sums)
+
+    def cheapest(self, u: int) -> int:
+        """The cluster that a user who is in none enters at the least cost; -1: none has the users that he needs."""
+        return cheapest(u, *self._values, self.cluster, self.tally, self.sums, self._scratch)
 
     def improve(self, near: Vertices, now: int) -> int:
         """Let all users propose what is best for them, and carry it out; returns how many did."""
@@ -106,9 +137,8 @@ class _Search:
         self._over_users(lambda first, stop: self._propose(first, stop, near, now))
         order = np.argsort(-self._gain, kind="stable")
         order = order[self._goal[order, 0] >= 0]
-        scratch = np.empty(self.columns.own.shape[1])
         return carry_out(
-            order, self._looked, self._changed, now, self._goal, *self._values, *self._state, scratch
+            order, self._looked, self._changed, now, self._goal, *self._values, *self._state, self._scratch
         )
 
     def _over_users(self, work: Callable[[int, int], None]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import get_args
 
+import numpy as np
+
 from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel, Sequence
 from kgreason.errors import AnonymizationError
 from kgreason.records import dataclass
@@ -51,8 +53,12 @@ class Settings:
     partition
         How clusters are made valid; `None`: the method's own.
     tau
-        How far, between the least and the largest distance, a user may be from those that he joins, 0 to 1; of
-        ``"cdga"`` the largest loss of a merge.
+        How far, between the least and the largest distance, a user may be from those that he joins, 0 to 1; of the
+        clustering ``"merging"`` the largest loss of a merge. Of ``"pckga"`` in published mode; in exact mode
+        `removal_price` decides.
+    removal_price
+        Of ``"pckga"`` in exact mode, which removes a user if that lowers the sum of the losses of those who stay, each
+        between 0 and 1, and this price of each who does not. 1 is all that can be lost of a user: the sum is AIL.
     omega
         Of ``"cdga"``: share of the invalid clusters that is looked at in each step.
     epsilon
@@ -80,6 +86,7 @@ class Settings:
     clustering: str | None = None
     partition: Partition | None = None
     tau: float = 1.0
+    removal_price: float = 1.0
     omega: float = 0.01
     epsilon: int | None = None
     dimensions: int = 50
@@ -104,9 +111,17 @@ class Settings:
                 raise AnonymizationError(
                     f"unknown {name} {value!r}", hint=f"choose {', '.join(names[:-1])} or {names[-1]}"
                 )
-        for name in ("alpha", "tau", "omega"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise AnonymizationError(f"{name} must lie between 0 and 1, not be {getattr(self, name)!r}")
+        for name in ("alpha", "tau", "omega", "removal_price"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+                raise AnonymizationError(f"{name} must be a number, not {value!r}")
+            if name != "removal_price" and not 0 <= value <= 1:
+                raise AnonymizationError(f"{name} must lie between 0 and 1, not be {value!r}")
+        if not 0 < self.removal_price < np.inf:
+            raise AnonymizationError(
+                f"removal_price must be above 0 and finite, not {self.removal_price!r}",
+                hint="1 is all that can be lost of a user; at the number of users nobody is removed who can stay",
+            )
         for name, least in (("epsilon", 1), ("dimensions", 1), ("window", 1), ("tries", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -126,6 +141,11 @@ class Settings:
             clustering = {"cdga": "degrees", "ctkga": "vac"}.get(self.method, clustering)
         return replace(self, clustering=self.clustering or clustering, partition=self.partition or partition)
 
+    @property
+    def weighs(self) -> bool:
+        """Whether removal is weighed against loss."""
+        return self.method == "pckga" and self.mode == "exact"
+
     def refuse_unused(self) -> None:
         """Refuse what was chosen, but for defaults, although it has no meaning.
 
@@ -137,15 +157,21 @@ class Settings:
         default = {f.name: f.default for f in fields(self)}
         for name in self.unused():
             if getattr(self, name) != default[name]:
+                other = self.instead(name)
                 raise AnonymizationError(
-                    f"{name} has no meaning with method {self.method}" + self._chosen(), hint="leave it out"
+                    f"{name} has no meaning with method {self.method}" + self._chosen(),
+                    hint="leave it out" + f", or say {other}" * bool(other),
                 )
 
     def _chosen(self) -> str:
         """What else was chosen that decides what has a meaning."""
         chosen = [
             f"{name} {value}"
-            for name, value in (("clustering", self.clustering), ("partition", self.partition))
+            for name, value in (
+                ("mode", self.mode if self.method == "pckga" else None),
+                ("clustering", self.clustering),
+                ("partition", self.partition),
+            )
             if value is not None and name not in self.unused()
         ]
         return f", {', '.join(chosen)}" * bool(chosen)
@@ -155,24 +181,40 @@ class Settings:
 
         Examples
         --------
-        >>> Settings("pckga").unused()
-        ('omega', 'epsilon', 'dimensions', 'window', 'left_out', 'sequence', 'construction', 'tries')
+        >>> Settings("pckga").unused()[:5]
+        ('tau', 'omega', 'epsilon', 'dimensions', 'window')
+        >>> Settings("pckga").instead("tau")
+        'removal_price'
         """
         if self.method not in OWN:
             others = (f.name for f in fields(self) if f.name not in ("method", *OF_DEGREES))
             return tuple(others)
         own = self.filled()
-        merging = own.clustering == "merging"
-        pointed = own.clustering not in CLUSTERINGS or "k-means" in (own.clustering, own.partition)
+        merging, by_degrees = own.clustering == "merging", own.clustering == "degrees"
+        series = own.method == "ctkga"
+        partition = None if series else own.partition
+        # users are compared to cluster them, to make clusters valid, or to better them; without attributes what
+        # attributes count is nothing
+        searched = own.mode == "exact" and not (own.method == "cdga" and by_degrees)
+        compared = series or searched or not (merging or by_degrees) or partition != "removal"
+        valued = compared and own.method != "cdga"
+        pointed = own.clustering not in CLUSTERINGS or "k-means" in (own.clustering, partition)
         meaning = {
-            "alpha": own.clustering not in ("merging", "degrees"),
-            "loss": own.clustering not in ("merging", "degrees"),
-            "tau": merging or own.partition in ("merge-split", "k-means"),
+            "mode": not (own.method == "cdga" and self.clustering == "degrees"),
+            "alpha": valued,
+            "loss": valued,
+            "tau": merging or (partition in ("merge-split", "k-means") and not own.weighs),
+            "removal_price": own.weighs,
             "omega": merging,
             "epsilon": merging,
-            "dimensions": pointed or own.loss == "atdm",
-            "window": own.method == "ctkga",
-            "left_out": own.method == "ctkga",
-            "partition": own.method != "ctkga",
+            "dimensions": pointed or (valued and own.loss == "atdm"),
+            "window": series,
+            "left_out": series,
+            "partition": not series,
         }
         return (*(name for name, has in meaning.items() if not has), *OF_DEGREES)
+
+    def instead(self, name: str) -> str | None:
+        """What decides, with this method, what an option without meaning decides with others."""
+        other = {"tau": "removal_price", "removal_price": "tau"}.get(name)
+        return other if other not in self.unused() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgreason.anonymizers.people.anonymization import AnonymizationDistance
-from kgreason.anonymizers.people.distance import Clusters, Distance, Distances, Levels
+from kgreason.anonymizers.people.distance import Clusters, Distances
 from kgreason.anonymizers.people.neighbours import rows_of
 from kgreason.anonymizers.people.vac_kernels import grow
 from kgreason.graph.model import Vertices
@@ -13,7 +13,7 @@ from kgreason.graph.model import Vertices
 _SEEDS = 64  # whose distances are asked for at a time
 
 
-def vac(distance: Distance, levels: Levels, literal: bool = False) -> Clusters:
+def vac(far: AnonymizationDistance, literal: bool = False) -> Clusters:
     """Cluster users around seeds, each with as many as the levels in the cluster need.
 
     The published algorithm begins with users who are cheap to anonymize. Those who are expensive, far from others or
@@ -24,8 +24,8 @@ def vac(distance: Distance, levels: Levels, literal: bool = False) -> Clusters:
 
     Parameters
     ----------
-    levels
-        int64, shape (n,).
+    far
+        The anonymization distance, which has the level of each user.
     literal
         Do as published: ascending costs, nearest users by anonymization distance, possibly an invalid last cluster,
         and users who are left over.
@@ -43,26 +43,25 @@ def vac(distance: Distance, levels: Levels, literal: bool = False) -> Clusters:
     --------
     >>> from kgreason.anonymizers.people.distance import MatrixDistance
     >>> line = MatrixDistance(abs(np.subtract.outer([0, 1, 5, 6, 8], [0, 1, 5, 6, 8])))
-    >>> vac(line, np.array([2, 2, 2, 3, 2])).tolist()
+    >>> vac(AnonymizationDistance(line, np.array([2, 2, 2, 3, 2]))).tolist()
     [1, 1, 0, 0, 0]
     """
-    n = distance.n
-    anonymization = AnonymizationDistance(distance, levels)
-    order = np.argsort(anonymization.costs if literal else -anonymization.costs, kind="stable")
+    n, levels = far.n, far.levels
+    order = np.argsort(far.costs if literal else -far.costs, kind="stable")
     cluster = np.full(n, -1, dtype=np.int64)
     free = np.ones(n, dtype=np.bool_) if literal else levels <= n
     state = np.array([np.count_nonzero(free), 0, 0, 0])
     ranked = np.argsort(-levels, kind="stable")
     while not state[3] and len(order := order[free[order]]):
         seeds, order = order[:_SEEDS], order[_SEEDS:]
-        rows = rows_of(anonymization, seeds) if literal else _by_levels(distance, seeds, levels)
+        rows = rows_of(far, seeds) if literal else _by_levels(far, seeds)
         grow(seeds, rows, levels, literal, ranked, free, state, cluster)
     return cluster
 
 
-def _by_levels(distance: Distance, seeds: Vertices, levels: Levels) -> Distances:
+def _by_levels(far: AnonymizationDistance, seeds: Vertices) -> Distances:
     """Distances times the ratio of the higher level to the lower one."""
-    rows = rows_of(distance, seeds)
+    rows, levels = rows_of(far.distance, seeds), far.levels
     own = levels[seeds][:, None]
     rows *= (np.maximum(own, levels) / np.minimum(own, levels)).astype(np.float32)
     return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kgreason.assess.verdict import Item
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.records import dataclass
@@ -57,9 +58,12 @@ class Published:
         What became of its rows when it was read, if it was.
     name
         What to call it.
+    files
+        Whether its folder holds nothing else, if it was read from one.
     """
 
     graph: PeopleGraph
     source: Source | None = None
     rows: Rows | None = None
     name: str = "the release"
+    files: Item | None = None

@@ -60,6 +60,7 @@ def k_degree(release: Published, k: int, *, all_edges: bool = False) -> PeopleVe
     item, figures = _classes(graph, k)
     both = conditions.both_ways("undirected", graph, graph.relations, "links")
     items = [item, conditions.simple(release), both, _relation(graph, source), _attributes(graph)]
+    items += [release.files] if release.files is not None else []
     if source is None:
         needed = (*NEEDED, *([NEEDED_EDGES] if all_edges else []))
         return PeopleVerdict("k-degree", k, 1, tuple(items), figures, needed)

@@ -92,6 +92,8 @@ def verify_people(
     last = releases[len(releases) - (window or len(releases)) :]
     if any(release.source is None for release in last):
         last = [replace(release, source=None) for release in last]
+    if any(release.files is None for release in last):
+        last = [replace(release, files=None) for release in last]
     if model == "k-degree":
         assert k is not None
         return k_degree(last[0], k, all_edges=all_edges)
@@ -155,6 +157,7 @@ def _k_ad(graph: PeopleGraph, k: int) -> Item:
 def _besides(release: Published, model: PeopleModel, *, mutual: bool) -> list[Item]:
     """What is asked of a release besides the definition; the same items of any release of which as much is known."""
     items = [conditions.simple(release), *([conditions.mutual(release)] if mutual else [])]
+    items += [release.files] if release.files is not None else []
     if (source := release.source) is None:
         return items
     paired = conditions.mapping(release, source)

@@ -107,9 +107,12 @@ def _split(text: str, separator: str) -> tuple[str, ...]:
 
 
 def _rlike(text: str, pattern: str) -> bool:
-    try:
-        return re.search(pattern, text) is not None
-    except re.error as error:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:  # RE2, as the language says; that of Python may try for ever
+        return bool(pc.match_substring_regex(pa.scalar(text), pattern).as_py())
+    except pa.ArrowInvalid as error:
         raise Fault(f"no regular expression: {error}") from None
 
 

@@ -57,6 +57,8 @@ def plain(column: Column) -> Column:
     if isinstance(kind, pa.BaseExtensionType):
         return _stored(column)
     if pa.types.is_dictionary(kind):
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            claim_texts(chunk.dictionary, chunk.indices)
         return plain(column.cast(kind.value_type))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         values = enumerate(_objects(column))
@@ -76,6 +78,15 @@ def plain(column: Column) -> Column:
     elif not pa.types.is_boolean(kind):
         column = column.cast(pa.large_string())
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def claim_texts(texts: Column, places: Column) -> None:
+    """Ask for the memory of the texts at some places, of which one may stand at many."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
+        memory.claim(pc.sum(pc.binary_length(texts).cast(pa.int64()).take(places)).as_py() or 0)
 
 
 def _foreign(kind: Any) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from kgreason.analysis.server import address
@@ -16,6 +17,7 @@ from kgreason.passwords import hidden
 _NAMES = {"database": "dbname"}
 _PORT = 5432
 _SECONDS = "10"  # to wait for a server that does not answer
+_SECONDS_TO_CANCEL = 0.3
 _PASSWORD = (
     "the password comes from the environment variable PGPASSWORD, else from a line host:port:database:user:password "
     "in ~/.pgpass (chmod 600; PGPASSFILE names another file)"
@@ -76,6 +78,16 @@ def connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
         raise DataError(where, f"no connection: {reason}", hint=hint) from None
     with closing(connection):
         yield connection
+
+
+def give_up(connection: Any) -> None:
+    """Have a server end what it does for a connection, and wait for its answer no longer; from another thread."""
+    import psycopg
+
+    with suppress(psycopg.Error):
+        connection.cancel_safe(timeout=_SECONDS_TO_CANCEL)
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as link:
+        link.shutdown(socket.SHUT_RDWR)  # a server that hangs does not even heed that it is to end
 
 
 def found_at(connection: Any, options: Mapping[str, str]) -> str:

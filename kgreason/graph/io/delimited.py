@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import ABSENT
 from kgreason.graph.io.neo4j_header import is_header
@@ -99,41 +100,75 @@ def read_columns(
         If the file is no CSV.
     """
     import pyarrow as pa
-    from pyarrow import csv as arrow
 
     if header and next(itertools.islice(records(path, options, delimiter), 1, None), None) is None:
         return (pa.chunked_array([], pa.string()),) * width  # Arrow takes a line without an end for broken
-    names = [f"f{i}" for i in range(width)]
     quote = options.quote if options.quote and marked(path, options.quote, options.encoding) else None
+    several = quote is not None  # lines may be one record
+
+    def parsed(block: int) -> Any:
+        return _table(
+            path, options, delimiter, width, skip=int(header), nulls=nulls, several=several, block=block
+        )
+
     try:
-        with arrow_stream(path, options.encoding) as stream:
-            table = arrow.read_csv(
-                stream,
-                arrow.ReadOptions(
-                    column_names=names,
-                    skip_rows=options.skip,
-                    skip_rows_after_names=int(header),
-                    block_size=1 << 24,
-                ),
-                arrow.ParseOptions(
-                    delimiter=delimiter,
-                    quote_char=options.quote or False,
-                    newlines_in_values=quote is not None,
-                ),
-                arrow.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
-                    check_utf8=True,
-                    null_values=[""],
-                    strings_can_be_null=nulls,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
+        try:
+            table = parsed(_FIELD >> 4)  # Arrow reads a dozen blocks ahead
+        except pa.ArrowInvalid:
+            table = parsed(_FIELD)  # a line may be longer than a block
     except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
         raise _explained(path, options, delimiter, width, error) from error
     if quote and doubtful(path, delimiter, quote):
         for _ in records(path, options, delimiter):
             pass  # it raises the error, if there is one
     return tuple(table.columns)
+
+
+def _table(
+    path: Path,
+    options: Options,
+    delimiter: str,
+    width: int,
+    *,
+    skip: int,
+    nulls: bool,
+    several: bool,
+    block: int,
+) -> Any:
+    """Parse a file by Arrow, so many bytes at once."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    names = [f"f{i}" for i in range(width)]
+    parts = []
+    with (
+        arrow_stream(path, options.encoding) as stream,
+        arrow.open_csv(
+            stream,
+            arrow.ReadOptions(
+                column_names=names,
+                skip_rows=options.skip,
+                skip_rows_after_names=skip,
+                block_size=block,
+            ),
+            arrow.ParseOptions(
+                delimiter=delimiter,
+                quote_char=options.quote or False,
+                newlines_in_values=several,
+            ),
+            arrow.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                check_utf8=True,
+                null_values=[""],
+                strings_can_be_null=nulls,
+                quoted_strings_can_be_null=False,
+            ),
+        ) as blocks,
+    ):
+        for part in blocks:
+            memory.look()
+            parts.append(part)
+    return pa.Table.from_batches(parts, blocks.schema)
 
 
 def _explained(path: Path, options: Options, delimiter: str, width: int, error: Exception) -> DataError:
@@ -169,12 +204,11 @@ def records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int,
     """Records one by one with the line each begins on; slow, for samples and messages."""
     _checked_start(path, options.encoding)
     with _text(path, options) as text:
-        for _ in range(options.skip):
-            text.readline()
+        lines = itertools.islice(_lines(text), options.skip, None)
         if options.quote:
-            reader = csv.reader(text, delimiter=delimiter, quotechar=options.quote, strict=True)
+            reader = csv.reader(lines, delimiter=delimiter, quotechar=options.quote, strict=True)
         else:
-            reader = csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+            reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
         csv.field_size_limit(max(_FIELD, csv.field_size_limit()))
         before = 0
         try:
@@ -202,6 +236,15 @@ def _malformed(path: Path, options: Options, delimiter: str, line: int, error: c
 def _text(path: Path, options: Options) -> IO[str]:
     encoding = "utf-8-sig" if options.encoding in ("utf-8", "utf8") else options.encoding
     return io.TextIOWrapper(open_bytes(path), encoding, newline="", errors="replace")
+
+
+def _lines(text: IO[str]) -> Iterator[str]:
+    """Lines that are no longer than a field may be."""
+    while line := text.readline(_FIELD):
+        memory.look()
+        if len(line) == _FIELD:
+            raise csv.Error(f"line longer than the limit of {_FIELD:,} characters")
+        yield line
 
 
 def _checked_start(path: Path, encoding: str) -> None:

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kgreason import memory
+from kgreason.analysis.reach import ALLOW
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, extra, located, no_table, only, quoted, refused
+from kgreason.interrupts import stoppable
+
+CONFINED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+"""Settings of every connection: queries, and the views of a database, may be a stranger's, and read no other file."""
+
+_ROWS = 1 << 16  # rows at once
+_LEAST = 16_000_000  # bytes without which DuckDB does nothing
 
 
 def read_duckdb(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
@@ -24,25 +42,54 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
     if not file.exists():
         raise no_file(file)
     place = place or str(file)
-    with closing(_opened(duckdb, file)) as connection:
-        if file.is_dir():
-            connection.execute("SET file_search_path = ?", [str(file)])
+    with closing(_opened(duckdb, file, allow_files=options.allow_files)) as connection:
         tables = _tables(connection)
         if query is None:
             query = f"SELECT * FROM {_named(file, table or only(file, tables), tables)}"
         try:
             if not _reads(duckdb, connection, query):
                 raise refused(place, query, ONLY_READS, tables)
-            result = connection.sql(query)
-            found = result.to_arrow_table() if hasattr(result, "to_arrow_table") else result.arrow()
+            found = stoppable(partial(_fetched, connection, query), connection.interrupt)
+        except duckdb.OutOfMemoryException as error:
+            raise memory.Exhausted(_first(error)) from error
+        except duckdb.PermissionException as error:
+            raise _confined(place, query, error) from error
         except duckdb.Error as error:
             raise refused(place, query, _first(error), tables) from error
     return Raw(place, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
 
 
-def _opened(duckdb: Any, file: Path) -> Any:
+def _fetched(connection: Any, query: str) -> Any:
+    """Table of the rows that a query gives; a view or a query makes any number of them out of nothing."""
+    import pyarrow as pa
+
+    result = connection.sql(query)
+    newer = hasattr(result, "to_arrow_reader")
+    reader = result.to_arrow_reader(_ROWS) if newer else result.fetch_arrow_reader(_ROWS)
+    batches = []
+    for batch in reader:
+        memory.look()
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def _opened(duckdb: Any, file: Path, *, allow_files: bool = False) -> Any:
+    """A database that reads no other file, or one in memory that reads those of a folder if that is allowed.
+
+    Texts of a column may be longer than 2 GB together; DuckDB holds no more than what is left of the memory.
+    """
+    folder = file.is_dir()
+    config = {
+        **CONFINED,
+        "enable_external_access": str(allow_files).lower(),
+        "arrow_large_buffer_size": "true",
+    }
+    if folder and allow_files:
+        config["file_search_path"] = str(file)
+    if (left := memory.left()) is not None:
+        config["memory_limit"] = f"{max(_LEAST, left)}B"
     try:
-        return duckdb.connect(":memory:" if file.is_dir() else str(file), read_only=file.is_file())
+        return duckdb.connect(":memory:" if folder else str(file), read_only=not folder, config=config)
     except duckdb.Error as error:
         raise DataError(
             str(file),
@@ -63,26 +110,37 @@ def duckdb_tables(path: Path) -> list[str]:
         return _tables(connection)
 
 
+def _confined(place: str, query: str, error: Exception) -> DataError:
+    """Build the error for a query, or a view in it, that reaches for other files."""
+    what = _first(error).removeprefix("Permission Error: ").partition(" - ")[0]
+    return replace(refused(place, query, f"it reaches beyond its database: {what}", ()), hint=ALLOW)
+
+
 def _reads(duckdb: Any, connection: Any, query: str) -> bool:
     statements = connection.extract_statements(query)
     return len(statements) == 1 and bool(statements[0].type == duckdb.StatementType.SELECT)
 
 
-def check_duckdb(query: str, place: str) -> None:
+def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
     """Parse a query; without the package duckdb nothing is checked.
 
     Raises
     ------
     DataError
-        If it is no SELECT.
+        If it is no SELECT, or reads files and may not.
     """
     try:
         duckdb: Any = importlib.import_module("duckdb")
     except ModuleNotFoundError:
         return
     try:
-        with closing(duckdb.connect(":memory:")) as connection:
+        with closing(_opened(duckdb, Path())) as connection:
             reads = _reads(duckdb, connection, query)
+            if reads and not allow_files:
+                with suppress(duckdb.CatalogException, duckdb.BinderException):  # its tables are not here
+                    connection.execute(f"EXPLAIN {query}")
+    except duckdb.PermissionException as error:
+        raise _confined(place, query, error) from error
     except duckdb.Error as error:
         raise refused(place, query, _first(error), ()) from error
     if not reads:

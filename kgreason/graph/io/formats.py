@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 
 from kgreason.errors import DataError
@@ -11,7 +12,7 @@ from kgreason.graph.io.mistaken import check_content
 from kgreason.graph.io.options import Options, check_applies, read_options
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.source import DATABASES, SourceSpec
-from kgreason.memory import Exhausted, claim
+from kgreason.memory import always_limited, claim
 
 READERS = {
     "csv": "delimited.read_csv",
@@ -54,11 +55,11 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     Raises
     ------
     DataError
-        If the file cannot be read as what it is said to be.
+        If the file cannot be read as what it is said to be, or takes more memory than there may be used.
     """
     kind = source.kind()
     options = understood(source) if options is None else options
-    with damaged(source.file):
+    with damaged(source.file), _remembering(source.file), always_limited():
         check_content(source)
         _claim(source)
         if source.query is not None:
@@ -66,17 +67,23 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
         return _reader(kind)(source.path, options)
 
 
+@contextmanager
+def _remembering(file: str) -> Iterator[None]:
+    """Name the file that there is not enough memory for."""
+    try:
+        yield
+    except MemoryError as error:
+        raise DataError(
+            file,
+            f"there is not enough memory to read it{f': {error}' if str(error) else ''}",
+            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
+        ) from None
+
+
 def _claim(source: SourceSpec) -> None:
     """Ask for the memory of a file's rows; of text there are two copies for a while."""
     copies = 2 if source.kind() in _TEXT else 1
-    try:
-        claim(copies * source.path.stat().st_size if source.path.is_file() else 0)
-    except Exhausted as error:
-        raise DataError(
-            str(source.path),
-            f"there is not enough memory to read it: {error}",
-            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
-        ) from None
+    claim(copies * source.path.stat().st_size if source.path.is_file() else 0)
 
 
 def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:

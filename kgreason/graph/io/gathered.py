@@ -61,14 +61,15 @@ class Gathered:
         import pyarrow as pa
 
         if rows > self._rows:
+            memory.look()
             self._pieces.append(("null", pa.nulls(rows - self._rows)))
             self._rows = rows
 
     def add(self, values: Sequence[Any]) -> None:
         """Add a piece."""
         if len(values):
+            memory.look()
             kind, made = _piece(values)
-            memory.claim(getattr(made, "nbytes", 0))
             self._pieces.append((kind, made))
             self._rows += len(values)
 
@@ -107,6 +108,8 @@ def _piece(values: Sequence[Any]) -> tuple[str, Any]:
         return kind, values
     if kind == "numbers":
         return _both(values)
+    if kind == "text":
+        memory.claim(2 * sum(len(v) for v in values if v))
     try:
         made = pa.array(values, pa.large_string()) if kind == "text" else _array(kind, values)
     except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
@@ -257,7 +260,6 @@ class Texts:
         import pyarrow as pa
 
         if self._last:
-            made = pa.array(self._last, pa.string())
-            memory.claim(made.nbytes)
-            self._pieces.append(made)
+            memory.claim(sum(len(cell) for cell in self._last if cell))  # a default may stand for all of them
+            self._pieces.append(pa.array(self._last, pa.string()))
             self._last = []

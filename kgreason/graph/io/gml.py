@@ -7,11 +7,13 @@ M. Himsolt: GML: A portable Graph File Format, Universität Passau, 1997.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from html.entities import name2codepoint
 from pathlib import Path
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.graphparts import Parts
 from kgreason.graph.io.naming import named
@@ -132,9 +134,13 @@ def _tokens(reader: _Reader, blocks: Iterator[str]) -> Iterator[_Token]:
         found = _TOKEN.match(text, position)
         left = len(text) - (position if found is None else found.end())
         if more and (left < _AHEAD or (found is None and text[position] == '"')):
-            following = next(blocks, None)  # what is cut off by the end of the block goes on
-            more = following is not None
-            text, position = text[position:] + (following or ""), 0
+            rest, position = text[position:], 0  # what is cut off by the end of the block goes on
+            memory.claim(2 * len(rest))
+            following = list(
+                itertools.islice(blocks, 1 + len(rest) // _BLOCK)
+            )  # a long text is not begun often
+            more = bool(following)
+            text = "".join([rest, *following])
             continue
         if position == len(text):
             return

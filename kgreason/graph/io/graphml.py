@@ -44,11 +44,12 @@ class _Reader:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
+        self.parser.EntityDeclHandler = self._refuse_entity
         self._keys: dict[str, tuple[str, str]] = {}
         self._defaults: dict[tuple[str, str], str] = {}
         self._element: dict[str, str] = {}
         self._data: dict[str, str] = {}
-        self._open: str | None = None
+        self._open: list[str] | None = None
         self._key = ""
         self._line = 0
 
@@ -67,7 +68,7 @@ class _Reader:
         elif tag in ("node", "edge"):
             self._element, self._data, self._line = attributes, {}, self.parser.CurrentLineNumber
         elif tag in ("data", "default"):
-            self._open = ""
+            self._open = []
             self._key = attributes.get("key", self._key)
         elif tag == "hyperedge":
             raise DataError(
@@ -77,18 +78,27 @@ class _Reader:
                 hint="write each as edges between pairs of its vertices",
             )
 
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        """Refuse definitions of entities: they can be nested to any size, and no program writes any."""
+        raise DataError(
+            self.parts.file,
+            f"the file defines an entity {name!r}",
+            self.parser.CurrentLineNumber,
+            hint="write its text where the file names it",
+        )
+
     def _text(self, text: str) -> None:
         if self._open is not None:
-            self._open += text
+            self._open.append(text)
 
     def _end(self, name: str) -> None:
         tag = name.rpartition(" ")[2]
         if tag in ("data", "default") and self._open is not None:
             domain, title = self._keys.get(self._key, ("all", self._key))
             if tag == "data":
-                self._data[title] = self._open
+                self._data[title] = "".join(self._open)
             else:
-                self._defaults[domain, title] = self._open
+                self._defaults[domain, title] = "".join(self._open)
             self._open = None
         elif tag == "node":
             name = self._get(self._element, "id", tag)

@@ -7,10 +7,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kgreason import memory
+
 _BLANK = re.compile(r"[ \t\n\r]*")
 _ENDED = (str, list, dict)  # values that tell by themselves where they end
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _DEEPEST = 200  # levels of a value
+_LONG = 1 << 21  # characters of a value that is long
+_BYTES = 32  # that a character may take: two make an empty list
 _LEAST = 64  # characters behind a number that tell where it ends
 
 
@@ -157,5 +161,7 @@ class Scanner:
         if not any(read):
             return False
         self._line += self._text.count("\n", self._known, self._at)
+        if wanted > _LONG:
+            memory.claim(_BYTES * 2 * wanted)
         self._text, self._at, self._known = "".join([self._text[self._at :], *read]), 0, 0
         return True

@@ -10,6 +10,8 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.generic import is_generic
+from kgreason.arrays import as_numpy
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
@@ -34,12 +36,15 @@ def load_facts(
     goals: Sequence[str] | None = None,
     *,
     complete: bool = True,
+    numbered: bool | None = None,
 ) -> Facts:
     """Read the input facts of a program.
 
     The facts of a predicate come from what `data` names for it, else from its ``@bind`` annotations; several
     sources are joined. Facts written in the rule file are not repeated here. A unary ``@node`` predicate
-    holds, besides its own data, for every end of an ``@edge`` fact. Repeated rows count once.
+    holds, besides its own data, for every end of an ``@edge`` fact. Repeated rows count once. Vertices are strings;
+    integers if all sources of ``@edge`` and ``@node`` predicates have types of their own and give integers, and the
+    rules treat all vertices alike, so that they cannot tell the difference.
 
     Parameters
     ----------
@@ -48,6 +53,8 @@ def load_facts(
         depend on are not opened.
     complete
         Whether ``@node`` predicates get the ends of edges.
+    numbered
+        Whether vertices may be integers; `None`: if the rules treat all vertices alike.
 
     Raises
     ------
@@ -58,6 +65,9 @@ def load_facts(
     loader = Loader(program, data, progress)
     tables: dict[str, Table] = {}
     parts: dict[str, Sequence[Rows]] = {}
+    if numbered is None:
+        numbered = is_generic(program)
+    named = tables
     waiting = loader.predicates()
     needed = {*waiting} if goals is None else _needed(program, goals)
     chosen = needed.union(loader.in_memory())
@@ -69,15 +79,35 @@ def load_facts(
                     columns = loader.unique(predicate, loaded.joined())
                     tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
                     parts[predicate] = loaded.parts
+                    numbered = numbered and loaded.numbered in (None, True)
                 memory.look(now=True)
         waiting = [p for p in waiting if p not in here]
+        if numbered and not {*program.edges, *program.nodes}.intersection(waiting):
+            named, tables, numbered = tables, _integers(program, tables, loader.symbols), False
         if waiting:
             chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
     for edge in program.edges:
-        _examine_facts(program, loader, edge, tables.get(edge), parts.get(edge, ()))
+        _examine_facts(program, loader, edge, named.get(edge), parts.get(edge, ()))
     if complete:
         complete_nodes(program, tables, loader.symbols)
     return Facts(tables, loader.symbols)
+
+
+def _integers(program: CheckedProgram, tables: Mapping[str, Table], symbols: Symbols) -> dict[str, Table]:
+    """Tables with integers for vertices that were read as strings of them."""
+    numbers = np.zeros(len(symbols), dtype=np.int64)
+    changed = dict(tables)
+    for predicate in {*program.edges, *program.nodes}.intersection(tables):
+        table = tables[predicate]
+        columns, kinds = list(table.columns), list(table.kinds)
+        for end in range(min(table.arity, 1 + (predicate in program.edges))):
+            used = np.zeros(len(symbols), dtype=bool)
+            used[columns[end]] = True
+            codes = np.flatnonzero(used)
+            numbers[codes] = as_numpy(symbols.texts(codes).cast("int64"))
+            columns[end], kinds[end] = numbers[columns[end]], Kind.INT
+        changed[predicate] = Table(tuple(kinds), tuple(columns), table.length)
+    return changed
 
 
 @contextmanager
@@ -180,7 +210,7 @@ def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relat
     columns = loader.unique(edge, _joined([*(part.columns for part in parts), written]))
     _examine(program, loader, edge, columns, parts, (written, spans), strict=True)
     titles = loaded.titles if loaded else ()
-    names = published(titles) or ("source", "target", "weight")[:arity]
+    names = published(titles, arity)
     weight = columns[2].view(np.float64) if arity > 2 else None
     return Relation(columns[0], columns[1], weight, names), titles
 
@@ -245,6 +275,8 @@ def _interleaved(ends: Sequence[Codes]) -> list[Codes]:
 
 def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: Symbols) -> None:
     """Add the ends of all edges to the ``@node`` predicates."""
+    known = [tables[p] for p in (*program.edges, *program.nodes) if p in tables]
+    kind = next((table.kinds[0] for table in known), Kind.STRING)
     ends = [tables[e].columns[i] for e in program.edges if e in tables for i in (0, 1)]
     for fact in program.facts:
         if fact.predicate in program.edges:
@@ -256,4 +288,4 @@ def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: S
         own = [tables[node].columns[0]] if node in tables else []
         codes = np.concatenate([np.empty(0, dtype=np.int64), *own, *ends])
         codes = codes[first_rows([codes])]
-        tables[node] = Table((Kind.STRING,), (codes,), len(codes))
+        tables[node] = Table((kind,), (codes,), len(codes))

@@ -27,6 +27,7 @@ from kgreason.graph.io.select import Selected, Shape, select
 from kgreason.graph.io.source import TABLES, Options, SourceSpec
 from kgreason.graph.io.titles import Titles
 from kgreason.graph.io.typed import interned, kinds, nullable, typed
+from kgreason.graph.io.values import Objects
 from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
@@ -56,12 +57,16 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """Typed rows of a predicate, source by source, with the names of the columns of the first."""
+    """Typed rows of a predicate, source by source, with the names of the columns of the first.
+
+    `numbered` tells of ``@edge`` and ``@node`` predicates whether all sources give the vertices as integers.
+    """
 
     kinds: tuple[Kind, ...]
     parts: tuple[Rows, ...]
     titles: tuple[Titles, ...]
     names: tuple[str, ...] = ()
+    numbered: bool | None = None
 
     def joined(self) -> tuple[Codes, ...]:
         """Columns over all sources."""
@@ -104,7 +109,7 @@ class Loader:
         if predicate not in self.data:
             queries = [q for q in self.program.queries_bound if q.predicate == predicate]
             specs = [*map(bound, binds), *map(queried, queries)]
-            return [(s, understood(s), s.kind() in TABLES) for s in specs]
+            return [(s, self._options(s), s.kind() in TABLES) for s in specs]
         return [self._replacing(source, binds) for source in self.data[predicate]]
 
     def _replacing(
@@ -119,8 +124,11 @@ class Loader:
             *(CONNECTION if source.server else ()),
         }  # another server is another whole
         kept = {n: v for n, v in normal(like.options if like else {}).items() if n not in given}
-        options = understood(source, kept)
+        options = self._options(source, kept)
         return source, options, format in TABLES and (like is not None or not binds)
+
+    def _options(self, source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
+        return replace(understood(source, more), allow_files=self.program.allow_files)
 
     def load(self, predicate: str) -> Loaded | None:
         """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
@@ -155,7 +163,8 @@ class Loader:
         named = [t for t in selected if t.raw.named and t.names]
         titles = tuple(Titles(t.names, t.raw, self._doubtful(t.raw, shape)) for t in named)
         names = selected[0].names if selected else ()
-        return Loaded(tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known)), parts, titles, names)
+        given = tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known))
+        return Loaded(given, parts, titles, names, _numbered(selected, shape))
 
     def _fresh(self, count: int) -> Codes:
         """Codes of the next labelled nulls."""
@@ -166,6 +175,7 @@ class Loader:
     def _read(self, predicate: str, source: SourceSpec | Raw, options: Options) -> Raw:
         if isinstance(source, Raw):
             return source
+        self.program.permit(source.span)
         self.progress.step(f"Reading {_title(predicate, source)}")
         with _placed(source):
             read = read_table(source, options)
@@ -369,6 +379,20 @@ def _title(predicate: str, source: SourceSpec) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
+    """Whether all sources have types of their own and give the vertices as integers; `None`: there are none."""
+    import pyarrow as pa
+
+    ends = range(min(2, shape.arity) if shape.edge else int(shape.node))
+    columns = [table.columns[end] for table in selected if table.columns for end in ends]
+    if not columns:
+        return None
+    return all(
+        not isinstance(column, Objects) and pa.types.is_integer(column.type) and column.type != pa.uint64()
+        for column in columns
+    )
 
 
 def _graph_shape(shape: Shape) -> Shape:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import check_declared, check_indices, read_fields
 from kgreason.graph.io.naming import labelled
@@ -23,6 +24,7 @@ from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
 from kgreason.graph.io.values import int64
 from kgreason.records import dataclass
 
+_BYTES = 30  # of a vertex
 _BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
 
 
@@ -59,6 +61,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
         undirected = ~diagonal
     if head.symmetry == "skew-symmetric":
         columns, lines, undirected = _negated(columns, lines)
+    memory.claim(_BYTES * max(head.rows, head.columns))
     declared = pa.array(np.arange(1, max(head.rows, head.columns) + 1)).cast(pa.string())
     vertices = Raw(str(path), ("id",), (declared,), lambda _: head.lines)
     raw = Raw(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from kgreason.analysis.reach import parts_of
 from kgreason.errors import DataError
 from kgreason.graph.io.delimited import records
 from kgreason.graph.io.neo4j_header import Field, fields_of, is_header
@@ -32,14 +33,6 @@ class Group:
 
     fields: tuple[Field, ...]
     files: tuple[tuple[Path, bool], ...]
-
-
-def parts_of(path: Path) -> tuple[Path, ...]:
-    """Files of a path with commas; those after the first are named as from here, or from the folder of the first."""
-    if path.exists() or "," not in str(path):
-        return (path,)
-    first, *others = (Path(part.strip()) for part in str(path).split(","))
-    return (first, *(other if other.exists() else first.parent / other for other in others))
 
 
 def groups_of(path: Path, options: Options) -> tuple[tuple[Group, ...], tuple[str, ...]]:

@@ -35,6 +35,7 @@ _OPTIONS = {
     "loops": ("keep", "drop"),
     "weight": None,
     "prefix": None,
+    "where": None,
     "table": None,
     "names": None,
     "labels": None,
@@ -139,6 +140,8 @@ class Options:
         Weight of every edge of a file without weights.
     prefix
         Put before the values of the first two columns, to keep two name spaces apart.
+    where
+        Take only the rows in which a column has a value: the column and the value.
     table
         Table of a database; of a graph file ``edges`` or ``vertices``.
     names
@@ -168,6 +171,8 @@ class Options:
         Of BODS: which number a range of shares stands for; `None`: a range is an error.
     level
         Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
+    allow_files
+        Of DuckDB: queries and views may read other files. No source says so itself: its user does.
     """
 
     delimiter: str | None = None
@@ -186,6 +191,7 @@ class Options:
     drop_loops: bool = False
     weight: float | None = None
     prefix: tuple[str, str] | None = None
+    where: tuple[str, str] | None = None
     table: str | None = None
     names: str | None = None
     labels: str | None = None
@@ -202,6 +208,7 @@ class Options:
     interest: str = "shareholding"
     share: str | None = None
     level: str | None = None
+    allow_files: bool = False
 
     @property
     def vertices(self) -> bool | None:
@@ -241,6 +248,7 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         drop_loops=options.get("loops") == "drop",
         weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
         prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
+        where=_condition(file, options["where"]) if "where" in options else None,
         table=options.get("table"),
         names=options.get("names"),
         labels=options.get("labels"),
@@ -339,6 +347,16 @@ def _character(file: str, text: str) -> str:
     if len(text) != 1:
         raise DataError(file, f"quote {text!r} is not one character", hint="for instance quote=' or none")
     return text
+
+
+def _condition(file: str, text: str) -> tuple[str, str]:
+    """Column and value of ``column = 'value'``; a mark within the value is written twice."""
+    found = re.fullmatch(r"\s*(\S.*?)\s*=\s*'((?:[^']|'')*)'\s*", text, re.DOTALL)
+    if found is None:
+        raise DataError(
+            file, f"where={text} is no condition", hint="write column = 'value', as in where=type = 'owner'"
+        )
+    return found[1], found[2].replace("''", "'")
 
 
 def _columns(file: str, options: Mapping[str, str]) -> tuple[str, ...] | None:

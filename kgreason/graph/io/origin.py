@@ -157,6 +157,8 @@ def _code(value: Value, kind: Kind, symbols: Symbols) -> int | None:
     from kgreason.engine.columns import code
     from kgreason.plan.types import join, kind_of
 
+    if kind is Kind.STRING and isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)  # vertices that are integers are read as strings first
     own = kind_of(value)
     if kind is Kind.INT and isinstance(value, float) and value.is_integer():
         return int(value)  # the rules made a double of it

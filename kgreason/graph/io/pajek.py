@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import Fields, check_declared, check_indices, split_lines
 from kgreason.graph.io.naming import named, names_all
@@ -28,6 +29,7 @@ from kgreason.graph.io.values import int64
 _SECTION = re.compile(r"^[ \t]*\*([A-Za-z]+)[^\n]*$", re.MULTILINE)
 _Block = tuple[int, str]  # number of its first line, and text
 _ENTITY = re.compile(r"&#([0-9]{1,6});")
+_BYTES = 40  # of a vertex
 _VERTEX = re.compile(r'\s*(\d+)(?:\s+(?:"([^"]*)"|(\S+)))?')
 
 
@@ -134,6 +136,7 @@ def _count(file: str, title: str, line: int) -> int:
 def _vertices(file: str, body: Iterator[_Block], first: int, count: int) -> Raw:
     import pyarrow as pa
 
+    memory.claim(_BYTES * count)
     labels, lines = [""] * count, np.full(count, first - 1)
     numbered = ((line, text) for start, some in body for line, text in enumerate(some.split("\n"), start))
     for line, text in numbered:

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.damaged import AGAIN
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, no_file
 
+_ROWS = 1 << 16  # rows at once
+_BYTES = 4  # of a value, at least
+_ROOM = 1 << 26  # bytes of the rows that are read at once
+
 
 def read_parquet(path: Path, _: Options) -> Raw:
     """Read all columns; rows have no lines, so messages count rows."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not path.is_file():
@@ -22,7 +29,7 @@ def read_parquet(path: Path, _: Options) -> Raw:
         )
     with sound(path):
         with pq.ParquetFile(path) as file:
-            table = file.read()
+            table = pa.Table.from_batches(_batches(path, file), file.schema_arrow)
         table.validate(full=True)  # texts that are no UTF-8 would come to light only when they are wanted
         names = tuple(table.column_names)
     return Raw(str(path), names, tuple(table.columns), lambda _: None, typed=True)
@@ -47,3 +54,35 @@ def sound(path: Path) -> Iterator[None]:
             f"no Parquet file that can be read: {' '.join(str(error).split())}",
             hint=f"if it is of another format say so, for instance format=csv; else: {AGAIN}",
         ) from error
+
+
+def _batches(path: Path, file: Any) -> Iterator[Any]:
+    """Rows, piece by piece; a few packed bytes can stand for any number of long values."""
+    chunks = [(group, place) for group in range(file.num_row_groups) for place in range(len(file.schema))]
+    sizes = [file.metadata.row_group(group).column(place) for group, place in chunks]
+    memory.claim(sum(max(size.total_uncompressed_size, _BYTES * size.num_values) for size in sizes))
+    rows = max(1, min(_ROWS, _ROOM // _longest(path, file)))
+    for batch in file.iter_batches(rows):
+        memory.look()
+        yield batch
+
+
+def _longest(path: Path, file: Any) -> int:
+    """Bytes of the longest text in the dictionaries of a file, as far as they could make rows too large."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    longest = 1
+    for place in range(len(file.schema)):
+        column = file.schema.column(place)
+        if column.physical_type != "BYTE_ARRAY" or column.path != column.name:
+            continue
+        with pq.ParquetFile(path, read_dictionary=[column.name]) as only:
+            for group in range(file.num_row_groups):
+                size = file.metadata.row_group(group).column(place)
+                if min(size.num_values, _ROWS) * size.total_uncompressed_size > _ROOM:
+                    memory.look()
+                    texts = next(only.iter_batches(1, [group], [column.name])).column(0)
+                    if hasattr(texts, "dictionary") and len(texts.dictionary):
+                        longest = max(longest, pc.max(pc.binary_length(texts.dictionary)).as_py() or 1)
+    return longest

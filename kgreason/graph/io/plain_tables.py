@@ -124,15 +124,6 @@ def _check_metadata(path: Path) -> None:
         )
 
 
-def writer_of(path: Path) -> str | None:
-    """What wrote a Parquet file, as it says itself; `None` of texts."""
-    if path.suffix != ".parquet":
-        return None
-    import pyarrow.parquet as pq
-
-    return str(pq.read_metadata(path).created_by)
-
-
 def width(format: str) -> int:
     """Characters of a column of the names of files, in a text."""
     return len(f"attributes.{format}") + 2

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kgreason import memory
 from kgreason.analysis.server import address
 from kgreason.errors import DataError
-from kgreason.graph.io.connect import cause, connected, found_at
+from kgreason.graph.io.connect import cause, connected, found_at, give_up
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.pgtypes import Typed, typed_columns
 from kgreason.graph.io.raw import BLOCK, Raw
 from kgreason.graph.io.sql import ONLY_READS, no_table, only, quoted, refused
+from kgreason.interrupts import stoppable
 
 _READ_ONLY = "25006"  # SQLSTATE of what a transaction that only reads refuses
 _TOKEN = re.compile(
@@ -53,14 +55,19 @@ def read_postgresql(_: Path, options: Options, query: str | None = None, place: 
         connection.read_only = True
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         try:
-            _settle(connection, options.schema)
-            tables = tables_of(connection, options.schema)
-            if query is None:
-                name = resolved(where, options.table, tables)
-                return _fetched(connection, f"{where} table {name}", _named(name, options.schema))
-            return _query(connection, place or where, query, [*tables])
+            read = partial(_read, connection, where, options, query, place)
+            return stoppable(read, partial(give_up, connection))
         except psycopg.Error as error:
             raise DataError(where, *cause(error)) from None
+
+
+def _read(connection: Any, where: str, options: Options, query: str | None, place: str | None) -> Raw:
+    _settle(connection, options.schema)
+    tables = tables_of(connection, options.schema)
+    if query is None:
+        name = resolved(where, options.table, tables)
+        return _fetched(connection, f"{where} table {name}", _named(name, options.schema))
+    return _query(connection, place or where, query, [*tables])
 
 
 def _settle(connection: Any, schema: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import IO, Any, cast
@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.damaged import damaged
 from kgreason.lang.names import suggest
@@ -22,6 +23,7 @@ Column = Any
 
 BLOCK = 1 << 24
 _LISTED = 5  # files of a folder
+_COPIES = 10  # of a block of lines, as text and split into fields, that there are for a while
 
 
 @dataclass(frozen=True)
@@ -188,20 +190,26 @@ def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
         If the file cannot be read or unpacked.
     """
     with open_bytes(path) as stream:
-        rest = b""
+        rest: list[bytes] = []
         while block := read_block(path, stream, size):
             head, newline, tail = block.rpartition(b"\n")
             if not newline:
-                rest += block
+                rest.append(block)
                 continue
-            yield rest + head + newline
-            rest = tail
-        if rest:
-            yield rest
+            yield _joined([*rest, head, newline])
+            rest = [tail]
+        if any(rest):
+            yield _joined(rest)
+
+
+def _joined(parts: Sequence[bytes]) -> bytes:
+    memory.claim(_COPIES * sum(map(len, parts)))
+    return b"".join(parts)
 
 
 def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
     """Read on; a broken gzip file is a `DataError`."""
+    memory.look()  # a few packed bytes can stand for any number of bytes
     with damaged(str(path)):
         return stream.read(size)
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.damaged import UNPACKING
 from kgreason.graph.io.options import Options
@@ -91,8 +92,11 @@ def _triples(path: Path, base: str | None) -> Iterator[Any]:
         except SyntaxError as error:
             reason = re.sub(r"^Parser error at .*?: ", "", str(error.args[0]))
             raise DataError(str(path), f"no {format.name}: {reason}", error.lineno, hint=_OTHER) from error
-        except UNPACKING:
+        except (*UNPACKING, memory.Exhausted):
             raise  # the same words as for all formats
+        except MemoryError as error:  # of the parser, which takes so much for the rest of a file
+            hint = "is a quotation mark or a bracket left open?"
+            raise DataError(str(path), "a term is longer than 16 MB", hint=hint) from error
         except (OSError, ValueError) as error:
             raise DataError(str(path), f"cannot be read as {format.name}: {error}", hint=_OTHER) from error
 
@@ -113,6 +117,7 @@ class _Reader:
     def read(self) -> Raw:
         """Read the file."""
         for triple in _triples(self._path, self._options.base):
+            memory.look()
             self._labels.add(triple)
             try:
                 self._add(triple)

@@ -19,6 +19,7 @@ import numpy as np
 from kgreason import memory
 from kgreason.arrays import as_arrow
 from kgreason.errors import DataError
+from kgreason.graph.io.cast import claim_texts
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import CastError, arrow_column
@@ -152,7 +153,9 @@ class Terms:
         if len(numbers):
             return arrow_column([values[c] if c >= 0 else float(numbers[-1 - c]) for c in codes.tolist()])
         try:
-            return arrow_column(values).take(as_arrow(codes))
+            column, places = arrow_column(values), as_arrow(codes)
+            claim_texts(column, places)
+            return column.take(places)
         except CastError as error:
             error.row = int(np.argmax(codes == error.row))
             raise

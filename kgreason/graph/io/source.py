@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from kgreason.analysis.server import address, table_of
 from kgreason.errors import DataError, Span
 from kgreason.graph.io.options import FORMATS, Options, normal, read_options
-from kgreason.lang.names import SERVERS
+from kgreason.lang.names import EXTENSIONS, SERVERS
 from kgreason.passwords import HINT, hidden, in_address, names_password
 from kgreason.records import dataclass
 
@@ -20,24 +20,6 @@ __all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "re
 TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
 DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
 
-_EXTENSIONS = {
-    **{name: name for name in FORMATS if name not in SERVERS},
-    "txt": "edges",
-    "edgelist": "edges",
-    "el": "edges",
-    "tab": "tsv",
-    "pajek": "net",
-    "pq": "parquet",
-    "jsonl": "json",
-    "ndjson": "json",
-    "db": "sqlite",
-    "db3": "sqlite",
-    "sqlite3": "sqlite",
-    "ddb": "duckdb",
-    "nt": "rdf",
-    "ttl": "rdf",
-    "xml": "gleif",
-}
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
 
@@ -123,7 +105,7 @@ class SourceSpec:
             return given
         if name.endswith((".bods.json", ".bods.jsonl")):
             return "bods"
-        known = _EXTENSIONS.get(name.rpartition(".")[2], default)
+        known = EXTENSIONS.get(name.rpartition(".")[2], default)
         if known is None and name.startswith("out."):
             return "konect"
         if known is None:

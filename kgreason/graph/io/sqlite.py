@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.gathered import PIECE, Gathered
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
 from kgreason.graph.io.values import CastError, arrow_column
+from kgreason.interrupts import stoppable
 from kgreason.lang.values import read_date
 
+_LONGEST = 10**9  # bytes of a row, of SQLite itself
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _WRITES = frozenset(
     (
@@ -39,9 +44,13 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
         with closing(_opened(file)) as connection:
             tables = _tables(connection)
             if query is None:
-                return _table(connection, file, table or only(file, tables), tables)
-            return _query(connection, place or str(file), query, tables)
+                read = partial(_table, connection, file, table or only(file, tables), tables)
+            else:
+                read = partial(_query, connection, place or str(file), query, tables)
+            return stoppable(read, connection.interrupt)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if isinstance(error, sqlite3.Error) and error.sqlite_errorname == "SQLITE_TOOBIG":
+            raise memory.Exhausted("a row is longer than what is left of it") from error
         raise DataError(
             str(file),
             f"no SQLite database that can be read: {error}",
@@ -69,7 +78,13 @@ def sqlite_tables(path: Path) -> list[str]:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(file.resolve()))}?mode=ro", uri=True)
+    """A database that is only read, from whichever thread; its views call no function that could do harm."""
+    address = f"file:{quote(str(file.resolve()))}?mode=ro"
+    connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    if (left := memory.left()) is not None:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(_LONGEST, left))
+    return connection
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:
@@ -141,12 +156,25 @@ def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Se
     names = tuple(d[0] for d in cursor.description)
     raw = Raw(file, names, (), lambda _: None)
     cells = [Gathered() for _ in names]
-    while rows := cursor.fetchmany(PIECE):
+    for rows in _pieces(cursor):
         for column, values in zip(cells, zip(*rows, strict=True), strict=True):
             column.add(values)
     types = declared if len(declared) == len(names) else [""] * len(names)
     columns = [_column(raw, name, c, t) for name, c, t in zip(names, cells, types, strict=True)]
     return Raw(file, names, tuple(columns), lambda _: None, typed=True)
+
+
+def _pieces(cursor: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows, some thousands at a time; a view makes rows of any size and number out of nothing."""
+    rows = []
+    for row in cursor:
+        memory.look()
+        rows.append(row)
+        if len(rows) == PIECE:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
 
 
 def _column(raw: Raw, name: str, cells: Gathered, declared: str) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from kgreason.errors import DataError
@@ -25,9 +26,24 @@ class Titles:
     doubtful: bool
 
 
-def published(found: Sequence[Titles]) -> tuple[str, ...] | None:
-    """Take the first names that are names beyond doubt."""
-    return next((titles.names for titles in found if not titles.doubtful), None)
+_PERCENT = re.compile("%|per ?cent|perc$|pct|prozent|porcent|pourcent|procent", re.IGNORECASE)
+
+
+def published(found: Sequence[Titles], arity: int) -> tuple[str, ...]:
+    """Take the first names that are names beyond doubt; weights, which are shares, are not called percentages.
+
+    Examples
+    --------
+    >>> read = Raw("own.csv", ("owner", "company", "percent"), (), lambda row: row)
+    >>> published([Titles(read.names, read, False)], 3)
+    ('owner', 'company', 'share')
+    """
+    names = next(
+        (titles.names for titles in found if not titles.doubtful), ("source", "target", "weight")[:arity]
+    )
+    if len(names) < 3 or not _PERCENT.search(names[2]):
+        return names
+    return (*names[:2], next(name for name in ("share", "weight", "value") if name not in names), *names[3:])
 
 
 def check_titles(titles: Titles, labels: frozenset[str]) -> None:

@@ -9,6 +9,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.raw import open_bytes, read_block
 
 _BLOCK = 1 << 20  # bytes; expat keeps what it has not yet taken in
+_LONGEST = 1 << 25  # bytes of a tag: expat begins it anew with each block
 _BUILT_IN = frozenset({"utf-8", "utf-16", "iso-8859-1", "us-ascii"})
 _ZIP = b"PK\x03\x04"
 
@@ -34,6 +35,12 @@ def parse(path: Path, parser: expat.XMLParserType, hint: str) -> None:
                 if block.startswith(_ZIP):
                     raise DataError(file, "this is a zip file", hint="unpack it first")
                 parser.Parse(block, False)
+                if stream.tell() - parser.CurrentByteIndex > _LONGEST:  # of which a block is still to come
+                    raise DataError(
+                        file,
+                        "no well-formed XML: a tag is longer than 16 MB",
+                        hint="is a quotation mark left open?",
+                    )
             parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise DataError(

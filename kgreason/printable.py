@@ -1,0 +1,81 @@
+"""Text from data as it is shown: no character acts on a terminal, or makes other text look like what it is not."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from io import TextIOBase
+from typing import Any, TextIO
+
+# C0 and C1 but for line feed and tabulator; what changes the direction of writing; what ends lines or is not seen;
+# tags; halves of surrogates. Joiners stay: Persian and many emoji need them.
+_ACTS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str) -> str:
+    r"""A text in which characters that act, or are not seen, are written as JSON escapes them.
+
+    Examples
+    --------
+    >>> printable("Adler\x1b]0;owned\x07"), printable("\u202egpj.exe"), printable("né à 東京")
+    ('Adler\\u001b]0;owned\\u0007', '\\u202egpj.exe', 'né à 東京')
+    """
+    return _ACTS.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+class Screen(TextIOBase):
+    """A stream that people read: what is written to it is made `printable`.
+
+    Attributes
+    ----------
+    stream
+        The stream itself, for what draws bars and tables with sequences of its own.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str, /) -> int:
+        """Write a text; returns its length."""
+        self.stream.write(printable(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        self.stream.flush()
+
+    def isatty(self) -> bool:
+        """Whether the stream is a terminal."""
+        return self.stream.isatty()
+
+    def fileno(self) -> int:
+        """Number of the stream for the system."""
+        return self.stream.fileno()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)  # encoding and the like
+
+
+@contextmanager
+def screened() -> Iterator[None]:
+    """Make printable what is printed while the block runs; pipes and files get standard output as it is."""
+    with ExitStack() as stack:
+        if sys.stdout.isatty():
+            stack.enter_context(redirect_stdout(Screen(raw(sys.stdout))))
+        stack.enter_context(redirect_stderr(Screen(raw(sys.stderr))))
+        yield
+
+
+def raw(stream: Any) -> Any:
+    """The stream below a `Screen`."""
+    return stream.stream if isinstance(stream, Screen) else stream

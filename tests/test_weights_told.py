@@ -1,0 +1,175 @@
+"""Whether the weight of a released edge, and nothing else, tells if the edge is original.
+
+The attacker has another release of the same graph and knows all of that one: a classifier is trained on it and tested
+on the release. It sees the weight, its digits, how often it occurs, and the gaps to the weights next to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.metrics import roc_auc_score
+
+from kgreason.analysis.check import load_text
+from kgreason.anonymizers import klone
+from kgreason.anonymizers.assemble import assemble
+from kgreason.anonymizers.choose import choose
+from kgreason.anonymizers.density import GRID
+from kgreason.anonymizers.noise import WeightNoising
+from kgreason.choices import Method
+from kgreason.graph.generators import scale_free
+from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.progress import SILENT
+
+Doubles = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Released = tuple[Doubles, Flags]
+
+UNREAD = load_text('@edge("own"). @derived("d"). d(X,Y) :- own(X,Y,W), W > 0.')
+COMPARED = load_text('@edge("own"). @derived("d"). @query("d"). d(X,Y) :- own(X,Y,W), W > 0.5.')
+ADDED = load_text('@edge("own"). @query("d"). d(Y) :- own(X,Y,W), V = msum(W, <X>), V > 0.5.')
+MULTIPLIED = load_text('@edge("own"). @query("d"). d(X,Z) :- own(X,Y,W), own(Y,Z,V), W * V > 0.2.')
+PROGRAMS = {"unread": UNREAD, "compared": COMPARED, "added": ADDED, "multiplied": MULTIPLIED}
+
+DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, int], Doubles]] = {
+    "constant": lambda _, m: np.ones(m),
+    "nearly constant": lambda rng, m: np.where(rng.random(m) < 0.995, 1.0, rng.random(m)),
+    "constant inside": lambda rng, m: np.where(rng.random(m) < 0.996, 0.53, rng.random(m)),
+    "ties": lambda rng, m: np.round(rng.random(m), 1).clip(0.1),
+    "few values": lambda rng, m: rng.choice([0.25, 0.5, 0.75, 1.0], m),
+    "two values": lambda rng, m: rng.choice([0.1, 0.9], m, p=[0.3, 0.7]),
+    "bounds": lambda rng, m: rng.choice([0.0, 1.0], m, p=[0.4, 0.6]),
+    "Pareto": lambda rng, m: np.minimum(1.0, 0.001 * (1 + rng.pareto(1.2, m))),
+    "lognormal": lambda rng, m: np.minimum(1.0, np.exp(rng.normal(-5, 2, m))),
+    "uniform": lambda rng, m: rng.random(m),
+    "Beta": lambda rng, m: rng.beta(0.4, 2, m),
+    "fine": lambda rng, m: 0.5 + rng.random(m) * 1e-4,
+}
+
+
+def weighted(name: str, n: int, seed: int = 1) -> KnowledgeGraph:
+    rng = np.random.default_rng(seed)
+    graph = scale_free(n, 2.5, rng)
+    own = graph.relations["own"]
+    weight = DISTRIBUTIONS[name](rng, len(own))
+    return KnowledgeGraph(graph.labels, {"own": Relation(own.source, own.target, weight)})
+
+
+def features(weight: Doubles, k: int) -> Doubles:
+    units = np.rint(weight * GRID).astype(np.int64)
+    values, place, count = np.unique(units, return_inverse=True, return_counts=True)
+    gaps = np.diff(values, prepend=-GRID, append=2 * GRID)
+    digits = np.array([len(str(v).rstrip("0")) for v in values.tolist()])
+    seen = [values, count, count / len(units), count % k, gaps[:-1], gaps[1:], digits]
+    return np.stack(seen, axis=1)[place].astype(np.float64)
+
+
+def told(known: Released, attacked: Released, k: int = 1) -> dict[str, float]:
+    """AUC of a forest, of the share of synthetic edges by value, and of the weight itself."""
+    (weight, truth), (other, secret) = known, attacked
+    # both kinds weigh as much, as in the AUC
+    balance = np.where(truth, (~truth).sum() / truth.sum(), 1.0)
+    forest = ExtraTreesClassifier(40, min_samples_leaf=5, max_features=None, random_state=0)
+    forest.fit(features(weight, k), truth, balance)
+    values, place = np.unique(np.append(weight, other).round(6), return_inverse=True)
+    here = place[: len(weight)]
+    each, synthetic = (np.bincount(here, w, len(values)) for w in (balance, np.where(truth, balance, 0.0)))
+    share = ((synthetic + 1) / (each + 2))[place[len(weight) :]]
+    guesses = {
+        "forest": forest.predict_proba(features(other, k))[:, 1],
+        "value": share,
+        "weight": other,
+    }
+    return {name: float(roc_auc_score(secret, guess)) for name, guess in guesses.items()}
+
+
+def hardly(found: dict[str, float]) -> bool:
+    return all(abs(auc - 0.5) <= 0.05 for auc in found.values())
+
+
+def test_the_attack_finds_values_and_gaps() -> None:
+    """It must see what an ordering by weight does not."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(4_000) < 0.5
+    inside = np.where(truth & (rng.random(4_000) < 0.4), 0.53, np.round(rng.random(4_000), 2))
+    odd = np.where(truth, np.round(rng.random(4_000), 3), np.round(rng.random(4_000), 2))
+    for weight in (inside, odd):
+        half = np.arange(4_000) < 2_000
+        found = told((weight[half], truth[half]), (weight[~half], truth[~half]))
+        assert abs(found["weight"] - 0.5) < 0.05
+        assert found["forest"] > 0.65
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.parametrize(
+    "program", ["unread", *(pytest.param(p, marks=pytest.mark.slow) for p in PROGRAMS if p != "unread")]
+)
+def test_edges_between_copies_of_klone(name: str, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies have the weights of the first, so that is compared with the edges that were added."""
+    graph = weighted(name, 1_000)
+    kept: dict[str, int] = {}
+
+    def assembled(*args: object, **options: object) -> object:
+        found = assemble(*args, **options)  # type: ignore[arg-type]
+        kept.update(found[1])
+        return found
+
+    monkeypatch.setattr(klone, "assemble", assembled)
+    released = []
+    for seed in range(2):
+        augmented = choose("klone", "exact", 3, (3,), 3, None).augment(
+            graph, PROGRAMS[program], np.random.default_rng(seed), SILENT
+        )
+        weight = augmented.graph.relations["own"].weight
+        truth = np.arange(len(weight)) >= kept["own"]
+        assert truth.sum() > 4_000
+        assert np.array_equal(weight[: graph.m], weight[graph.m : 2 * graph.m])
+        released.append((weight, truth))
+    assert hardly(told(*released, k=3))
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.parametrize(
+    "program", ["unread", *(pytest.param(p, marks=pytest.mark.slow) for p in PROGRAMS if p != "unread")]
+)
+def test_copied_and_synthetic_edges_of_kguard(name: str, program: str) -> None:
+    """As many copied and as many synthetic edges as original ones; copies of all, so each side is as frequent."""
+    graph = weighted(name, 1_500)
+    own, m = graph.relations["own"], graph.m
+    released = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        noising = WeightNoising.fit(graph, PROGRAMS[program], 3)
+        noised = noising.originals(rng, SILENT)
+        copied = noising.copies(noised, rng).relations["own"].weight
+        both = np.concatenate([noised.relations["own"].weight, copied, np.zeros(m)])
+        ends = (
+            np.concatenate([own.source, own.source + graph.n, own.target]),
+            np.concatenate([own.target, own.target + graph.n, own.source + graph.n]),
+        )
+        labels = np.arange(2 * graph.n).astype(str).astype(object)
+        augmented = KnowledgeGraph(labels, {"own": Relation(*ends, both)})
+        weight = noising.synthetic(augmented, {"own": 2 * m}, rng, SILENT).relations["own"].weight
+        released.append(weight)
+    kind = np.repeat(np.arange(3), m)
+    for other in (1, 2):
+        rows = (kind == 0) | (kind == other)
+        assert hardly(told(*((weight[rows], kind[rows] > 0) for weight in released)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["klone", "kguard"])
+def test_ninety_nine_of_a_hundred_ones(method: Method) -> None:
+    """Of the released edges that have the weight of nearly all original ones, most are not synthetic."""
+    graph = weighted("nearly constant", 150)
+    ones = np.zeros(2)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        augmented = choose(method, "published", 3, (3,), 3, None).augment(graph, COMPARED, rng, SILENT)
+        weight = augmented.graph.relations["own"].weight
+        ones += [(weight[: graph.m] == 1).mean(), (weight[graph.m :] == 1).mean()]
+    assert ones[1] / 6 < 0.02
