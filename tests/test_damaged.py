@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -50,6 +52,16 @@ def parquet(path: Path, **columns: Any) -> Path:
     return path
 
 
+READ = """
+import sys
+from kgreason.errors import DataError
+from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.source import parse_file
+try:
+    read_table(parse_file(sys.argv[1]))
+except DataError as error:
+    print(error.message)
+"""
 FORMATS = ["csv", "edges", "mtx", "gml", "graphml", "net", "json", "ttl", "bods.json", "xml"]
 
 
@@ -302,6 +314,26 @@ def test_other_values_that_python_has_not(tmp_path: Path, column: pa.Array) -> N
     error = failed(parquet(tmp_path / "t.parquet", a=["x"], v=column))
     assert error.column == "v"
     assert "the column is of type" in error.message
+
+
+def test_a_column_of_bytes_that_is_empty(tmp_path: Path) -> None:
+    empty = parquet(tmp_path / "t.parquet", a=["x"], v=pa.nulls(1, pa.binary()))
+    assert "the cell is empty" in failed(empty).message
+    assert len(list(load_facts(TABLE, {"t": [parse_file(f"{empty}?missing=null")]}).rows("t"))) == 1
+
+
+def test_a_footer_that_ends_the_process_if_arrow_is_asked_for_it(tmp_path: Path) -> None:
+    """Arrow aborts where the sizes of a column do not fit its levels."""
+    path = parquet(tmp_path / "own.parquet", owner=["Ann", "Ben"], share=[1, 2])
+    sound = path.read_bytes()
+    place = sound.rindex(b"\x02\x18\x05share")  # its repetition: optional, and required then
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(written(path, sound[:place] + b"\x00" + sound[place + 1 :]))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout[:18]) == (0, "no Parquet file th")
 
 
 def test_the_first_and_the_last_date(tmp_path: Path) -> None:

@@ -72,7 +72,9 @@ def plain(column: Column) -> Column:
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         column = _fitting(in_range(column), pa.timestamp("us"), "a date of microseconds")
     elif _foreign(kind):
-        value = next((v for v in column if v.is_valid), "")
+        value = next((v for v in column if v.is_valid), None)
+        if value is None:
+            return pa.nulls(len(column), pa.large_string())
         shown = "{...}" if pa.types.is_struct(kind) else _shown(value, repr)
         raise CastError(0, shown, f"a value of the rules (the column is of type {kind})")
     elif not pa.types.is_boolean(kind):

@@ -44,7 +44,6 @@ def read_mtx(path: Path, options: Options) -> Raw:
     import pyarrow.compute as pc
 
     head = _head(path, options.encoding)
-    check_declared(path, max(head.rows, head.columns), head.lines)
     fields = read_fields(path, options.encoding, skip=head.lines, delimiter=" ", comments="%")
     width = 2 if head.field == "pattern" else 3
     names = ("source", "target", "weight")[:width]
@@ -62,6 +61,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
     if head.symmetry == "skew-symmetric":
         columns, lines, undirected = _negated(columns, lines)
     memory.claim(_BYTES * max(head.rows, head.columns))
+    check_declared(path, max(head.rows, head.columns), head.lines)
     declared = pa.array(np.arange(1, max(head.rows, head.columns) + 1)).cast(pa.string())
     vertices = Raw(str(path), ("id",), (declared,), lambda _: head.lines)
     raw = Raw(

@@ -44,7 +44,6 @@ def read_pajek(path: Path, options: Options) -> Raw:
     for name, first, title, body in _sections(path):
         if name == "vertices":
             count = _count(file, title, first - 1)
-            check_declared(path, count, first - 1)
             vertices = _vertices(file, body, first, count)
             if not _idle(vertices, options):
                 vertices = _encoded(vertices, options.encoding)
@@ -137,6 +136,7 @@ def _vertices(file: str, body: Iterator[_Block], first: int, count: int) -> Raw:
     import pyarrow as pa
 
     memory.claim(_BYTES * count)
+    check_declared(Path(file), count, first - 1)
     labels, lines = [""] * count, np.full(count, first - 1)
     numbered = ((line, text) for start, some in body for line, text in enumerate(some.split("\n"), start))
     for line, text in numbered:
