@@ -477,3 +477,25 @@ def test_what_the_fuzzer_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(run, "MEMORY", 50_000_000)
     assert found(large) == "memory: a"
     assert drawn(cases(releases=False), 3, 11)[1] == drawn(cases(releases=False), 3, 11)[1]
+
+
+@pytest.mark.parametrize("name", ["own.csv.gz", "own.parquet", "own.db"])
+@pytest.mark.parametrize("large", [False, True])
+def test_init_of_damaged_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, large: bool
+) -> None:
+    if large:
+        monkeypatch.setattr("kgreason.guess.tables.LARGE", 10)
+    files = {
+        "own.csv.gz": gzip.compress("".join(f"{n},{n * n},0.5\n" for n in range(9_000)).encode(), mtime=0)[
+            :2_000
+        ],
+        "own.parquet": b"PAR1" + b"\xff" * 100 + b"PAR1",
+        "own.db": b"SQLite format 3\0" + b"\xff" * 100,
+    }
+    file = written(tmp_path / name, files[name])
+    done = CliRunner().invoke(
+        app, ["init", str(file), "--out", str(tmp_path / "out.vada")], catch_exceptions=False
+    )
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {file}: ")

@@ -17,9 +17,11 @@ from tempfile import TemporaryDirectory
 
 from kgreason.analysis.reach import Reach
 from kgreason.errors import DataError
+from kgreason.graph.io.damaged import damaged
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.mistaken import check_content
-from kgreason.graph.io.raw import Raw, no_file, open_bytes
+from kgreason.graph.io.parquet import sound
+from kgreason.graph.io.raw import Raw, no_file, open_bytes, read_block
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.guess.columns import Column, column
 from kgreason.guess.words import is_title
@@ -239,10 +241,11 @@ def _beginning(path: Path, kind: str, options: Mapping[str, str]) -> Iterator[So
             import pyarrow as pa
             import pyarrow.parquet as pq
 
-            batches = itertools.islice(pq.ParquetFile(path).iter_batches(ROWS), 1)
-            pq.write_table(pa.Table.from_batches(batches), part)
+            with sound(path):
+                batches = itertools.islice(pq.ParquetFile(path).iter_batches(ROWS), 1)
+                pq.write_table(pa.Table.from_batches(batches), part)
         else:
-            with open_bytes(path) as stream, part.open("wb") as out:
+            with damaged(str(path)), open_bytes(path) as stream, part.open("wb") as out:
                 out.writelines(itertools.islice(stream, ROWS))
         yield SourceSpec(part, kind, options)
 
@@ -254,7 +257,7 @@ def _tables_in(path: Path, kind: str) -> list[str]:
                 rows = connection.execute(
                     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
                 ).fetchall()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             hint = "is it a database of another kind? say FILE?format=duckdb"
             raise DataError(str(path), f"no SQLite database that can be read: {error}", hint=hint) from error
         found = [str(name) for (name,) in rows]
@@ -270,7 +273,7 @@ def _tables_in(path: Path, kind: str) -> list[str]:
 def _written(path: Path, kind: str, given: Mapping[str, str]) -> tuple[str, dict[str, str], list[str]]:
     """How a text file is written: its format, the options that say so, and words on both."""
     with open_bytes(path) as stream:
-        start = stream.read(1 << 16)
+        start = read_block(path, stream, 1 << 16)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(str(path), "the file looks like UTF-16", hint="save it as UTF-8")
     if b"\0" in start and path.suffix:

@@ -72,13 +72,14 @@ def _all(seed: int, given: argparse.Namespace, place: Path) -> tuple[Counter[str
     at: Any = context.Array("q", [-1] * given.workers, lock=False)  # number that each process is at
     done: Any = context.Array("q", [0] * given.workers, lock=False)
     begun = time.monotonic()
-    end = None if given.seconds is None else time.time() + given.seconds
     kinds: Counter[str] = Counter()
     keep: Path | None = given.keep
 
     def start(worker: int, first: int) -> tuple[Any, Connection]:
         here, there = context.Pipe(duplex=False)
-        arguments = (worker, given.workers, first, given.count, seed, end, place, there, at, done)
+        passed = time.monotonic() - begun if first >= given.workers else 0
+        left = None if given.seconds is None else given.seconds - passed
+        arguments = (worker, given.workers, first, given.count, seed, left, place, there, at, done)
         process = context.Process(target=work, args=arguments)
         process.start()
         there.close()

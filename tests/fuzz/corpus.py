@@ -109,7 +109,7 @@ def _program(folder: Path) -> None:
         raise _Enough
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 5)
+    signal.setitimer(signal.ITIMER_REAL, 2)
     try:
         survive(folder / "rules.vada", limits)
     except _Enough:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
 import shutil
@@ -113,7 +114,7 @@ def work(
     first: int,
     count: int | None,
     seed: int,
-    end: float | None,
+    seconds: float | None,
     place: Path,
     pipe: Connection,
     at: Any,
@@ -127,8 +128,14 @@ def work(
     os.chdir(folder)
     used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESSES, resource.RLIM_INFINITY))
-    number = first
-    while (count is None or number < count) and (end is None or time.time() < end):
+    end = None if seconds is None else time.time() + seconds  # kernels have been compiled
+    number, parent = first, multiprocessing.parent_process()
+    while (
+        parent is not None
+        and parent.is_alive()
+        and (count is None or number < count)
+        and (end is None or time.time() < end)
+    ):
         at[worker] = number
         case, data = drawn(known, seed, number)
         if (found := examine(case, data, folder / "input", number)) is not None:

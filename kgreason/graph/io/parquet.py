@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +20,39 @@ _ROOM = 1 << 26  # bytes of the rows that are read at once
 
 def read_parquet(path: Path, _: Options) -> Raw:
     """Read all columns; rows have no lines, so messages count rows."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not path.is_file():
         raise (
             DataError(str(path), "is a folder", hint="name a file in it") if path.is_dir() else no_file(path)
         )
-    try:
+    with sound(path):
         with pq.ParquetFile(path) as file:
             table = pa.Table.from_batches(_batches(path, file), file.schema_arrow)
         table.validate(full=True)  # texts that are no UTF-8 would come to light only when they are wanted
         names = tuple(table.column_names)
+    return Raw(str(path), names, tuple(table.columns), lambda _: None, typed=True)
+
+
+@contextmanager
+def sound(path: Path) -> Iterator[None]:
+    """Turn what Arrow raises at a file that is damaged, or no Parquet, into its error.
+
+    Raises
+    ------
+    DataError
+        In its place.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(
             str(path),
             f"no Parquet file that can be read: {' '.join(str(error).split())}",
             hint=f"if it is of another format say so, for instance format=csv; else: {AGAIN}",
         ) from error
-    return Raw(str(path), names, tuple(table.columns), lambda _: None, typed=True)
 
 
 def _batches(path: Path, file: Any) -> Iterator[Any]:
