@@ -119,8 +119,8 @@ def member(element: Value, values: Value) -> bool:
 
 
 def _same_number(a: Value, b: Value) -> bool:
-    """An integer meets a double as a double."""
-    return to_double(a) == to_double(b) if isinstance(a, float) or isinstance(b, float) else a == b
+    """Numbers are compared by their values."""
+    return a == b
 
 
 def arithmetic(name: str, a: Value, b: Value) -> Value:
@@ -158,8 +158,19 @@ def checked(value: Value) -> Value:
 
 
 def to_double(value: Value) -> Value:
-    """The double that equals an integer; anything else as it is."""
-    return float(value) + 0.0 if type_of(value) == "number" and isinstance(value, int | float) else value
+    """The double that equals an integer; anything else as it is.
+
+    Raises
+    ------
+    Fault
+        If none does.
+    """
+    if type_of(value) != "number" or not isinstance(value, int | float):
+        return value
+    found = float(value) + 0.0
+    if found != value:  # Python compares exactly
+        raise Fault(f"no double equals {value}")
+    return found
 
 
 def to_set(values: Iterable[Value]) -> frozenset[Value]:

@@ -20,6 +20,7 @@ _ROOM = 1 << 26  # bytes of the rows that are read at once
 
 def read_parquet(path: Path, _: Options) -> Raw:
     """Read all columns; rows have no lines, so messages count rows."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not path.is_file():
