@@ -49,7 +49,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
                 read = partial(_query, connection, place or str(file), query, tables)
             return stoppable(read, connection.interrupt)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        if isinstance(error, sqlite3.Error) and error.sqlite_errorname == "SQLITE_TOOBIG":
+        if getattr(error, "sqlite_errorname", None) == "SQLITE_TOOBIG":
             raise memory.Exhausted("a row is longer than what is left of it") from error
         raise DataError(
             str(file),
