@@ -16,8 +16,10 @@ from contextlib import closing
 from pathlib import Path
 from time import monotonic
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 import kgreason
@@ -39,6 +41,7 @@ EDGES = "source,target,share\na,b,0.6\nb,c,0.7\nc,a,0.8\n"
 SAID: list[str] = []
 """Lines of the page that have a test."""
 
+COMMAND: Any = get_command(app)
 Test = Callable[..., Any]
 
 
@@ -73,7 +76,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
+    with patch("typer.testing._get_command", lambda _: COMMAND):  # it would make all commands anew each time
+        return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def rules(text: str, file: str = "theirs/r.vada") -> Path:
