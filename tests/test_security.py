@@ -499,6 +499,22 @@ def test_entities_are_refused(here: Path, entity: str, format: str) -> None:
     assert "entity 'x'" in done.stderr
 
 
+@says("A schema (`.toml`) names tables anywhere")
+def test_schemas_read_tables(here: Path) -> None:
+    outside = here.parent.parent / "people.csv"
+    outside.write_text("name,city\nada,Roma\nbea,Oslo\n", encoding="utf-8")
+    schema = Path("theirs/people.toml")
+    text = '[[tables]]\nfiles = ["{}"]\nid = "name"\nheader = true\n'
+    schema.write_text(text.format(outside), encoding="utf-8")
+    before = {path: path.read_bytes() for path in here.parent.parent.rglob("*") if path.is_file()}
+    assert kgreason.read_people(schema).n == 2
+    assert before == {path: path.read_bytes() for path in here.parent.parent.rglob("*") if path.is_file()}
+    for other in (database("sqlite"), "postgresql://x@db.invalid/y?table=own"):
+        schema.write_text(text.format(other), encoding="utf-8")
+        with pytest.raises(DataError):
+            kgreason.read_people(schema)
+
+
 # --- configuration -----------------------------------------------------------
 
 
