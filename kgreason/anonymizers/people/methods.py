@@ -251,7 +251,7 @@ class Clustering:
         """Valid clusters: as clusterings find them and, in exact mode, bettered."""
         settings, small = self.settings, self.graph.n <= _SMALL
         published = settings.mode == "published"
-        starts = [self.valid(self.first(published), settings.tau)]
+        starts = [self.valid(self.first(published), 1.0 if settings.weighs else settings.tau)]
         if settings.weighs and settings.clustering == "vac":
             found = self.first(literal=True)
             starts += [self.valid(found, tau) for tau in (_TAUS if small else _TAUS[:1])]
@@ -263,7 +263,7 @@ class Clustering:
             if i == 0 or small:
                 yield self.bettered(start)
 
-    def first(self, literal: bool) -> Clusters:
+    def first(self, literal: bool = False) -> Clusters:
         """Clusters of like users, whatever their numbers."""
         self.progress.step(f"Clustering ({self.settings.clustering}{', as published' * literal})")
         if self.settings.clustering == "vac":
@@ -339,7 +339,7 @@ class Clustering:
                 asked = clusterers.sized(str(name), count, most)
                 return clusterers.scikit(str(name), self.points[users], asked, rng)
 
-    def valid(self, found: Clusters, tau: float) -> Clusters:
+    def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:
         """Clusters of enough users, and not of far too many."""
         from kgreason.anonymizers.people import partition
         from kgreason.anonymizers.people.merge_split import merge_split
