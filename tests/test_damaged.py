@@ -22,6 +22,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.load import load_facts, load_graph
 from kgreason.graph.io.source import parse_file
 from kgreason.graph.people.read import read_people
+from tests.conftest import CONTROL, OWNERSHIP
 from tests.fuzz import run
 from tests.fuzz.corpus import Case, cases
 from tests.fuzz.run import drawn, examine
@@ -358,20 +359,13 @@ def test_sizes_of_memory_beyond_all_machines(size: str) -> None:
 
 @pytest.mark.parametrize("k", [10**18, 10**400], ids=["18 digits", "400 digits"])
 def test_a_k_beyond_all_graphs(tmp_path: Path, k: int) -> None:
-    (tmp_path / "rules.vada").write_text(
-        '@edge("own"). control(X, Y) :- own(X, Y, W), W > 0.5.', encoding="utf-8"
+    rows = "".join(f"{owner},{company},{share}\n" for owner, company, share in OWNERSHIP)
+    rules, own = (
+        written(tmp_path / "rules.vada", CONTROL),
+        written(tmp_path / "own.csv", f"owner,company,share\n{rows}"),
     )
-    (tmp_path / "own.csv").write_text("a,b,0.6\nb,c,0.7\nc,d,0.8\n", encoding="utf-8")
-    words = [
-        "risk",
-        "--rules",
-        str(tmp_path / "rules.vada"),
-        str(tmp_path / "own.csv"),
-        "-k",
-        str(k),
-    ]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0
+    words = ["risk", "--rules", str(rules), str(own), "-k", str(k)]
+    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
 
 
 # --- schemas and configuration ------------------------------------------------------------------------------

@@ -148,9 +148,8 @@ class _Decision:
         self, space: Space, size: int, k: int, progress: Progress, donors: Sequence[Donors] | None, most: int
     ) -> None:
         self.space, self.size, self.progress = space, size, progress
-        self.need = min(
-            k - 1, space.graph.n
-        )  # as many disjoint images do not exist: arrays need be no longer
+        # more disjoint images than vertices do not exist: no array need be longer
+        self.need = min(k - 1, space.graph.n)
         self.catalogue = Catalogue(space, size)
         self.pools = Pools(self.catalogue, self.need)
         none = np.empty(0, dtype=np.int64)
