@@ -165,7 +165,7 @@ def test_names_of_aggregates_and_operators_are_predicates_too() -> None:
         ("sum(1,<Y>)", Aggregate("sum", Constant(1), (Y,))),
         ("sum(W)", Aggregate("sum", W, None)),
         ("msum(W,[X],[Y])", Aggregate("msum", W, (Y,), groups=(X,))),
-        ("msum(W,[X,Y])", Aggregate("msum", W, (X, Y))),
+        ("msum(W,[X,Y])", Aggregate("msum", W, None, groups=(X, Y))),
         ("mcount([X],[Y])", Aggregate("mcount", None, (Y,), groups=(X,))),
         ("mmin(W+1)", Aggregate("mmin", Binary("+", W, Constant(1)), None)),
     ],
