@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -116,6 +117,61 @@ def test_rules_that_commute_cover_fewer_vertices(ownership: Path, anywhere: Path
     assert smaller["holds"]
     more = run("verify", "--rules", rules, *files, "-k", "3", "-x", "3")
     assert "and fewer" not in more.stdout
+
+
+REFUSED = sorted(
+    p.parent.name
+    for p in (Path(__file__).parent / "programs").glob("diagnostic_E*/command.txt")
+    if p.read_text(encoding="utf-8").startswith("anonymize")
+)
+
+
+@pytest.mark.parametrize("case", [c for c in REFUSED if c != "diagnostic_E401"])  # of rules about a graph
+def test_check_tells_what_anonymize_refuses(case: str) -> None:
+    rules = Path(__file__).parent / "programs" / case / "program.vada"
+    refused, checked = run("anonymize", "--rules", rules), run("check", rules)
+    assert refused.exit_code == 2
+    assert checked.exit_code == 0
+    first = refused.output.strip().split("\n\n")[0]
+    assert f"{rules}: reason takes these rules, anonymize refuses them:\n{first}\n" in checked.output
+    (told,) = json.loads(run("check", rules, "--json").output)["files"]
+    assert [f["code"] for f in told["anonymize"]][0] == case.removeprefix("diagnostic_")
+
+
+def test_edges_that_rules_derive_are_anonymized_as_a_table(anywhere: Path) -> None:
+    Path("own.csv").write_text("x,y,w\na,b,0.6\nb,c,0.7\nc,d,0.8\nd,a,0.2\n", encoding="utf-8")
+    rules = """
+        @bind("own", "csv useHeaders=true", "", "own.csv"). @edge("control"). @derived("linked").
+        big(X, Y) :- own(X, Y, W), W > 0.5.
+        control(X, Y) :- big(X, Y).
+        linked(X, Y) :- control(X, Z), control(Z, Y).
+    """
+    Path("a.vada").write_text(rules, encoding="utf-8")
+    (told,) = json.loads(run("check", "a.vada", "--json").output)["files"]
+    (only,) = told["anonymize"]
+    command = re.search(r"`kgreason (.*?)`", only["hint"])
+    bind = re.search(r"@bind\(.*?\)", only["hint"])
+    assert command and bind
+    assert run(*command[1].split()).exit_code == 0
+    linked = rules.strip().splitlines()[-1]
+    Path("b.vada").write_text(f'{bind[0]}. @edge("control"). @derived("linked"). {linked}', encoding="utf-8")
+    assert "anonymize" not in run("check", "b.vada").output
+    found = run("anonymize", "--rules", "b.vada", "--method", "klone", "-k", "2", "-x", "2", "--trials", "1")
+    assert found.exit_code == 0
+    assert "4 vertices, 3 edges -> 8" in found.output
+
+
+def test_edges_that_rules_derive_from_the_graph_are_no_given_ones(anywhere: Path) -> None:
+    rules = """
+        @edge("own"). @edge("control"). @derived("linked"). own("a", "b", 0.6). own("b", "c", 0.6).
+        control(X, Y) :- own(X, Y, W), W > 0.5.
+        linked(X, Y) :- control(X, Z), control(Z, Y).
+    """
+    Path("a.vada").write_text(rules, encoding="utf-8")
+    result = run("anonymize", "--rules", "a.vada")
+    assert result.exit_code == 2
+    assert "@edge says that 'control' is given, but it has no data: rules derive it" in result.output
+    assert 'goes by @derived("control")' in result.output
 
 
 def test_check_prints_all_errors_and_fails(tmp_path: Path) -> None:
@@ -522,9 +578,9 @@ def test_a_release_that_is_not_there(ownership: Path) -> None:
 def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> None:
     rules = ownership / "control.vada"
     rules.write_text(rules.read_text().replace("own(", "nodes(").replace('"own"', '"nodes"'))
-    result = anonymize(ownership)
-    assert result.exit_code == 2
-    assert "the edges `nodes` would be written to where the vertices go" in result.output
+    for result in (anonymize(ownership), run("check", rules)):
+        assert "error[E129]: the edges `nodes` would be written to where the vertices go" in result.output
+    assert anonymize(ownership).exit_code == 2
 
 
 def test_verify_refuses_what_would_take_too_long(ownership: Path, anywhere: Path) -> None:
