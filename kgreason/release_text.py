@@ -10,7 +10,7 @@ from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Release
 from kgreason.errors import ReleaseError
 from kgreason.lang.ast import Constant, Variable
-from kgreason.layout import LISTING, NODES, Layout, Stored
+from kgreason.layout import LISTING, Layout, Stored
 
 
 def check_publishable(program: CheckedProgram, labels: Iterable[str]) -> None:

@@ -135,7 +135,7 @@ def test_check_tells_what_anonymize_refuses(case: str) -> None:
     first = refused.output.strip().split("\n\n")[0]
     assert f"{rules}: reason takes these rules, anonymize refuses them:\n{first}\n" in checked.output
     (told,) = json.loads(run("check", rules, "--json").output)["files"]
-    assert [f["code"] for f in told["anonymize"]][0] == case.removeprefix("diagnostic_")
+    assert told["anonymize"][0]["code"] == case.removeprefix("diagnostic_")
 
 
 def test_edges_that_rules_derive_are_anonymized_as_a_table(anywhere: Path) -> None:
@@ -151,7 +151,8 @@ def test_edges_that_rules_derive_are_anonymized_as_a_table(anywhere: Path) -> No
     (only,) = told["anonymize"]
     command = re.search(r"`kgreason (.*?)`", only["hint"])
     bind = re.search(r"@bind\(.*?\)", only["hint"])
-    assert command and bind
+    assert command
+    assert bind
     assert run(*command[1].split()).exit_code == 0
     linked = rules.strip().splitlines()[-1]
     Path("b.vada").write_text(f'{bind[0]}. @edge("control"). @derived("linked"). {linked}', encoding="utf-8")

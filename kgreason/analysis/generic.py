@@ -87,7 +87,8 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
             rule.head.span,
             note="anonymization begins with a graph that is given; what rules derive from it goes by @derived",
             hint=f"derive it first, `kgreason reason --rules {program.file} --output {predicate} --out derived`, "
-            f'and anonymize that table: @bind("{predicate}", "csv", "derived", "{predicate}.csv") in place of its rules',
+            f'and anonymize that table: @bind("{predicate}", "csv", "derived", "{predicate}.csv") '
+            "in place of its rules",
         )
     if not wrong:
         return program
