@@ -108,7 +108,7 @@ def test_rules_that_commute_cover_fewer_vertices(ownership: Path, anywhere: Path
     assert result.exit_code == 0, result.output
     assert "asks for parts" not in result.stderr
     assert "holds for every x" in result.stdout, "KGUARD found nothing cheaper than copies"
-    files = [ownership / "own.csv", "release/own.csv", "--mapping", "private"]
+    files = ["release/own.csv", "--mapping", "private"]
     one = run("verify", "--rules", rules, *files, "-k", "2", "-x", "3")
     assert "holds for k = 2, x = 3 and fewer (the rules commute)" in one.stdout
     found = json.loads(run("verify", "--rules", rules, *files, "-k", "2", "-x", "3", "--json").stdout)
@@ -327,8 +327,9 @@ def test_parent_folders_are_made(ownership: Path, anywhere: Path) -> None:
 
 def test_verify_takes_folders(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
-    graphs = [ownership / "own.csv", "release"]
-    result = run("verify", *graphs, "--rules", ownership / "control.vada", "--mapping", "private", "-x", "2")
+    result = run(
+        "verify", "release", "--rules", ownership / "control.vada", "--mapping", "private", "-x", "2"
+    )
     assert result.exit_code == 0, result.output
     assert "holds for k = 3, x = 2" in result.output
 
@@ -460,8 +461,10 @@ def test_seeded_run_repeats_and_says_that_it_is_no_release(ownership: Path, anyw
 
 def test_verify_and_score_agree_with_anonymize(ownership: Path, anywhere: Path) -> None:
     done = json.loads(anonymize(ownership, "--json").stdout)
-    files = [ownership / "own.csv", anywhere / "release" / "own.csv"]
-    files += [
+    files = [
+        anywhere / "release" / "own.csv",
+        "--data",
+        f"own={ownership / 'own.csv'}",
         "--rules",
         ownership / "control.vada",
         "--mapping",
@@ -490,7 +493,6 @@ def test_verify_finds_a_tampered_release(ownership: Path, anywhere: Path) -> Non
         run(
             *(
                 "verify",
-                ownership / "own.csv",
                 file,
                 "--rules",
                 ownership / "control.vada",
@@ -562,14 +564,14 @@ def test_no_line_of_help_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_release_that_is_not_there(ownership: Path) -> None:
     words = ["--rules", ownership / "control.vada", "--mapping", "private"]
-    result = run("verify", ownership / "own.csv", "relaese", *words)
+    result = run("verify", "relaese", *words)
     assert result.exit_code == 2
     assert result.output == (
         "error: relaese: there is no such file or folder\n  help: name a release folder or its table\n"
     )
-    near = run("verify", ownership / "own.csv", ownership / "owm.csv", *words)
+    near = run("verify", ownership / "owm.csv", *words)
     assert near.output.endswith("there is no such file or folder\n  help: did you mean own.csv?\n")
-    missing = run("verify", "original", ownership / "own.csv", *words)
+    missing = run("verify", ownership / "own.csv", "--data", "own=original", *words)
     assert (
         missing.output
         == "error: original: there is no such file\n  help: name a table of the original graph\n"
@@ -586,7 +588,7 @@ def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> 
 
 def test_verify_refuses_what_would_take_too_long(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
-    words = [ownership / "own.csv", "release", "--rules", ownership / "control.vada"]
+    words = ["release", "--rules", ownership / "control.vada"]
     result = run("verify", *words, "--mapping", "private", "--max-subgraphs", "2")
     assert result.exit_code == 2
     assert "more than 2 connected subgraphs with 4 vertices" in result.output
@@ -854,7 +856,6 @@ def test_verify_by_a_sample(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
     words = [
         "verify",
-        ownership / "own.csv",
         "release",
         "--rules",
         ownership / "control.vada",
@@ -903,12 +904,12 @@ def test_verify_a_release_alone(ownership: Path, anywhere: Path) -> None:
 def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
     rules = ["--rules", ownership / "control.vada"]
-    unknown = run("verify", ownership / "own.csv", "release", *rules)
+    unknown = run("verify", "release", *rules, "--data", f"own={ownership / 'own.csv'}")
     assert unknown.exit_code == 2
-    assert "who is who in this release is not said" in unknown.output
-    single = run("verify", "release", *rules, "--mapping", "private")
-    assert single.exit_code == 2
-    assert "one graph is named, but there must be two" in single.output
+    assert "the original is named, but who is who in its release is not said" in unknown.output
+    lost = run("verify", "release", "--rules", "release/rules.vada", "--certificate", "private")
+    assert lost.exit_code == 2
+    assert "who is who is not said\n  help: say --mapping FILE" in lost.output
     gone = run("verify", "relaese", *rules)
     assert gone.exit_code == 2
     assert "relaese: there is no such file or folder" in gone.output

@@ -115,7 +115,6 @@ Tries = Annotated[
 
 OF_PEOPLE = (
     *(
-        "files",
         "schema",
         "attributes",
         "numeric",
@@ -129,7 +128,7 @@ OF_PEOPLE = (
     *("clustering", "partition", "tau", "omega", "epsilon", "dimensions", "window", "left_out", "after"),
     *("sequence", "construction", "tries"),
 )
-OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
+OF_RULES = ("rules", "x", "trials", "max_subgraphs", "split", "keep_cuts")
 
 
 def unused(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from kgreason.cli.base import counted, guarded, load_rules, print_json, shown, sources, warn
+from kgreason.cli.base import check_no_table, counted, guarded, load_rules, print_json, shown, sources, warn
 from kgreason.cli.completing import rule_files
 from kgreason.cli.failing import finding
 from kgreason.cli.options import (
@@ -52,6 +52,8 @@ def check(
 
     for file in functions or ():
         load_functions(file)
+    for file in files:
+        check_no_table(file)
     found = {file: examine_whole(file) for file in files}
     if as_json:
         print_json({"format": 1, "files": [_examined(file, found[file]) for file in found]})

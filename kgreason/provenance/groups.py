@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -113,9 +114,8 @@ class _Sorter:
         best = self.heights if self.name == "count" else -self.order
         rest = np.ones(self.batch.size, dtype=np.bool_)
         if self.name == "prod":  # the least of the factors below 1, if there are any
-            rest = np.array(
-                [v >= 1 for v in decode(self.kind, self.codes, self.matcher.symbols)], dtype=np.bool_
-            )
+            factors: list[Any] = decode(self.kind, self.codes, self.matcher.symbols)
+            rest = np.array([factor >= 1 for factor in factors], dtype=np.bool_)
             best = np.where(rest, best, self.order)
         order = np.lexsort((self.heights, best, rest, *contributors.T[::-1], *groups.T[::-1]))
         return order[_changes(np.column_stack([groups, contributors])[order])]
