@@ -47,7 +47,7 @@ def walk(node: Expression) -> Iterator[Expression]:
         case Aggregate():
             if node.argument is not None:
                 yield from walk(node.argument)
-            yield from node.contributors or ()
+            yield from (node.groups if node.contributors is None else node.contributors) or ()
 
 
 def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Expression:

@@ -324,6 +324,8 @@ class Scope:
         if kind in (Kind.ANY, Kind.LIST):
             parts = (node.left, node.right)
             return kind, self.pointwise(kind, partial(arithmetic, node.operator), [one, other], parts, whole)
+        if node.operator == "/":
+            kind = Kind.DOUBLE
         left, right = one[1], other[1]
         compute = {Kind.INT: self._integers, Kind.DOUBLE: self._doubles, Kind.STRING: self._concat}[kind]
         return kind, lambda rows: compute(node.operator, left(rows), right(rows), whole, rows)
@@ -352,12 +354,10 @@ class Scope:
         return result + 0.0  # -0.0 becomes 0.0
 
     def _integers(self, operator: str, a: Values, b: Values, whole: Expression, rows: Values) -> Values:
-        if operator in "/%":
+        if operator == "%":
             self.refuse(b == 0, "division by zero", whole, rows)
-            self.refuse((operator == "/") & (b == -1) & (a == SMALLEST), "integer overflow", whole, rows)
             with np.errstate(divide="ignore"):  # a constant 0 that divides no rows
-                rest = np.where(b == -1, 0, np.fmod(a, np.where(b == -1, 1, b)))
-                return np.asarray(rest if operator == "%" else (a - rest) // b)  # toward zero
+                return np.where(b == -1, 0, np.fmod(a, np.where(b == -1, 1, b)))
         compute: Any = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator]
         if not a.size or not b.size or _fits(compute, a, b):
             return np.asarray(compute(a, b))

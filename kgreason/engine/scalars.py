@@ -78,9 +78,10 @@ def arithmetic(name: str, a: Any, b: Any) -> Value:
     if name in ("/", "%"):
         if b == 0:
             raise Refusal("division by zero")
-        if isinstance(a, int) and isinstance(b, int):
-            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # toward zero; // goes down
-            return int(checked(quotient if name == "/" else a - b * quotient))
+        if name == "%" and isinstance(a, int) and isinstance(b, int):
+            return abs(a) % abs(b) * (1 if a >= 0 else -1)
+        if name == "/":  # of doubles, as everywhere: Python would round the quotient of integers once
+            a, b = float(a), float(b)
     compute: Callable[[Any, Any], Any] = {
         "+": operator.add,
         "-": operator.sub,

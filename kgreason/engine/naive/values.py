@@ -124,12 +124,12 @@ def _same_number(a: Value, b: Value) -> bool:
 
 
 def arithmetic(name: str, a: Value, b: Value) -> Value:
-    """Carry out ``+ - * / %``; ``/`` and ``%`` of integers round toward zero, ``+`` joins strings and lists.
+    """Carry out ``+ - * / %``; ``/`` gives a double, ``%`` has the sign of `a`, ``+`` joins strings and lists.
 
     Examples
     --------
     >>> arithmetic("/", -7, 2), arithmetic("%", -7, 2), arithmetic("+", "a", "b"), arithmetic("+", (1,), (2,))
-    (-3, -1, 'ab', (1, 2))
+    (-3.5, -1, 'ab', (1, 2))
     """
     types = (type_of(a), type_of(b))
     joined = name == "+" and types in (("string", "string"), ("list", "list"))
@@ -137,9 +137,10 @@ def arithmetic(name: str, a: Value, b: Value) -> Value:
         raise Fault(f"{name} does not apply to a {types[0]} and a {types[1]}")
     if name in "/%" and b == 0:
         raise Fault("division by zero")
-    if name in "/%" and isinstance(a, int) and isinstance(b, int):  # Python's // goes down
-        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return checked(quotient if name == "/" else a - b * quotient)
+    if name == "%" and isinstance(a, int) and isinstance(b, int):
+        return abs(a) % abs(b) * (1 if a >= 0 else -1)
+    if name == "/":  # Python rounds the quotient of integers once, kgreason first makes doubles of them
+        a, b = to_double(a), to_double(b)
     try:
         return checked(ARITHMETIC[name](a, b))
     except OverflowError:
