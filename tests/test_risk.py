@@ -364,7 +364,7 @@ def test_errors_of_the_command(ownership: Path, tmp_path: Path) -> None:
     assert command("--rules", rules, "-k", "1")[0] == 2
     empty = tmp_path / "empty.csv"
     empty.write_text("owner,company,share\n", encoding="utf-8")
-    code, _, err = command(empty, "--rules", rules)
+    code, _, err = command("--data", f"own={empty}", "--rules", rules)
     assert (code, "the graph has no vertices" in err) == (2, True)
     assert command("--rules", tmp_path / "no.vada")[0] == 2
     code, _, err = command("--rules", rules, "--out", tmp_path / "no" / "risk.json")
