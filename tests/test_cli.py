@@ -323,6 +323,17 @@ def test_force_spares_foreign_files(ownership: Path, anywhere: Path, folder: str
     assert (anywhere / folder / "thesis.csv").read_text() == "years of work"
 
 
+def test_rules_do_not_say_what_may_be_replaced(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    rules, mine = anywhere / "release" / "rules.vada", anywhere / "release" / "mine.csv"
+    rules.write_text(rules.read_text(encoding="utf-8") + '@bind("mine", "csv", "", "mine.csv").\n')
+    mine.write_text("years of work")
+    result = anonymize(ownership, "--force")
+    assert result.exit_code == 2
+    assert "(mine.csv, rules.vada)" in result.output
+    assert mine.read_text() == "years of work"
+
+
 def test_parent_folders_are_made(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership, "--release", "a/b/release", "--private", "c/private").exit_code == 0
     assert (anywhere / "a" / "b" / "release" / "own.csv").is_file()
