@@ -154,7 +154,7 @@ def _rows_where(selected: Selected, name: str, value: str) -> Selected:
     import pyarrow.compute as pc
 
     raw = selected.raw
-    column = _plain(raw, _position(raw, name))
+    column = _plain(raw, _position(raw, name), None)
     if isinstance(column, Objects):
         raise raw.error(0, "the column holds lists or nulls, and where compares texts", name)
     equal = pc.fill_null(pc.equal(column.cast(pa.large_string()), value), False)
