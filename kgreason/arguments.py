@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -244,32 +243,18 @@ def check_split(split: int | None, keep_cuts: bool) -> None:
         )
 
 
-MOST_DERIVED = 40  # a kind of pair is one word: a bit for each, and the number of its kind of ground edges
-
-
 def anonymizable(program: CheckedProgram) -> CheckedProgram:
     """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
 
     Raises
     ------
     ProgramError
-        If the rules depend on vertex names, or name no edges.
-    AnonymizationError
-        If they have more than 40 derived predicates.
+        If the rules depend on vertex names, name no edges, or cannot be followed otherwise.
     """
-    from kgreason.analysis.generic import check_generic
+    from kgreason.analysis.generic import for_anonymization, refusals
 
-    rules = replace(
-        program.without_graph().restricted((*program.outputs, *program.derived, *program.queries)),
-        outputs=program.outputs,
-    )
-    if len(rules.derived) > MOST_DERIVED:
-        raise AnonymizationError(
-            f"{len(rules.derived)} derived predicates are too many to be protected together",
-            hint=f"name those that matter, at most {MOST_DERIVED}, with @derived",
-        )
-    diagnostics = check_generic(rules)
-    if diagnostics:
+    rules = for_anonymization(program)
+    if diagnostics := refusals(rules):
         raise ProgramError(diagnostics, program.sources or program.text)
     return rules
 

@@ -218,6 +218,10 @@ class EvaluationError(KgreasonError):
         return _shown(f"{where}{self.message}{rule}", self.hint)
 
 
+class InexactError(EvaluationError):
+    """An integer that no double equals, where only doubles can stand."""
+
+
 @dataclass
 class AnonymizationError(KgreasonError):
     """A graph, rule set or parameter for which no anonymization can be made."""

@@ -162,6 +162,12 @@ class Exchange:
         return [side for side, i in zip((self.secret, self.public), inodes, strict=True) if side.waits(i)]
 
     @property
+    def halfway(self) -> bool:
+        """Whether the two places do not hold the folders of one run."""
+        there = all(os.path.lexists(side.place) for side in (self.secret, self.public))
+        return self.begun and (len(self.waiting) == 1 or not there)
+
+    @property
     def begun(self) -> bool:
         """Whether folders may have been put into their places."""
         return (self.secret.space / READY).is_file()
@@ -275,7 +281,7 @@ def check_settled(place: Path) -> None:
         return
     for space in _left(place):
         with _abandoned(space) as exchange:
-            if exchange is not None and exchange.begun:
+            if exchange is not None and exchange.halfway:
                 both = f"{exchange.public.place} and {exchange.secret.place}"
                 raise ReleaseError(
                     f"a run that replaced {both} was killed before it had replaced both",
@@ -287,7 +293,7 @@ def check_settled(place: Path) -> None:
 def _mended(exchange: Exchange, replaceable: Callable[[Path], bool]) -> Iterator[str]:
     public, secret = exchange.public, exchange.secret
     sides = exchange.sides
-    begun = exchange.begun
+    begun = exchange.begun and bool(exchange.waiting)
     if begun:
         both = f"{public.place} and {secret.place}"
         try:

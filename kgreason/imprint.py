@@ -151,7 +151,8 @@ ACCOUNT = "report.json"
 
 def digests(folder: Path) -> dict[str, str]:
     """Digests of the files in a folder, but for that of the account."""
-    return {path.name: _digest_of(path) for path in sorted(folder.iterdir()) if path.name != ACCOUNT}
+    files = (path for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink())
+    return {path.name: _digest_of(path) for path in files if path.name != ACCOUNT}
 
 
 def account(data: Mapping[str, Any], files: Mapping[str, str]) -> str:

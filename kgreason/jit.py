@@ -3,6 +3,10 @@
 A `kernel` works on the arrays of its caller and allocates nothing. numba compiles it once on a machine; from then on
 its machine code comes from a file, and numba itself, half a second of start-up, is not even imported. Kernels that
 allocate need numba's run-time library, hence numba in each process: `allocating`.
+
+Several threads may call kernels for the first time at once. Whatever compiles holds numba's own lock, from the source
+to the machine code, and waits for no other: with a second lock, a thread that compiles a kernel and one that compiles
+a caller of it could wait for each other for ever.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, update_wrapper
+from functools import cache, update_wrapper
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints
@@ -51,7 +55,7 @@ checked = False
 
 _ABI = 1  # raised when what a cached file holds changes its meaning
 _HEAD = object.__basicsize__  # an array object begins, by NumPy's ABI, with: data, number of axes, lengths
-_LOCK = threading.RLock()
+_LOADING = threading.Lock()  # nothing else is waited for by who holds it
 _NUMBERS: dict[Any, tuple[Any, str]] = {
     int: (ctypes.c_int64, "np.int64"),
     float: (ctypes.c_double, "np.float64"),
@@ -64,16 +68,16 @@ class Compiled(ABC, Generic[P, R]):
 
     def __init__(self, function: Callable[P, R]) -> None:
         self.function = function
+        self._run: Callable[P, R] = self._first
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the machine code; arguments go by position."""
         return self._run(*args, **kwargs)
 
-    @cached_property
-    def _run(self) -> Callable[P, R]:
-        with _LOCK:
-            return self._made()
+    def _first(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        self._run = self._made()
+        return self._run(*args, **kwargs)
 
     @abstractmethod
     def _made(self) -> Callable[P, R]:
@@ -90,7 +94,8 @@ class Kernel(Compiled[P, R]):
     @property
     def _numba_type_(self) -> Any:
         """What other kernels call in its place."""
-        return _dispatcher(self.function)._numba_type_
+        with _compiler():
+            return _dispatcher(self.function)._numba_type_
 
     def _made(self) -> Callable[P, R]:
         hints = get_type_hints(self.function, include_extras=True)
@@ -104,16 +109,11 @@ class Allocating(Compiled[P, R]):
 
     @property
     def _numba_type_(self) -> Any:
-        return self._run._numba_type_  # type: ignore[attr-defined]
+        return self._made()._numba_type_  # type: ignore[attr-defined]
 
     def _made(self) -> Callable[P, R]:
-        import numba
-
-        try:
-            kept = bool(caches.folders(self.function.__code__.co_filename))
-            return cast(Callable[P, R], numba.njit(nogil=True, cache=kept)(self.function))
-        except RuntimeError:  # numba: "no locator available", i.e. nowhere to write the cache
-            return cast(Callable[P, R], numba.njit(nogil=True)(self.function))
+        with _compiler():
+            return cast(Callable[P, R], _allocating(self.function))
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -124,6 +124,24 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 def allocating(function: Callable[P, R]) -> Allocating[P, R]:
     """Make a kernel that makes arrays of its own."""
     return Allocating(function)
+
+
+def _compiler() -> Any:
+    """The lock that numba holds while it compiles."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    return global_compiler_lock
+
+
+@cache
+def _allocating(function: Callable[..., Any]) -> Any:
+    import numba
+
+    try:
+        kept = bool(caches.folders(function.__code__.co_filename))
+        return numba.njit(nogil=True, cache=kept)(function)
+    except RuntimeError:  # numba: "no locator available", i.e. nowhere to write the cache
+        return numba.njit(nogil=True)(function)
 
 
 @cache
@@ -177,11 +195,15 @@ def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequen
     source = function.__code__.co_filename
     code = _whole(caches.read(file, source))
     if code is None:
-        compiling(caches.place(file, source) is not None)
-        code = _compile(function, name, types, results)
-        content = code[0].encode() + b"\n" + code[1]
-        caches.write(file, source, hashlib.sha256(content).digest() + content)
-    return _load(code)
+        with _compiler():
+            code = _whole(caches.read(file, source))  # another thread may have made it
+            if code is None:
+                compiling(caches.place(file, source) is not None)
+                code = _compile(function, name, types, results)
+                content = code[0].encode() + b"\n" + code[1]
+                caches.write(file, source, hashlib.sha256(content).digest() + content)
+    with _LOADING:
+        return _load(code)
 
 
 @cache

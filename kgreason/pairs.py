@@ -158,7 +158,9 @@ def _with_isolated(
     if not graph.m:
         files = [source.file for given in tables.values() for source in given]
         raise DataError(
-            files[0], "the original has no edges", hint="is the file cut off? name the whole table"
+            files[0] if files else str(mapping),
+            "the original has no edges",
+            hint="is the file cut off? name the whole table",
         )
     whole = with_vertices(graph, pairs)
     if isolated := whole.labels[graph.n :].tolist():

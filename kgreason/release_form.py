@@ -74,7 +74,11 @@ def form(
         return {**made, README: words.encode(), **report_texts(folder, report)}
 
     expected = Expected(
-        layout.files, lambda place: write_tables(place, released, layout, node), texts, (RULES,)
+        layout.files,
+        lambda place: write_tables(place, released, layout, node),
+        texts,
+        (RULES,),
+        released.n + released.m,
     )
     return files(folder, expected, _told(folder, released, layout, original))
 

@@ -11,24 +11,18 @@ from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Guarantee
 from kgreason.errors import ReleaseError
 from kgreason.lang.ast import Constant, Variable
-from kgreason.layout import LISTING, NODES, Layout, Stored
+from kgreason.layout import LISTING, Layout, Stored
 
 
 def check_publishable(program: CheckedProgram, labels: Iterable[str]) -> None:
-    """Refuse rules whose text would publish the name of a vertex, and tables that cannot stand in a release.
+    """Refuse rules whose text would publish the name of a vertex.
 
     Raises
     ------
     ReleaseError
-        If an edge predicate is called ``nodes``, in whatever case, if a string constant or a fact of the rules holds a
-        label of the graph, or if a variable has the name of a vertex.
+        If a string constant or a fact of the rules holds a label of the graph, or if a variable has the name of a
+        vertex.
     """
-    for predicate in program.edges:
-        if predicate.lower() == NODES:
-            raise ReleaseError(
-                f"the edges `{predicate}` would be written to where the vertices go",
-                hint="give them another name",
-            )
     told = list(dict.fromkeys(_told(program)))
     for label in labels:
         for what, words in told:

@@ -207,7 +207,17 @@ def test_an_aggregate_of_a_lower_stratum_may_tell_contributions_apart():
         ("count(Y)", "count", None, ("Y",)),
         ("mcount()", "mcount", None, ("X", "Y", "W")),
         ("msum(W,[X],[Y])", "msum", "W", ("Y",)),
-        ("mprod(W,[X],[])", "mprod", "W", ()),
+        ("mprod(W,[X],[])", "mprod", "W", ("X", "Y", "W")),
+        ("msum(W,[X])", "msum", "W", ("X", "Y", "W")),
+        ("msum(W,[Y])", "msum", "W", ("Y",)),
+        ("msum(W,[X,Y])", "msum", "W", ("X", "Y")),
+        ("mcount(X)", "mcount", None, ("X", "Y", "W")),
+        ("count(X)", "count", None, ("X", "Y", "W")),
+        ("mcount([X])", "mcount", None, ("X", "Y", "W")),
+        ("mcount([Y])", "mcount", None, ("Y",)),
+        ("mcount([X],[Y])", "mcount", None, ("Y",)),
+        ("mcount([X],[])", "mcount", None, ("X", "Y", "W")),
+        ("mcount(X,<X>)", "mcount", None, ("X",)),
         ("set([Y, 1])", "set", "[Y, 1]", ("X", "Y", "W")),
     ],
 )
@@ -216,6 +226,20 @@ def test_forms(call, function, argument, contributors):
     found = rule.aggregation
     assert (found.function, found.argument and str(found.argument)) == (function, argument)
     assert (found.group, found.contributors) == (("X",), contributors)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        'w("s", W) :- W = mprod(1). w(Y, W) :- w(X), s(X, Y, N), W = mprod(N, <X>).',
+        "n(X, 1) :- e(X, _). n(X, C) :- e(Y, X), n(Y), C = mcount(Y), C > 2.",
+        "n(X, S) :- e(X, S), m(_), S = msum(X). m(X) :- n(X). n(X, C) :- n(X), C = msum(X).",
+    ],
+)
+def test_atoms_that_lack_the_aggregated_argument(program):
+    with pytest.raises(ProgramError) as caught:
+        load_text(program)
+    assert "E104" in [d.code for d in caught.value.diagnostics]
 
 
 def test_sets_that_grow_in_recursion_are_kept_by_their_union():

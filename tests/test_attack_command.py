@@ -31,7 +31,7 @@ def test_attack_prints_a_table_and_json(ownership: Path, anywhere: Path) -> None
     rules = ownership / "control.vada"
     made = run("anonymize", "--rules", rules, "--method", "klone", "-k", "2", "-x", "3", "--trials", "1")
     assert made.exit_code == 0, made.output
-    asked = ["release", "--truth", ownership / "own.csv", "--mapping", "private", "--rules", rules]
+    asked = ["release", "--data", f"own={ownership / 'own.csv'}", "--mapping", "private", "--rules", rules]
     options = [
         "-k",
         "2",
@@ -78,7 +78,7 @@ def test_attack_prints_a_table_and_json(ownership: Path, anywhere: Path) -> None
         (["--other-rules", "nowhere.vada"], "nowhere.vada"),
         (["--knowledge", "degree", "--seeds", "10"], "--seeds has no effect"),
         (["--knowledge", "degree", "--known", "3"], "--known has no effect"),
-        (["--truth", "nowhere.csv"], "there is no such file"),
+        (["--data", "own=nowhere.csv"], "there is no such file"),
     ],
 )
 def test_attack_refuses_what_makes_no_sense(
@@ -87,7 +87,7 @@ def test_attack_refuses_what_makes_no_sense(
     (anywhere / "mapping.csv").write_text(
         "original,released\n" + "".join(f"{n},{n}\n" for n in NAMES), encoding="utf-8"
     )
-    asked = [ownership / "own.csv", "--truth", ownership / "own.csv", "--mapping", "mapping.csv"]
+    asked = [ownership / "own.csv", "--data", f"own={ownership / 'own.csv'}", "--mapping", "mapping.csv"]
     result = run("attack", *asked, "--rules", ownership / "control.vada", *options)
     assert result.exit_code == 2
     assert words in " ".join(result.output.split())
@@ -98,7 +98,7 @@ def test_seeds_may_begin_with_a_byte_order_mark(ownership: Path, anywhere: Path)
         "original,released\n" + "".join(f"{n},{n}\n" for n in NAMES), encoding="utf-8"
     )
     (anywhere / "seeds.txt").write_text("Adler\nBiber\n", encoding="utf-8-sig")
-    asked = [ownership / "own.csv", "--truth", ownership / "own.csv", "--mapping", "mapping.csv"]
+    asked = [ownership / "own.csv", "--data", f"own={ownership / 'own.csv'}", "--mapping", "mapping.csv"]
     options = ["--rules", ownership / "control.vada", "--knowledge", "seeds", "--seeds", "seeds.txt"]
     result = run("attack", *asked, *options, "--json")
     assert result.exit_code == 0, result.output

@@ -408,7 +408,19 @@ def test_the_command_takes_a_certificate(tmp_path: Path, monkeypatch: pytest.Mon
     rules = ["--rules", str(CONTROL)]
     made = run(app, ["anonymize", *rules, "--data", f"own={own}", "-k", "2", "-x", "2"])
     assert made.exit_code == 0, made.output
-    words = ["verify", str(own), "release", *rules, "--mapping", "private", "-k", "2", "-x", "2"]
+    words = [
+        "verify",
+        "release",
+        "--data",
+        f"own={own}",
+        *rules,
+        "--mapping",
+        "private",
+        "-k",
+        "2",
+        "-x",
+        "2",
+    ]
     done = run(app, [*words, "--certificate", "private"])
     assert done.exit_code == 0, done.output
     assert "files, certificate, images" in done.output
@@ -434,13 +446,13 @@ def test_the_command_takes_a_certificate(tmp_path: Path, monkeypatch: pytest.Mon
     table.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     elsewhere = tmp_path / "x.csv"
     elsewhere.write_text("\n".join([header, lighter, *rows[1:]]) + "\n", encoding="utf-8")
-    words[2] = str(elsewhere)
+    words[1] = str(elsewhere)
     found = run(app, [*words, "--certificate", "private"])
     assert found.exit_code == 1
     assert "x.csv:2: edited weights" in found.output, (
         "a table is compared with what was written, whatever its name is"
     )
-    words[2] = "release"
+    words[1] = "release"
     secret = (tmp_path / "private" / "mapping.csv").read_text(encoding="utf-8").splitlines()
     first, second = (line.split(",") for line in secret[1:3])
     swapped = [secret[0], f"{first[0]},{second[1]}", f"{second[0]},{first[1]}", *secret[3:]]

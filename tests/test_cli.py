@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -108,7 +109,7 @@ def test_rules_that_commute_cover_fewer_vertices(ownership: Path, anywhere: Path
     assert result.exit_code == 0, result.output
     assert "asks for parts" not in result.stderr
     assert "holds for every x" in result.stdout, "KGUARD found nothing cheaper than copies"
-    files = [ownership / "own.csv", "release/own.csv", "--mapping", "private"]
+    files = ["release/own.csv", "--mapping", "private"]
     one = run("verify", "--rules", rules, *files, "-k", "2", "-x", "3")
     assert "holds for k = 2, x = 3 and fewer (the rules commute)" in one.stdout
     found = json.loads(run("verify", "--rules", rules, *files, "-k", "2", "-x", "3", "--json").stdout)
@@ -117,6 +118,62 @@ def test_rules_that_commute_cover_fewer_vertices(ownership: Path, anywhere: Path
     assert smaller["holds"]
     more = run("verify", "--rules", rules, *files, "-k", "3", "-x", "3")
     assert "and fewer" not in more.stdout
+
+
+REFUSED = sorted(
+    p.parent.name
+    for p in (Path(__file__).parent / "programs").glob("diagnostic_E*/command.txt")
+    if p.read_text(encoding="utf-8").startswith("anonymize")
+)
+
+
+@pytest.mark.parametrize("case", [c for c in REFUSED if c != "diagnostic_E401"])  # of rules about a graph
+def test_check_tells_what_anonymize_refuses(case: str) -> None:
+    rules = Path(__file__).parent / "programs" / case / "program.vada"
+    refused, checked = run("anonymize", "--rules", rules), run("check", rules)
+    assert refused.exit_code == 2
+    assert checked.exit_code == 0
+    first = refused.output.strip().split("\n\n")[0]
+    assert f"{rules}: reason takes these rules, anonymize refuses them:\n{first}\n" in checked.output
+    (told,) = json.loads(run("check", rules, "--json").output)["files"]
+    assert told["anonymize"][0]["code"] == case.removeprefix("diagnostic_")
+
+
+def test_edges_that_rules_derive_are_anonymized_as_a_table(anywhere: Path) -> None:
+    Path("own.csv").write_text("x,y,w\na,b,0.6\nb,c,0.7\nc,d,0.8\nd,a,0.2\n", encoding="utf-8")
+    rules = """
+        @bind("own", "csv useHeaders=true", "", "own.csv"). @edge("control"). @derived("linked").
+        big(X, Y) :- own(X, Y, W), W > 0.5.
+        control(X, Y) :- big(X, Y).
+        linked(X, Y) :- control(X, Z), control(Z, Y).
+    """
+    Path("a.vada").write_text(rules, encoding="utf-8")
+    (told,) = json.loads(run("check", "a.vada", "--json").output)["files"]
+    (only,) = told["anonymize"]
+    command = re.search(r"`kgreason (.*?)`", only["hint"])
+    bind = re.search(r"@bind\(.*?\)", only["hint"])
+    assert command
+    assert bind
+    assert run(*command[1].split()).exit_code == 0
+    linked = rules.strip().splitlines()[-1]
+    Path("b.vada").write_text(f'{bind[0]}. @edge("control"). @derived("linked"). {linked}', encoding="utf-8")
+    assert "anonymize" not in run("check", "b.vada").output
+    found = run("anonymize", "--rules", "b.vada", "--method", "klone", "-k", "2", "-x", "2", "--trials", "1")
+    assert found.exit_code == 0
+    assert "4 vertices, 3 edges -> 8" in found.output
+
+
+def test_edges_that_rules_derive_from_the_graph_are_no_given_ones(anywhere: Path) -> None:
+    rules = """
+        @edge("own"). @edge("control"). @derived("linked"). own("a", "b", 0.6). own("b", "c", 0.6).
+        control(X, Y) :- own(X, Y, W), W > 0.5.
+        linked(X, Y) :- control(X, Z), control(Z, Y).
+    """
+    Path("a.vada").write_text(rules, encoding="utf-8")
+    result = run("anonymize", "--rules", "a.vada")
+    assert result.exit_code == 2
+    assert "@edge says that 'control' is given, but it has no data: rules derive it" in result.output
+    assert 'goes by @derived("control")' in result.output
 
 
 def test_check_prints_all_errors_and_fails(tmp_path: Path) -> None:
@@ -266,6 +323,17 @@ def test_force_spares_foreign_files(ownership: Path, anywhere: Path, folder: str
     assert (anywhere / folder / "thesis.csv").read_text() == "years of work"
 
 
+def test_rules_do_not_say_what_may_be_replaced(ownership: Path, anywhere: Path) -> None:
+    assert anonymize(ownership).exit_code == 0
+    rules, mine = anywhere / "release" / "rules.vada", anywhere / "release" / "mine.csv"
+    rules.write_text(rules.read_text(encoding="utf-8") + '@bind("mine", "csv", "", "mine.csv").\n')
+    mine.write_text("years of work")
+    result = anonymize(ownership, "--force")
+    assert result.exit_code == 2
+    assert "(mine.csv, rules.vada)" in result.output
+    assert mine.read_text() == "years of work"
+
+
 def test_parent_folders_are_made(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership, "--release", "a/b/release", "--private", "c/private").exit_code == 0
     assert (anywhere / "a" / "b" / "release" / "own.csv").is_file()
@@ -273,8 +341,9 @@ def test_parent_folders_are_made(ownership: Path, anywhere: Path) -> None:
 
 def test_verify_takes_folders(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
-    graphs = [ownership / "own.csv", "release"]
-    result = run("verify", *graphs, "--rules", ownership / "control.vada", "--mapping", "private", "-x", "2")
+    result = run(
+        "verify", "release", "--rules", ownership / "control.vada", "--mapping", "private", "-x", "2"
+    )
     assert result.exit_code == 0, result.output
     assert "holds for k = 3, x = 2" in result.output
 
@@ -406,8 +475,10 @@ def test_seeded_run_repeats_and_says_that_it_is_no_release(ownership: Path, anyw
 
 def test_verify_and_score_agree_with_anonymize(ownership: Path, anywhere: Path) -> None:
     done = json.loads(anonymize(ownership, "--json").stdout)
-    files = [ownership / "own.csv", anywhere / "release" / "own.csv"]
-    files += [
+    files = [
+        anywhere / "release" / "own.csv",
+        "--data",
+        f"own={ownership / 'own.csv'}",
         "--rules",
         ownership / "control.vada",
         "--mapping",
@@ -436,7 +507,6 @@ def test_verify_finds_a_tampered_release(ownership: Path, anywhere: Path) -> Non
         run(
             *(
                 "verify",
-                ownership / "own.csv",
                 file,
                 "--rules",
                 ownership / "control.vada",
@@ -508,14 +578,14 @@ def test_no_line_of_help_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_release_that_is_not_there(ownership: Path) -> None:
     words = ["--rules", ownership / "control.vada", "--mapping", "private"]
-    result = run("verify", ownership / "own.csv", "relaese", *words)
+    result = run("verify", "relaese", *words)
     assert result.exit_code == 2
     assert result.output == (
         "error: relaese: there is no such file or folder\n  help: name a release folder or its table\n"
     )
-    near = run("verify", ownership / "own.csv", ownership / "owm.csv", *words)
+    near = run("verify", ownership / "owm.csv", *words)
     assert near.output.endswith("there is no such file or folder\n  help: did you mean own.csv?\n")
-    missing = run("verify", "original", ownership / "own.csv", *words)
+    missing = run("verify", ownership / "own.csv", "--data", "own=original", *words)
     assert (
         missing.output
         == "error: original: there is no such file\n  help: name a table of the original graph\n"
@@ -525,14 +595,14 @@ def test_a_release_that_is_not_there(ownership: Path) -> None:
 def test_a_relation_called_nodes_is_refused(ownership: Path, anywhere: Path) -> None:
     rules = ownership / "control.vada"
     rules.write_text(rules.read_text().replace("own(", "nodes(").replace('"own"', '"nodes"'))
-    result = anonymize(ownership)
-    assert result.exit_code == 2
-    assert "the edges `nodes` would be written to where the vertices go" in result.output
+    for result in (anonymize(ownership), run("check", rules)):
+        assert "error[E129]: the edges `nodes` would be written to where the vertices go" in result.output
+    assert anonymize(ownership).exit_code == 2
 
 
 def test_verify_refuses_what_would_take_too_long(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
-    words = [ownership / "own.csv", "release", "--rules", ownership / "control.vada"]
+    words = ["release", "--rules", ownership / "control.vada"]
     result = run("verify", *words, "--mapping", "private", "--max-subgraphs", "2")
     assert result.exit_code == 2
     assert "more than 2 connected subgraphs with 4 vertices" in result.output
@@ -800,7 +870,6 @@ def test_verify_by_a_sample(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
     words = [
         "verify",
-        ownership / "own.csv",
         "release",
         "--rules",
         ownership / "control.vada",
@@ -849,12 +918,12 @@ def test_verify_a_release_alone(ownership: Path, anywhere: Path) -> None:
 def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: Path) -> None:
     assert anonymize(ownership).exit_code == 0
     rules = ["--rules", ownership / "control.vada"]
-    unknown = run("verify", ownership / "own.csv", "release", *rules)
+    unknown = run("verify", "release", *rules, "--data", f"own={ownership / 'own.csv'}")
     assert unknown.exit_code == 2
-    assert "who is who in this release is not said" in unknown.output
-    single = run("verify", "release", *rules, "--mapping", "private")
-    assert single.exit_code == 2
-    assert "one graph is named, but there must be two" in single.output
+    assert "the original is named, but who is who in its release is not said" in unknown.output
+    lost = run("verify", "release", "--rules", "release/rules.vada", "--certificate", "private")
+    assert lost.exit_code == 2
+    assert "who is who is not said\n  help: say --mapping FILE" in lost.output
     gone = run("verify", "relaese", *rules)
     assert gone.exit_code == 2
     assert "relaese: there is no such file or folder" in gone.output

@@ -50,7 +50,18 @@ def place(whole: Path, tmp_path: Path) -> Path:
 
 
 def verify(place: Path, release: str = "release") -> Result:
-    arguments = ["verify", "--rules", "control.vada", ORIGINAL, release, "--mapping", "private", "-x", "2"]
+    arguments = [
+        "verify",
+        "--rules",
+        "control.vada",
+        "--data",
+        f"own={ORIGINAL}",
+        release,
+        "--mapping",
+        "private",
+        "-x",
+        "2",
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         return CliRunner().invoke(app, arguments)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -158,3 +160,74 @@ def test_a_kernel_that_makes_arrays_is_refused(folder: Path) -> None:
     (folder / "made.py").write_text(source, encoding="utf-8")
     with pytest.raises(TypeError, match="the kernel fill makes arrays"):
         module(folder).fill(np.zeros(3, dtype=np.int32), np.zeros(3))
+
+
+THREADS = """
+import faulthandler, sys, threading
+import numpy as np
+import made
+faulthandler.dump_traceback_later(60, exit=True)
+sys.setswitchinterval(1e-6)
+calls = [
+    lambda: made.thrice(np.arange(3)).tolist() == [0, 6, 12],
+    lambda: made.odd(3),
+    lambda: made.twice(np.arange(3)).tolist() == [0, 2, 4],
+    lambda: made.fill(np.zeros(3, dtype=np.int32), np.zeros(3)) is None,
+]
+barrier, wrong = threading.Barrier(12), []
+
+def work(first):
+    barrier.wait()
+    for i in range(len(calls)):
+        try:
+            assert calls[(first + i) % len(calls)]()
+        except BaseException as error:
+            wrong.append(repr(error))
+
+threads = [threading.Thread(target=work, args=(i,)) for i in range(12)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(wrong)
+"""
+
+THRICE = """
+@allocating
+def thrice(values: Ints) -> Ints:
+    return twice(values) * (2 + odd(1))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("warm", [False, True])
+def test_threads_that_call_kernels_for_the_first_time_at_once(folder: Path, warm: bool) -> None:
+    (folder / "made.py").write_text(KERNELS + THRICE, encoding="utf-8")
+    for _ in range(1 + warm):  # with nothing kept, and with all of it
+        run = subprocess.run([sys.executable, "-c", THREADS], cwd=folder, capture_output=True, text=True)
+        assert (run.stdout, run.returncode) == ("[]\n", 0), run.stderr[-2000:]
+
+
+def test_a_thread_that_compiles_does_not_wait_for_one_that_waits_for_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One compiles a kernel; the other, who holds numba's lock, a caller of a kernel that was never called."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    (folder / "made.py").write_text(KERNELS + THRICE, encoding="utf-8")
+    made = module(folder)
+    made.thrice._run  # noqa: B018
+    other = threading.Thread(target=made.thrice, args=(np.arange(3),), daemon=True)
+
+    def compiling(_: bool) -> None:
+        if not other.ident:
+            other.start()
+            time.sleep(0.3)  # for the other to take the lock if it is free
+
+    monkeypatch.setattr(jit, "compiling", compiling)
+    one = threading.Thread(target=made.odd, args=(3,), daemon=True)
+    one.start()
+    for thread in (one, other):
+        thread.join(30)
+        assert not thread.is_alive()
+    assert not global_compiler_lock.is_locked()

@@ -89,7 +89,8 @@ def table(tmp_path: Path) -> Path:
 def command(table: Path, *more: str | Path) -> Result:
     where = ("--release", table.parent / "release", "--private", table.parent / "private")
     return run(
-        "anonymize", "--method", "k-degree", f"{table}?columns=user,target&relation=mail", *where, *more
+        *("anonymize", "--method", "k-degree", "--data", f"{table}?columns=user,target&relation=mail"),
+        *(*where, *more),
     )
 
 
@@ -169,19 +170,22 @@ def test_a_release_is_verified_with_the_files_that_it_was_made_of(table: Path) -
     source = f"{table}?columns=user,target&relation=mail"
     release, private = table.parent / "release", table.parent / "private"
     assert command(table, "--mutual", "mail", "-k", "3").exit_code == 0
-    known = (source, release, "--model", "k-degree", "-k", "3", "--mapping", private)
+    known = (release, "--model", "k-degree", "-k", "3", "--data", source, "--mapping", private)
     checked = run("verify", *known, "--mutual", "mail")
     assert checked.exit_code == 0, checked.output
     assert "mapping, labels, users, fakes" in checked.output
     other = table.parent / "other.csv"
     other.write_text("Ann,Bob\n", encoding="utf-8")
     cases: list[tuple[tuple[str | Path, ...], str]] = [
-        ((f"{other}?columns=user,target&relation=mail", *known[1:], "--mutual", "mail"), "person"),
-        (known, "k-degree is of one release, and 2 are named"),
+        (
+            (*known[:6], f"{other}?columns=user,target&relation=mail", *known[7:], "--mutual", "mail"),
+            "person",
+        ),
+        ((source, *known, "--mutual", "mail"), "k-degree is of one release, and 2 are named"),
         ((*known[:-2], "--mutual", "mail"), "who is who is not said"),
         ((*known, "--mutual", "mail", "--schema", other), "the schema says what is read"),
-        ((*known[1:], "--mutual", "mail"), "no original is named"),
-        ((source, release, "--model", "kw-tad", "--mutual", "mail"), "for the original of one release"),
+        ((*known[:5], *known[7:], "--mutual", "mail"), "no data are named"),
+        ((release, "--data", source, "--model", "kw-tad"), "for the original of one release"),
         ((release, "--rules", other, "--mutual", "mail"), "--mutual has no meaning for the model kx"),
     ]
     for asked, said in cases:
@@ -289,7 +293,11 @@ def test_other_methods_know_nothing_of_sequences(
     table: Path, method: str, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(table.parent)
-    files = () if method == "kguard" else (f"{table}?columns=user,target&relation=mail", "--mutual", "mail")
+    files = (
+        ()
+        if method == "kguard"
+        else ("--data", f"{table}?columns=user,target&relation=mail", "--mutual", "mail")
+    )
     done = run("anonymize", "--method", method, *files, option)
     assert done.exit_code == 2, done.output
     assert f"{option.split('=')[0]} has no meaning with --method {method}" in done.output

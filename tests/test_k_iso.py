@@ -312,7 +312,8 @@ def test_a_release_says_that_it_is_a_baseline(release: Path) -> None:
 
 def test_a_release_is_verified_with_its_original_and_alone(release: Path) -> None:
     rules = "--rules", release / "control.vada", "--model", "k-iso", "-x", 2
-    known = "verify", release / "own.csv?percent=true", release / "release", "--mapping", release / "private"
+    data = f"own={release / 'own.csv'}?percent=true"
+    known = "verify", release / "release", "--data", data, "--mapping", release / "private"
     found = run(*known, *rules, "-k", 2)
     assert found.exit_code == 0
     assert "changes" in found.output

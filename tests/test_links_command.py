@@ -69,11 +69,12 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def anonymize(place: Path, table: str, *args: object) -> Result:
     folders = ("--release", place / "release", "--private", place / "private")
-    return run("anonymize", "--method", "links", table, *MUTUAL, *folders, *args)
+    return run("anonymize", "--method", "links", "--data", table, *MUTUAL, *folders, *args)
 
 
 def of(table: str, place: Path) -> tuple[object, ...]:
-    return table, place / "release", *MUTUAL, *SECRET, "--mapping", place / "private", "--model", "links"
+    given = (*MUTUAL, *SECRET, "--mapping", place / "private", "--model", "links")
+    return place / "release", "--data", table, *given
 
 
 def test_a_generated_school_has_a_row_for_each_shared_class(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
             public,
             "--model",
             "noisy-or",
-            "--truth",
+            "--data",
             table,
             *MUTUAL,
             *SECRET,
@@ -206,7 +207,7 @@ def test_what_names_the_secret_is_marked(tmp_path: Path) -> None:
     facts.write_text("a,knows,b\nb,knows,c\na,likes,c\na,note,Likes c\nb,note,none\n", encoding="utf-8")
     folders = ("--release", tmp_path / "release", "--private", tmp_path / "private")
     kinds = ("--relations", "knows,likes", "--attributes", "note", "--sensitive", "likes")
-    made = run("anonymize", "--method", "links", facts, *kinds, *folders)
+    made = run("anonymize", "--method", "links", "--data", facts, *kinds, *folders)
     assert made.exit_code == 1
     assert "verified          DOES NOT HOLD" in made.stdout
     assert "nothing; " in made.stdout
@@ -269,14 +270,14 @@ def test_values_of_a_cluster_are_shared(tmp_path: Path) -> None:
     for strategy in STRATEGIES:
         place = tmp_path / strategy
         folders = ("--release", place / "release", "--private", place / "private")
-        asked = (facts, *kinds, "--sensitive", "likes", "--strategy", strategy, "-k", 3)
+        asked = ("--data", facts, *kinds, "--sensitive", "likes", "--strategy", strategy, "-k", 3)
         said = ok("anonymize", "--method", "links", *asked, *folders)
         assert "by vac" in said
         found = read_released(place / "release").graph
         assert found.n == (2 if strategy in CLUSTERED else 6)
         rest = (*kinds, "--sensitive", "likes", "--mapping", place / "private", "--model", "links")
-        assert "values" in ok("verify", facts, place / "release", *rest, "-k", 3)
-        assert run("verify", facts, place / "release", *rest, "-k", 4).exit_code == 1
+        assert "values" in ok("verify", place / "release", "--data", facts, *rest, "-k", 3)
+        assert run("verify", place / "release", "--data", facts, *rest, "-k", 4).exit_code == 1
 
 
 def test_links_under_rules(tmp_path: Path) -> None:
@@ -294,11 +295,11 @@ def test_links_under_rules(tmp_path: Path) -> None:
     assert "left out          4 links of control, which is sensitive" in said
     assert "control" not in "".join(p.read_text(encoding="utf-8") for p in release.iterdir())
     source = f"own={own}?header=true"
-    judged = ok("verify", source, release, *under, "--model", "links", "--mapping", private)
+    judged = ok("verify", release, "--data", source, *under, "--model", "links", "--mapping", private)
     assert "holds: intact" in judged
     told = json.loads(
         ok(
-            *("attack", release, "--model", "noisy-or", "--truth", source, *under),
+            *("attack", release, "--model", "noisy-or", "--data", source, *under),
             *("--mapping", private, "--json"),
         )
     )
@@ -310,13 +311,13 @@ def test_links_under_rules(tmp_path: Path) -> None:
     )
     told = json.loads(
         ok(
-            *("attack", release, "--model", "noisy-or", "--truth", source, *under),
+            *("attack", release, "--model", "noisy-or", "--data", source, *under),
             *("--other-rules", unsure, "--mapping", private, "--json"),
         )
     )
     assert told["thresholds"][0]["recall"] > told["thresholds"][3]["recall"]
     guessed = ("--rules", unsure, "--sensitive", "control", "--mapping", private)
-    noted = run("attack", release, "--model", "noisy-or", "--truth", source, *guessed).stderr
+    noted = run("attack", release, "--model", "noisy-or", "--data", source, *guessed).stderr
     assert "as if all rules were certain, but @label gives 'owns' the probability 0.5" in noted
 
 
@@ -324,7 +325,7 @@ def test_an_adversary_with_rules_agrees_with_the_noisy_or(tmp_path: Path, table:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "partial").exit_code == 0
     rules = tmp_path / "adversary.vada"
     rules.write_text(ADVERSARY, encoding="utf-8")
-    attacked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+    attacked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET)
     asked = (*attacked, "--mapping", tmp_path / "private", "--thresholds", "0.3,0.7")
     by_noise = ok(*asked, *NOISE)
     assert ok(*asked, "--rules", rules, "--leak", "0.2") == by_noise
@@ -339,7 +340,7 @@ def test_the_adversary_of_the_page_needs_no_annotations(tmp_path: Path, table: s
     for strategy in ("partial", "cluster-edge"):
         place = tmp_path / strategy
         assert anonymize(place, table, *SECRET, "--strategy", strategy).exit_code == 0
-        asked = ("attack", place / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+        asked = ("attack", place / "release", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET)
         drawn = ("--worlds", 3, "--seed", 1) if strategy == "cluster-edge" else ()
         asked = (*asked, "--mapping", place / "private", "--leak", "0.2", *drawn, "--rules")
         found = run(*asked, printed)
@@ -372,7 +373,7 @@ def test_options_that_do_not_go_together_are_refused(
         ((*SECRET, "--tau", 0.5), "--tau has no meaning", "leave it out"),
         ((*SECRET, "--trials", 3), "--trials has no meaning", "leave it out"),
         ((*SECRET, "--mode", "published"), "--mode has no meaning", "leave it out"),
-        ((*SECRET, "--data", "own=own.csv"), "--data is of rules", "--rules"),
+        ((*SECRET, "--data", "own=own.csv"), "--data own=own.csv is of rules", "--rules"),
         ((*SECRET, "--clustering", "nonsense"), "nonsense", ""),
     ]
     for args, what, hint in cases:
@@ -419,7 +420,7 @@ def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> 
     known = ("--schema", tmp_path / "people" / "people.toml", "--mapping", tmp_path / "private")
     assert "the share of links kept, in place of a score" in refused("score", tmp_path / "links", *known)
     noisy = ("attack", tmp_path / "people", "--model", "noisy-or", "--mapping", tmp_path, *NOISE)
-    assert "this is a release of people, not of links" in refused(*noisy, "--truth", table, *MUTUAL, *SECRET)
+    assert "this is a release of people, not of links" in refused(*noisy, "--data", table, *MUTUAL, *SECRET)
 
 
 @pytest.mark.parametrize(
@@ -428,10 +429,10 @@ def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> 
 def test_one_relation_is_sensitive(tmp_path: Path, table: str, named: tuple[str, ...]) -> None:
     release, private = tmp_path / "release", tmp_path / "private"
     judged = run(
-        "verify", *of(table, tmp_path)[:2], *MUTUAL, *named, "--mapping", private, "--model", "links"
+        "verify", *of(table, tmp_path)[:3], *MUTUAL, *named, "--mapping", private, "--model", "links"
     )
     attacked = run(
-        *("attack", release, "--model", "noisy-or", "--truth", table),
+        *("attack", release, "--model", "noisy-or", "--data", table),
         *(*MUTUAL, *named, *NOISE, "--mapping", private),
     )
     for found in (anonymize(tmp_path, table, *named), judged, attacked):
@@ -445,12 +446,12 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
     release, private = tmp_path / "release", tmp_path / "private"
     judge = ("verify", "--model", "links")
-    assert "who is who is not said" in refused(*judge, table, release, *MUTUAL, *SECRET)
+    assert "who is who is not said" in refused(*judge, release, "--data", table, *MUTUAL, *SECRET)
     assert "of which original" in refused(*judge, release, "--mapping", private)
     assert "-x has no meaning" in refused(*judge, release, "-x", 3)
     assert "--sensitive has no meaning" in refused("verify", release, "--model", "k-ad", *SECRET)
     assert "--percent has no meaning" in refused("verify", release, "--percent", 3, "--rules", "r.vada")
-    truth = ("--truth", table, *MUTUAL)
+    truth = ("--data", table, *MUTUAL)
     to = ("attack", release, "--model", "noisy-or")
     assert "who is who" in refused(*to, *truth, *SECRET, *NOISE)
     known = (*to, "--mapping", private)
@@ -473,7 +474,7 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
     parts = ("attack", release, "--mapping", private)
     assert "--leak has no meaning in attacks of parts" in refused(*parts, "--leak", 0.2)
     assert "--model noisy-or" in refused(*parts)
-    assert "--truth" in refused(*parts, "--rules", "r.vada")
+    assert "r.vada" in refused(*parts, "--rules", "r.vada")
     assert "no such release folder" in refused(
         "attack", tmp_path / "none", *known[2:], *truth, *SECRET, *NOISE
     )
@@ -485,7 +486,7 @@ def test_options_without_effect_are_refused(tmp_path: Path, table: str) -> None:
     for strategy in ("intact", "partial", "constrained", "cluster-edge"):
         assert anonymize(tmp_path / strategy, table, *SECRET, "--strategy", strategy).exit_code == 0
     judge = ("verify", "--model", "links")
-    attack = ("attack", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET, "--mapping")
+    attack = ("attack", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET, "--mapping")
     leave = "leave it out"
     alone = refused(*judge, tmp_path / "partial" / "release", "--percent", 50)
     assert "--percent has no meaning without the original" in alone
@@ -528,7 +529,7 @@ def test_a_relation_of_the_release_is_not_inferred(tmp_path: Path, table: str) -
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
     rules = tmp_path / "adversary.vada"
     rules.write_text(ADVERSARY.replace("friends(", "groupmates("), encoding="utf-8")
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL)
+    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL)
     for infers in (("--noise", "classmates=0.4"), ("--rules", rules)):
         found = refused(*asked, "--sensitive", "groupmates", "--mapping", tmp_path / "private", *infers)
         assert "the release holds the relation 'groupmates' itself" in found
@@ -537,7 +538,7 @@ def test_a_relation_of_the_release_is_not_inferred(tmp_path: Path, table: str) -
 def test_rules_tell_what_they_leave_unread(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "intact").exit_code == 0
     rules = tmp_path / "adversary.vada"
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET)
     asked = (*asked, "--mapping", tmp_path / "private", "--rules", rules)
     rules.write_text(ADVERSARY[: ADVERSARY.rindex("@label")], encoding="utf-8")
     found = run(*asked)
@@ -723,7 +724,7 @@ def test_the_rules_of_an_adversary_say_what_he_is_after(tmp_path: Path, table: s
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
     rules = tmp_path / "adversary.vada"
     rules.write_text('@sensitive("friends").' + ADVERSARY, encoding="utf-8")
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL)
+    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL)
     known = (*asked, "--mapping", tmp_path / "private", "--rules", rules, "--worlds", 3, "--seed", 1)
     assert ok(*known) == ok(*known, *SECRET)
     said = refused(*known, "--sensitive", "groupmates")
@@ -732,7 +733,7 @@ def test_the_rules_of_an_adversary_say_what_he_is_after(tmp_path: Path, table: s
 
 def test_of_removed_links_the_leak_alone_is_left(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "removed").exit_code == 0
-    known = ("--truth", table, *MUTUAL, *SECRET, "--mapping", tmp_path / "private")
+    known = ("--data", table, *MUTUAL, *SECRET, "--mapping", tmp_path / "private")
     told = ok("attack", tmp_path / "release", "--model", "noisy-or", *known, "--leak", 0.3, "--json")
     pairs = 30 * 29 // 2
     assert [one["predicted"] for one in json.loads(told)["thresholds"]] == [pairs, 0, 0, 0]
@@ -776,6 +777,7 @@ def test_nobody_is_released_of_whom_nothing_is_known(tmp_path: Path) -> None:
         "anonymize",
         "--method",
         "links",
+        "--data",
         tmp_path / "n.csv",
         *named,
         "--strategy",
@@ -786,13 +788,13 @@ def test_nobody_is_released_of_whom_nothing_is_known(tmp_path: Path) -> None:
     assert json.loads(said)["sensitive"] == {"name": "likes", "links": 0, "left_out": 2}
     for strategy in STRATEGIES:
         asked = ("--strategy", strategy, "--release", tmp_path / "r", "--private", tmp_path / "p")
-        told = refused("anonymize", "--method", "links", tmp_path / "m.csv", *named, *asked)
+        told = refused("anonymize", "--method", "links", "--data", tmp_path / "m.csv", *named, *asked)
         assert "nothing is known of anybody but likes" in told or "no relation" in told
 
 
 def test_other_rules_need_rules_of_the_truth(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--truth", table, *MUTUAL, *SECRET)
+    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET)
     known = (*asked, "--mapping", tmp_path / "private")
     for rules in ((), ("--rules", "r.vada")):
         assert "say his rules by --rules" in refused(*known, *rules, "--other-rules", "s.vada")

@@ -165,7 +165,7 @@ def test_names_of_aggregates_and_operators_are_predicates_too() -> None:
         ("sum(1,<Y>)", Aggregate("sum", Constant(1), (Y,))),
         ("sum(W)", Aggregate("sum", W, None)),
         ("msum(W,[X],[Y])", Aggregate("msum", W, (Y,), groups=(X,))),
-        ("msum(W,[X,Y])", Aggregate("msum", W, (X, Y))),
+        ("msum(W,[X,Y])", Aggregate("msum", W, None, groups=(X, Y))),
         ("mcount([X],[Y])", Aggregate("mcount", None, (Y,), groups=(X,))),
         ("mmin(W+1)", Aggregate("mmin", Binary("+", W, Constant(1)), None)),
     ],
@@ -739,8 +739,25 @@ def test_error(name: str) -> None:
         ("p(X) :- q(X), X not in {1}.", "write `!in`"),
         ("p(X) :- q(X), X in (1,2).", "a set is written `{1, 2}`, a list `[1, 2]`"),
         ("p(X) :- q(X), X in {1,2.", "a bracket is still open"),
-        ("p(X) -> q(X).", "a rule is written `head :- body.`: what follows comes first"),
-        ("p(X), r(X) => q(X).", "a rule is written `head :- body.`: what follows comes first"),
+        (
+            "p(X, Y, P) :- e(X, Y), P={}|X|Y.",
+            "write the set `{X, Y}`, or a list that can grow: `[X, Y]`, and `P = Q + [X]`",
+        ),
+        (
+            "p(X, P) :- q(X, Y, Q), P=Q|Y, X !in Q.",
+            "a collection that grows is kept as a list: `P = Q + [X]`",
+        ),
+        ("p(X, S) :- e(X, Y), S = {1, 2} | Y.", "a collection that grows is kept as a list: `P = Q + [X]`"),
+        ("p(X, S) :- e(X, Y), S = munion({}|Y).", "write `munion(Y)`: it gathers single values, too"),
+        (
+            "p(S) :- e(X, Y), S = X & Y.",
+            "there is no intersection: `X in S, X in T` asks whether both sets hold X",
+        ),
+        ("p(X) :- e(X, Y) | f(X, Y).", "write one rule for each alternative; `||` is the or of conditions"),
+        (
+            "p(X) :- e(X, Y), X > 3 & Y > 2.",
+            "write `,` between the conditions of a rule; `&&` is the and of an expression",
+        ),
         ("p(X) :- q(X,W), w > 0.5.", "variables begin with a capital letter: `W`"),
         ("p(X) :- q(X,W), W > 0.5, share + W < 1.", "variables begin with a capital letter: `Share`"),
         ("p(X) :- q(X,W), v = msum(W).", "variables begin with a capital letter: `V`"),
@@ -899,3 +916,56 @@ def test_facts_alone_in_their_lines_are_read_as_by_the_parser(lines, end):
         slow = read(text)
     assert repr(asdict(quick[0])) == repr(asdict(slow[0]))  # with all spans
     assert quick[1] == slow[1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "written"),
+    [
+        ("p(X) -> q(X).", "q(X) :- p(X)."),
+        ("p(X), r(X) => q(X).", "q(X) :- p(X), r(X)."),
+        ("company(x)→control(x,x).", "control(X,X) :- company(X)."),
+        (
+            "control(x,y),own(y,z,w),v=sum(w),v>0.5→control(x,z).",
+            "control(X,Z) :- control(X,Y),own(Y,Z,W),V=sum(W),V>0.5.",
+        ),
+        ("own(x,y,w), w > 0.5 -> control(x,y)", "control(X,Y) :- own(X,Y,W), W > 0.5."),
+        (
+            "own(x,y,w),x≠y,w≤1→reach(x,y)\nreach(x,z),own(z,y,w)→reach(x,y).",
+            "reach(X,Y) :- own(X,Y,W),X!=Y,W<=1.",
+        ),
+        (
+            "owns(x,y,w), % those of x\n k=sum(1,⟨y⟩),\n k≥2 ∧ not dead(x) → two(x), many(k).",
+            "two(X), many(K) :- owns(X,Y,W), K=sum(1,<Y>), K>=2 , not dead(X).",
+        ),
+        (
+            'a(x,"b -> c",w), math:abs(w) > ${q} ⇒ p(x, #f(w)).',
+            'p(X, #f(W)) :- a(X,"b -> c",W), math:abs(W) > ${q}.',
+        ),
+    ],
+)
+def test_a_rule_that_begins_with_its_body_is_rewritten(rule: str, written: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse(f'@param("q", 1). {rule}')
+    (found,) = caught.value.diagnostics
+    assert found.code == "E126"
+    assert found.hint == f"write `{written}`"
+    assert parse(f'@param("q", 1). {written}').clauses
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("p(X) :- q(X), X -> 3.", "E001"),
+        ("p(X) :- q(X) -> r(X).", "E001"),
+        ("-> p(X).", "E001"),
+        ('p("a -> b") q(1).', "E001"),
+        ("p(x, y).", "E010"),
+        ('@label("a") p(X) -> q(X).', "E126"),
+    ],
+)
+def test_other_arrows(text: str, code: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse(text)
+    (found,) = caught.value.diagnostics
+    assert found.code == code
+    assert "@" not in (found.hint or "")

@@ -848,17 +848,19 @@ def test_the_command_writes_levels(tmp_path: Path, strategy: str) -> None:
 def test_the_command_takes_files(tmp_path: Path) -> None:
     out = tmp_path / "k.csv"
     lists = ("--relations", "follows,married", "--attributes", "speaks")
-    result = run("generate-k", "te", f"{EXAMPLE / 'facts.csv'}?header=true", *lists, "--out", out)
+    result = run("generate-k", "te", "--data", f"{EXAMPLE / 'facts.csv'}?header=true", *lists, "--out", out)
     assert result.exit_code == 0, result.output
     table = f"{EXAMPLE / 'people.csv'}?id=name"
-    assert run("generate-k", "te", table, "--table", "--numeric", "age", "--out", out).exit_code == 0
+    assert (
+        run("generate-k", "te", "--data", table, "--table", "--numeric", "age", "--out", out).exit_code == 0
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "no data are named"),
-        (("a.csv", "--schema", "people.toml"), "the schema says what is read"),
+        (("--data", "a.csv", "--schema", "people.toml"), "the schema says what is read"),
         (("--schema", "none.toml"), "there is no such file"),
         (
             ("--schema", str(EXAMPLE / "people.toml"), "--range", "5-2-1"),
@@ -968,7 +970,7 @@ def test_a_graph_without_users_is_of_files_without_rows(tmp_path: Path, text: st
     assert read_people(schema_of_options([file], relations=["friend"]), notes).n == 0
     assert any(note.endswith(said) for note in notes.notes), notes.notes
     folders = ("--release", str(tmp_path / "release"), "--private", str(tmp_path / "private"))
-    asked = ("anonymize", "--method", "ckga", file, "--relations", "friend", *folders)
+    asked = ("anonymize", "--method", "ckga", "--data", file, "--relations", "friend", *folders)
     refused = CliRunner().invoke(app, asked)
     assert refused.exit_code == 2
     assert said in refused.stderr

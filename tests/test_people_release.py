@@ -296,12 +296,12 @@ def test_triples_and_tables_without_a_schema(tmp_path: Path) -> None:
     facts.write_text("a,age,30\nb,age,31\na,knows,b\nb,job,cook\n", encoding="utf-8")
     where = ("-k", "2", "--release", tmp_path / "r", "--private", tmp_path / "p")
     said = ("--attributes", "job", "--numeric", "age", "--relations", "knows")
-    done = run("anonymize", facts, "--method", "ckga", "--dimensions", "2", *said, *where)
+    done = run("anonymize", "--data", facts, "--method", "ckga", "--dimensions", "2", *said, *where)
     assert done.exit_code == 0, done.output
     table = tmp_path / "table.csv"
     table.write_text("name,age,job\na,30,cook\nb,31,nurse\n", encoding="utf-8")
     said = ("--table", "--numeric", "age", "--force")
-    done = run("anonymize", f"{table}?id=name", "--method", "pckga", *said, *where)
+    done = run("anonymize", "--data", f"{table}?id=name", "--method", "pckga", *said, *where)
     assert done.exit_code == 0, done.output
     assert read_people(tmp_path / "r" / "people.toml").attributes.keys() == {"age", "job"}
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from kgreason import anonymize_people
+from kgreason.anonymizers.people import degree_clusters
 from kgreason.anonymizers.people.anonymization import AnonymizationDistance
 from kgreason.anonymizers.people.balanced import between_medoids
 from kgreason.anonymizers.people.columns import Columns
@@ -122,7 +123,7 @@ def test_a_high_price_keeps_everybody_who_can_stay(case) -> None:
 
 def test_nearly_all_small_graphs_lose_as_little_as_they_can() -> None:
     gaps = []
-    for seed in range(40):
+    for seed in range(25):
         graph, levels = drawn(RNG(seed), 5)
         own = np.array(list(levels.values()))
         columns, distance = Columns.of(graph, own, 0.5), AttributeDegreeLoss(graph)
@@ -228,6 +229,13 @@ def made(graph: PeopleGraph, levels: np.ndarray, chosen: Settings) -> object:
     return release.mapping.tolist(), values, release.graph.out_degrees().tolist()
 
 
+@pytest.fixture
+def quick_annealing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clusters by degrees after few changes; their number does not matter here."""
+    monkeypatch.setattr(degree_clusters, "_LEAST", 1_000)
+    monkeypatch.setattr(degree_clusters, "_PER_USER", 10)
+
+
 def options_are_honest(some: list[Settings]) -> None:
     """What is refused changes nothing."""
     graphs = [drawn(RNG(seed), 14)[0] for seed in range(2)]
@@ -243,16 +251,19 @@ def options_are_honest(some: list[Settings]) -> None:
                     assert made(used, levels, replace(chosen, **{name: OTHER[name]})) == told, (chosen, name)
 
 
+@pytest.mark.usefixtures("quick_annealing")
 def test_an_option_that_is_refused_has_no_effect() -> None:
-    options_are_honest(SENSIBLE[::29])
+    options_are_honest(SENSIBLE[::150])
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_annealing")
 def test_no_option_that_is_refused_has_an_effect() -> None:
     options_are_honest(SENSIBLE)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_annealing")
 @pytest.mark.parametrize("method", ["cdga", "ckga", "pckga", "ctkga"])
 def test_an_option_that_is_taken_has_an_effect_somewhere(method: str) -> None:
     """Each option that some setting of a method takes changes what becomes of some graph in one of these settings."""

@@ -663,13 +663,13 @@ def test_anonymization_reads_the_database(
     register: Database, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = f"{register.uri}?table=own"
-    pair = [own, "release/own.csv", "--mapping", "private/mapping.csv"]
+    pair = ["release/own.csv", "--data", f"own={own}", "--mapping", "private/mapping.csv"]
     commands = [
         ["anonymize", *RULES, "--method", "klone", "--k", "2", "--x", "2", "--seed", "1"],
         ["verify", *RULES, *pair, "--k", "2", "--x", "2", "--json"],
         ["score", *RULES, *pair],
-        ["risk", *RULES, own],
-        ["attack", *RULES, "release", "--truth", own, "--mapping", "private", "--k", "2", "--x", "2"],
+        ["risk", *RULES, "--data", f"own={own}"],
+        ["attack", *RULES, "release", "--data", f"own={own}", "--mapping", "private", "--k", "2", "--x", "2"],
     ]
     outcomes(commands, register, monkeypatch)
     for file in (file for file in folder.rglob("*") if file.is_file()):
@@ -691,10 +691,10 @@ def test_anonymization_reads_the_database(
         ["explain", "--rules", "control.vada", "control(X, Y)", "--data", "own=ADDRESS"],
         ["anonymize", "ADDRESS"],
         ["anonymize", "--rules", "control.vada", "--data", "own=ADDRESS"],
-        ["verify", "--rules", "control.vada", "ADDRESS", "release", "--mapping", "private"],
-        ["score", "--rules", "control.vada", "ADDRESS", "ADDRESS", "--mapping", "ADDRESS"],
+        ["verify", "release", "--rules", "control.vada", "--data", "own=ADDRESS", "--mapping", "private"],
+        ["score", "--rules", "control.vada", "ADDRESS", "--data", "own=ADDRESS", "--mapping", "ADDRESS"],
         ["risk", "--rules", "control.vada", "ADDRESS"],
-        ["attack", "--rules", "control.vada", "ADDRESS", "--truth", "ADDRESS"],
+        ["attack", "--rules", "control.vada", "ADDRESS", "--data", "ADDRESS"],
         ["convert", "ADDRESS", "own.csv"],
         ["convert", "control.vada", "ADDRESS"],
         ["init", "ADDRESS"],

@@ -161,3 +161,13 @@ def test_unions_that_grow_in_a_circle() -> None:
         ("m(0,{0, 3})", 3, ["m(0,{3})", "m(0,{0})"]),
         ("m(3,{0, 3})", 3, ["m(3,{0})", "m(3,{3})"]),
     ]
+
+
+@pytest.mark.parametrize("null", [[], [("n", 0, Null(1))]])
+def test_a_product_tells_the_factors_that_count(null: list[tuple[Any, ...]]) -> None:
+    """Of a contributor the least factor if one is below 1, else the greatest."""
+    rows = [("a", 1, 0.5), ("a", 1, 4.0), ("a", 1, 0.25), ("a", 2, 2.0), ("a", 2, 8.0), *null]
+    found = asked("f(G, P) :- s(G, C, X), is_not_null(X), P = mprod(X, <C>).", {"s": rows}, 'f("a", P)')
+    aggregate = found.as_dict()["proofs"][0]["steps"][0]["aggregate"]
+    assert [c["value"] for c in aggregate["contributions"]] == [8.0, 0.25]
+    assert found.as_text().startswith('f("a",2.0)')

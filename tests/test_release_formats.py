@@ -121,11 +121,11 @@ def test_a_release_keeps_the_format_and_is_judged_in_it(
     held = read_back(name)
     assert held.original.m == len(OWNERSHIP)
     assert held.released.m > held.original.m
-    pair = [given(file), "release", "--mapping", "private", *rules]
+    pair = ["release", "--data", given(file), "--mapping", "private", *rules]
     judged = run("verify", *pair, "-k", 2, "-x", 2, "--certificate", "private")
     assert judged.exit_code == 0, judged.output
     assert "files" in judged.output
-    known = ["--truth", given(file), "--mapping", "private", *rules, "--targets", 20, "--knowledge", "part"]
+    known = ["--data", given(file), "--mapping", "private", *rules, "--targets", 20, "--knowledge", "part"]
     attacked = run("attack", "release", *known, "-k", 2, "-x", 2, "--json")
     assert attacked.exit_code == 0, attacked.output
     scored = run("score", *pair, "--json")
@@ -396,7 +396,7 @@ def test_a_changed_file_is_told_in_any_format(tmp_path: Path, monkeypatch: pytes
     with closing(sqlite3.connect("release/graph.sqlite")) as base:
         base.execute("UPDATE own SET weight = 0.001 WHERE rowid = 1")
         base.commit()
-    pair = [given(file), "release", "--mapping", "private", *rules, "-k", 2, "-x", 2]
+    pair = ["release", "--data", given(file), "--mapping", "private", *rules, "-k", 2, "-x", 2]
     found = run("verify", *pair, "--certificate", "private", "--json")
     assert found.exit_code == 1, found.output
     files = next(item for item in json.loads(found.stdout)["items"] if item["name"] == "files")

@@ -70,7 +70,6 @@ def test_a_release_stays_as_it_was_written(place: Path) -> None:
     assert "--out FILE" in refused.stderr
     again = (
         "verify",
-        "own.csv",
         "release",
         "--mapping",
         "private",

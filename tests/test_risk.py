@@ -325,7 +325,9 @@ def test_the_command(ownership: Path) -> None:
 
 def test_the_command_with_a_table(ownership: Path) -> None:
     table = f"{ownership / 'own.csv'}?percent=true"
-    code, out, _ = command(table, "--rules", ownership / "control.vada", "-x", "2", "--population", table)
+    code, out, _ = command(
+        "--data", f"own={table}", "--rules", ownership / "control.vada", "-x", "2", "--population", table
+    )
     assert code == 0, out
     assert f"--data 'own={table}'" in out
     assert "marketer" in out
@@ -355,14 +357,14 @@ def test_the_command_as_json(ownership: Path, tmp_path: Path) -> None:
 
 def test_errors_of_the_command(ownership: Path, tmp_path: Path) -> None:
     rules = ownership / "control.vada"
-    code, _, err = command(tmp_path / "no.csv", "--rules", rules)
+    code, _, err = command("--data", f"own={tmp_path / 'no.csv'}", "--rules", rules)
     assert (code, "no.csv" in err, "there is no such file" in err) == (2, True, True)
     code, _, err = command("--rules", rules, "-x", "8")
     assert (code, "x = 8 is not between 1 and the number of vertices, 7" in err) == (2, True)
     assert command("--rules", rules, "-k", "1")[0] == 2
     empty = tmp_path / "empty.csv"
     empty.write_text("owner,company,share\n", encoding="utf-8")
-    code, _, err = command(empty, "--rules", rules)
+    code, _, err = command("--data", f"own={empty}", "--rules", rules)
     assert (code, "the graph has no vertices" in err) == (2, True)
     assert command("--rules", tmp_path / "no.vada")[0] == 2
     code, _, err = command("--rules", rules, "--out", tmp_path / "no" / "risk.json")

@@ -16,8 +16,10 @@ from contextlib import closing
 from pathlib import Path
 from time import monotonic
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 import kgreason
@@ -39,6 +41,7 @@ EDGES = "source,target,share\na,b,0.6\nb,c,0.7\nc,a,0.8\n"
 SAID: list[str] = []
 """Lines of the page that have a test."""
 
+COMMAND: Any = get_command(app)
 Test = Callable[..., Any]
 
 
@@ -73,7 +76,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
+    with patch("typer.testing._get_command", lambda _: COMMAND):  # it would make all commands anew each time
+        return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def rules(text: str, file: str = "theirs/r.vada") -> Path:
@@ -493,6 +497,22 @@ def test_entities_are_refused(here: Path, entity: str, format: str) -> None:
     done = run("reason", "--rules", rules("p(X) :- q(X)."), "--data", f"q=x.{format}")
     assert done.exit_code == 2
     assert "entity 'x'" in done.stderr
+
+
+@says("A schema (`.toml`) names tables anywhere")
+def test_schemas_read_tables(here: Path) -> None:
+    outside = here.parent.parent / "people.csv"
+    outside.write_text("name,city\nada,Roma\nbea,Oslo\n", encoding="utf-8")
+    schema = Path("theirs/people.toml")
+    text = '[[tables]]\nfiles = ["{}"]\nid = "name"\nheader = true\n'
+    schema.write_text(text.format(outside), encoding="utf-8")
+    before = {path: path.read_bytes() for path in here.parent.parent.rglob("*") if path.is_file()}
+    assert kgreason.read_people(schema).n == 2
+    assert before == {path: path.read_bytes() for path in here.parent.parent.rglob("*") if path.is_file()}
+    for other in (database("sqlite"), "postgresql://x@db.invalid/y?table=own"):
+        schema.write_text(text.format(other), encoding="utf-8")
+        with pytest.raises(DataError):
+            kgreason.read_people(schema)
 
 
 # --- configuration -----------------------------------------------------------

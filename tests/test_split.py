@@ -333,7 +333,7 @@ def test_the_command_line_says_what_is_lost(tmp_path: Path, monkeypatch: pytest.
     lost = next(line for line in done.stdout.splitlines() if line.startswith("given up"))
     assert lost.split(maxsplit=2)[2].startswith("augmentation: lost for ")
     assert "holds within parts for every x" in done.stdout
-    files = ["own.csv", "release/own.csv", "--mapping", "private"]
+    files = ["release/own.csv", "--data", "own=own.csv", "--mapping", "private"]
     sizes = ["--rules", file, "-k", "2", "-x", "3"]
     again = run("verify", *sizes, *files)
     assert again.exit_code == 0

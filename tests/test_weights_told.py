@@ -169,7 +169,7 @@ def test_ninety_nine_of_a_hundred_ones(method: Method) -> None:
     ones = np.zeros(2)
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        augmented = choose(method, "published", 3, (3,), 3, None).augment(graph, COMPARED, rng, SILENT)
+        augmented = choose(method, "exact", 3, (3,), 3, None).augment(graph, COMPARED, rng, SILENT)
         weight = augmented.graph.relations["own"].weight
         ones += [(weight[: graph.m] == 1).mean(), (weight[graph.m :] == 1).mean()]
     assert ones[1] / 6 < 0.02

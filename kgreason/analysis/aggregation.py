@@ -150,31 +150,37 @@ def finish(
         aggregate.variable,
         function,
         argument,
-        _contributors(node, rule, keyed),
+        _contributors(aggregate, rule, keyed),
         aggregate.group,
         name is not None,
         node.span,
     )
 
 
-def named_contributors(node: Aggregate) -> tuple[str, ...] | None:
-    """Contributors of ``<...>`` or, for a count of a variable, that variable; `None` for the default."""
-    if node.contributors is not None:
+def named_contributors(aggregate: AggregateDraft) -> tuple[str, ...] | None:
+    """Contributors of ``<...>``, of a list, or, for a count of a variable, that variable; `None` for the default.
+
+    Variables of the group tell no contributions apart: a list or a count of them names the group.
+    """
+    node = aggregate.node
+    if node.contributors is not None and node.groups is None:
         return tuple(dict.fromkeys(v.name for v in node.contributors))
+    told = node.groups or () if node.contributors is None else node.contributors
     if node.function in ("mcount", "count") and isinstance(node.argument, Variable):
-        return (node.argument.name,)
-    return None
+        told = (*told, node.argument) if node.contributors is None else told
+    names = tuple(dict.fromkeys(v.name for v in told))
+    return None if set(names) <= set(aggregate.group) else names
 
 
-def _contributors(node: Aggregate, rule: Draft, keyed: Mapping[str, Keyed]) -> tuple[str, ...]:
-    named = named_contributors(node)
+def _contributors(aggregate: AggregateDraft, rule: Draft, keyed: Mapping[str, Keyed]) -> tuple[str, ...]:
+    named = named_contributors(aggregate)
     if named is not None:
         return named
     values = {
         term.name
         for atom in rule.positives
         if atom.predicate in keyed
-        for term in [atom.terms[keyed[atom.predicate].position]]
+        for term in [keyed[atom.predicate].value(atom)]
         if isinstance(term, Variable)
     }
     matched = dict.fromkeys(v for atom in rule.positives for v in atom.variables)

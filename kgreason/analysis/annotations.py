@@ -14,7 +14,7 @@ from kgreason.analysis.posts import read_posts
 from kgreason.analysis.sources import read_bind, read_mapping, read_query
 from kgreason.errors import Span
 from kgreason.lang.ast import Annotation
-from kgreason.lang.names import ANNOTATIONS, LATER_ANNOTATIONS, suggest
+from kgreason.lang.names import ANNOTATIONS, LATER_ANNOTATIONS, SCHEMA_ANNOTATIONS, suggest
 from kgreason.records import dataclass
 
 _PREDICATE = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
@@ -83,6 +83,16 @@ def read_annotations(
 def _known(clause: Annotation, findings: Findings) -> bool:
     if clause.name in ANNOTATIONS:
         return True
+    if clause.name in SCHEMA_ANNOTATIONS:
+        findings.add(
+            "W515",
+            f"@{clause.name} changes nothing here",
+            clause.span,
+            note="columns have the types of their data and rules, and no schema turns values into others",
+            hint='@mapping("p", 0, "column", "type") gives a column of a source its type, as_string(...) and its like '
+            "convert a value; `%%` lines describe a rule",
+        )
+        return False
     if clause.name in LATER_ANNOTATIONS:
         findings.add("E206", f"the annotation @{clause.name} is not supported by this version", clause.span)
         return False

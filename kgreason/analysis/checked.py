@@ -162,6 +162,10 @@ class Keyed:
     position: int
     keep: Literal["greatest", "least", "union"]
 
+    def value(self, atom: CheckedAtom) -> Term | None:
+        """The aggregated value of an atom; `None` where the atom lacks arguments, which E104 reports."""
+        return atom.terms[self.position] if self.position < len(atom.terms) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Bind:

@@ -74,7 +74,7 @@ def _article(function: str) -> str:
 
 def _no_null(head: CheckedAtom, rule: Draft, keyed: Mapping[str, Keyed], findings: Findings) -> None:
     known = keyed.get(head.predicate)
-    term = head.terms[known.position] if known and known.position < len(head.terms) else None
+    term = known.value(head) if known else None
     if not isinstance(term, Variable) or term.name not in _nulls(rule):
         return
     findings.add(

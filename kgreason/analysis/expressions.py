@@ -47,7 +47,7 @@ def walk(node: Expression) -> Iterator[Expression]:
         case Aggregate():
             if node.argument is not None:
                 yield from walk(node.argument)
-            yield from node.contributors or ()
+            yield from (node.groups if node.contributors is None else node.contributors) or ()
 
 
 def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
@@ -99,15 +99,19 @@ def fold(node: Expression, findings: Findings) -> Expression:
 
 
 def _set(values: tuple[Value, ...], node: Collection, findings: Findings) -> frozenset[Value]:
+    inexact: list[Value] = []
     if any(type(v) is float for v in values):
+        inexact = [v for v in values if type(v) is int and float(v) != v]
         values = tuple(float(v) if type(v) is int else v for v in values)
     result = frozenset(values)
     truths = any(isinstance(v, bool) for v in values) and any(type(v) in (int, float) for v in values)
     alike = len(result) < len(set(map(identity, values)))
-    if truths or alike:
+    if truths or alike or inexact:
         what = (
             "mixes booleans and numbers"
             if truths
+            else f"holds {inexact[0]}, which no double equals, beside doubles"
+            if inexact
             else "holds values that differ only in the types of their elements"
         )
         findings.add(

@@ -8,6 +8,7 @@ knows a name does not, and publishing it would give the name away.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
 from kgreason.analysis.expressions import ARITHMETIC, COMPARISONS, MEMBERSHIP, ORDERS, names, walk
@@ -19,6 +20,100 @@ Position = tuple[str, int]
 
 _NAMES = "an anonymized graph has new vertex names, so that rules must treat all vertices alike"
 _JOIN = "compare vertices with vertices only, by `==` and `!=`"
+
+
+MOST_DERIVED = 40  # a kind of pair is one word: a bit for each, and the number of its kind of ground edges
+
+NODES = "nodes"
+"""Table of the vertices in a release."""
+
+
+def for_anonymization(program: CheckedProgram) -> CheckedProgram:
+    """The rules that anonymization needs, without the data in their file."""
+    needed = (*program.outputs, *program.derived, *program.queries)
+    return replace(program.without_graph().restricted(needed), outputs=program.outputs)
+
+
+def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
+    """Why anonymization refuses rules, whatever the graph.
+
+    Parameters
+    ----------
+    program
+        What `for_anonymization` gives.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        Those of `check_generic`, and codes E127 to E129.
+    """
+    findings = Findings()
+    grounded = _check_ground(program, findings)
+    if len(program.derived) > MOST_DERIVED:
+        findings.add(
+            "E128",
+            f"{len(program.derived)} derived predicates are too many to be protected together",
+            None,
+            hint=f"name those that matter, at most {MOST_DERIVED}, with @derived",
+        )
+    for predicate in program.edges:
+        if predicate.lower() == NODES:
+            findings.add(
+                "E129",
+                f"the edges `{predicate}` would be written to where the vertices go",
+                _first_use(program, predicate),
+                note=f"the table {NODES} of a release holds its vertices",
+                hint="give them another name",
+            )
+    return (*findings.all, *(check_generic(grounded) if grounded is not None else ()))
+
+
+def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram | None:
+    """Refuse vertices and edges that rules derive from other tables; the rest of the rules, `None` if none is left."""
+    ground, beside = {*program.nodes, *program.edges}, {a.predicate for a in _side_tables(program)}
+    positions = vertex_positions(program)
+    wrong: list[str] = []
+    for rule in program.rules:
+        predicate = rule.head.predicate
+        if predicate not in ground or predicate in wrong:
+            continue
+        if not (beside & _needed(program, predicate) or _foreign(rule, positions)):
+            continue
+        wrong.append(predicate)
+        kind = "edge" if predicate in program.edges else "node"
+        findings.add(
+            "E127",
+            f"rules derive `{predicate}` from other tables, and @{kind} says that it is given",
+            rule.head.span,
+            note="anonymization begins with a graph that is given; what rules derive from it goes by @derived",
+            hint=f"derive it first, `kgreason reason --rules {program.file} --output {predicate} --out derived`, "
+            f'and anonymize that table: @bind("{predicate}", "csv", "derived", "{predicate}.csv") '
+            "in place of its rules",
+        )
+    if not wrong:
+        return program
+    strata = tuple(
+        replace(s, rules=tuple(r for r in s.rules if r.head.predicate not in wrong)) for s in program.strata
+    )
+    theirs = {name for predicate in wrong for name in _needed(program, predicate)}
+    derived = tuple(p for p in program.derived if p not in theirs)
+    goals = (*derived, *(p for p in (*program.outputs, *program.queries) if p not in theirs))
+    return replace(program, strata=strata, derived=derived).restricted(goals) if goals else None
+
+
+def _foreign(rule: CheckedRule, positions: frozenset[Position]) -> bool:
+    """Whether a rule puts what is no vertex of the graph where its head has vertices."""
+    vertices = _vertices(rule, positions)
+    return any(
+        not isinstance(term, Variable) or term.name not in vertices
+        for i, term in enumerate(rule.head.terms)
+        if (rule.head.predicate, i) in positions
+    )
+
+
+def _needed(program: CheckedProgram, goal: str) -> set[str]:
+    rules = program.restricted((goal,)).rules
+    return {a.predicate for rule in rules for a in (rule.head, *rule.positives, *rule.negatives)}
 
 
 def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
@@ -81,8 +176,7 @@ def _check_declarations(program: CheckedProgram, findings: Findings) -> None:
 
 
 def _check_side_tables(program: CheckedProgram, findings: Findings) -> None:
-    known = {*program.nodes, *program.edges, *program.heads, *(fact.predicate for fact in program.facts)}
-    for predicate in dict.fromkeys(a.predicate for a in _atoms(program) if a.predicate not in known):
+    for predicate in dict.fromkeys(a.predicate for a in _side_tables(program)):
         findings.add(
             "E407",
             f"`{predicate}` is neither derived nor part of the graph",
@@ -90,6 +184,12 @@ def _check_side_tables(program: CheckedProgram, findings: Findings) -> None:
             note="an anonymized graph is its vertices and edges; a table beside it is not published with it",
             hint=f"write the facts of `{predicate}` into the rule file, or annotate it with @edge or @node",
         )
+
+
+def _side_tables(program: CheckedProgram) -> Iterator[CheckedAtom]:
+    """Atoms of what is neither derived nor written in the rule file, nor part of the graph."""
+    known = {*program.nodes, *program.edges, *program.heads, *(fact.predicate for fact in program.facts)}
+    yield from (a for a in _atoms(program) if a.predicate not in known)
 
 
 def _atoms(program: CheckedProgram) -> Iterator[CheckedAtom]:

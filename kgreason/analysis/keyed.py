@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from kgreason.analysis.aggregation import dependent, monotonic_name, named_contributors
+from kgreason.analysis.aggregation import AggregateDraft, dependent, monotonic_name, named_contributors
 from kgreason.analysis.checked import Assign, CheckedAtom, Keyed
 from kgreason.analysis.consistency import check_consistent, positions_of
 from kgreason.analysis.expressions import names
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
 from kgreason.errors import Span
-from kgreason.lang.ast import Aggregate, Skolem, Variable
+from kgreason.lang.ast import Skolem, Variable
 from kgreason.records import dataclass
 
 _KEEP: dict[str, Literal["greatest", "least", "union"]] = {"mmin": "least", "munion": "union"}
@@ -110,16 +110,21 @@ def _carry(rules: Sequence[Draft], keyed: dict[str, Keyed], findings: Findings) 
             _stale(head, origin, origin.computed, findings)
     for rule in rules:
         if rule.aggregate is not None:
-            _fleeting(rule.aggregate.node, rule, keyed, strata, findings)
+            _fleeting(rule.aggregate, rule, keyed, strata, findings)
 
 
 def _fleeting(
-    node: Aggregate, rule: Draft, keyed: Mapping[str, Keyed], strata: _Strata, findings: Findings
+    aggregate: AggregateDraft,
+    rule: Draft,
+    keyed: Mapping[str, Keyed],
+    strata: _Strata,
+    findings: Findings,
 ) -> None:
     """Report contributors that a better value takes the place of: they would count nevertheless."""
+    node = aggregate.node
     if node.function in _UNASKED:
         return
-    told = named_contributors(node)
+    told = named_contributors(aggregate)
     for head in rule.heads:
         origins = _improving(rule, head, keyed, strata)
         for origin in [o for name in told or () for o in origins.get(name, ())]:
@@ -170,7 +175,7 @@ def _improving(
     origins: dict[str, list[_Improving]] = {}
     for atom in rule.positives:
         known = keyed.get(atom.predicate)
-        term = atom.terms[known.position] if known else None
+        term = known.value(atom) if known else None
         if known and isinstance(term, Variable) and strata.same(head.predicate, atom.predicate):
             origins.setdefault(term.name, []).append(_Improving(atom, term.name, known.keep))
     for step in (*rule.before, *rule.after, *_nulls(rule)) if origins else ():

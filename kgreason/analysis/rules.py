@@ -204,7 +204,9 @@ class _Body:
         self, aggregate: AggregateDraft, heads: tuple[CheckedAtom, ...], available: set[str]
     ) -> tuple[str, ...]:
         if self.written.kind == "constraint":
-            return tuple(dict.fromkeys(v.name for v in aggregate.node.groups or () if v.name in available))
+            node = aggregate.node
+            groups = node.groups if node.contributors is not None else None
+            return tuple(dict.fromkeys(v.name for v in groups or () if v.name in available))
         return tuple(v for v in self._in_head(heads) if v in available)
 
     def _in_head(self, heads: tuple[CheckedAtom, ...]) -> dict[str, None]:

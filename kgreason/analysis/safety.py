@@ -125,7 +125,7 @@ class Safety:
     def same_group(self, aggregate: AggregateDraft, group: Iterable[str]) -> bool:
         """Check the group that the older form of an aggregate repeats."""
         groups = aggregate.node.groups
-        if groups is None or {v.name for v in groups} == set(group):
+        if groups is None or aggregate.node.contributors is None or {v.name for v in groups} == set(group):
             return True
         self.findings.add(
             "E117",

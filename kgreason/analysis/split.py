@@ -88,8 +88,7 @@ def _keeps(side: _Side, keyed: Mapping[str, Keyed]) -> bool:
 def _value(side: _Side, keyed: Mapping[str, Keyed]) -> Term | None:
     """What stands where the predicate keeps one value."""
     known = keyed.get(side.head.predicate)
-    terms = side.head.terms
-    return terms[known.position] if known and known.position < len(terms) else None
+    return known.value(side.head) if known else None
 
 
 def _plain(drafts: Sequence[Draft], facts: Sequence[CheckedAtom], wanted: set[str]) -> dict[str, list[_Side]]:

@@ -47,8 +47,9 @@ def _values(
     atoms: Sequence[CheckedAtom], keyed: Mapping[str, Keyed]
 ) -> Iterator[tuple[CheckedAtom, Expression]]:
     for atom in atoms:
-        if atom.predicate in keyed:
-            yield atom, atom.terms[keyed[atom.predicate].position]
+        value = keyed[atom.predicate].value(atom) if atom.predicate in keyed else None
+        if value is not None:
+            yield atom, value
 
 
 def _improving(atoms: Sequence[CheckedAtom], keyed: Mapping[str, Keyed]) -> Iterator[tuple[str, int]]:

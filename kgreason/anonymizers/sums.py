@@ -144,8 +144,8 @@ def fitted_room(
 ) -> Units:
     """Replace weights where they are together more than the room at their target, shape (n,).
 
-    The room is divided at random; of the usual weights those are drawn from that fit into an edge's part. Where
-    none does, a level of one digit is taken.
+    One edge after another gets one of the usual weights that fit into what room is left. Where none does, it gets a
+    level of one digit.
 
     Parameters
     ----------
@@ -155,13 +155,18 @@ def fitted_room(
     n = len(room)
     room = room - np.bincount(target, minlength=n)  # a unit for each edge is kept back
     full = np.flatnonzero((np.bincount(target, weights=units, minlength=n) > room)[target])
-    part = rng.exponential(size=len(full))
-    part *= np.maximum(room, 0.0)[target[full]] / np.bincount(target[full], part, n)[target[full]]
-    fitting = np.searchsorted(usual, part, side="right")
+    full = rng.permutation(full)
+    full = full[np.argsort(target[full], kind="stable")]
+    rank = np.arange(len(full)) - np.searchsorted(target[full], target[full])
     fitted = units.copy()
-    fitted[full] = floored(decimal_levels(1), part * rng.uniform(*_FILLED, len(full)))
-    drawn = fitting > 0
-    fitted[full[drawn]] = usual[rng.integers(0, fitting[drawn])]
+    for number in range(int(rank.max(initial=-1)) + 1):
+        rows = full[rank == number]
+        left = np.maximum(room[target[rows]], 0.0)
+        fitting = np.searchsorted(usual, left, side="right")
+        drawn = usual[rng.integers(0, np.maximum(fitting, 1))]
+        odd = floored(decimal_levels(1), left * rng.uniform(*_FILLED, len(rows)))
+        fitted[rows] = np.where(fitting > 0, drawn, odd)
+        room[target[rows]] -= fitted[rows]
     return fitted
 
 

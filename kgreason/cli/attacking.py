@@ -17,23 +17,14 @@ from kgreason.cli.attacking_links import (
     Thresholds,
     Worlds,
 )
-from kgreason.cli.base import guarded, load_rules, print_json, tables
+from kgreason.cli.base import guarded, load_rules, print_json, sources, tables
 from kgreason.cli.completing import rule_files
 from kgreason.cli.links_releasing import one_sensitive
-from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, Seed, X
+from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, Original, Release, Seed, X
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations, SchemaFile
 from kgreason.cli.refusing import refuse
 from kgreason.errors import AnonymizationError, CallError
 
-Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The release: its folder or its table.")]
-Truth = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--truth",
-        metavar="[PRED=]FILE",
-        help="A table of the original graph; repeatable. Of links without rules, files of triples.",
-    ),
-]
 AttackedMapping = Annotated[
     Path | None,
     typer.Option(
@@ -46,7 +37,7 @@ AttackRules = Annotated[
         "--rules",
         metavar="FILE",
         autocompletion=rule_files,
-        help="Rule file (.vada). Of links: what an adversary infers by; with --truth PRED=FILE also what is true.",
+        help="Rule file (.vada). Of links: what an adversary infers by; with --data PRED=FILE also what is true.",
     ),
 ]
 AttackModel = Annotated[
@@ -111,8 +102,8 @@ OF_PARTS = "knowledge", "k", "x", "known", "weights", "targets", "seeds", "drop"
 def attack(
     context: typer.Context,
     release: Release,
-    truth: Truth = None,
     rules: AttackRules = None,
+    data: Original = None,
     mapping: AttackedMapping = None,
     model: AttackModel = "parts",
     knowledge: Knowledge = None,
@@ -154,7 +145,7 @@ def attack(
         return attacking_links.attack(
             context,
             release,
-            truth or [],
+            data or [],
             rules,
             mapping,
             (schema, attributes, numeric, relations, mutual, table),
@@ -172,13 +163,12 @@ def attack(
     if rules is None:
         hint = "say --rules FILE; a release of links is attacked with --model noisy-or"
         raise CallError("the attackers know rules, and none are named", hint=hint)
-    if not truth:
-        raise CallError("the original is not named", hint="say --truth FILE")
-    program = load_rules(rules)
+    original = sources(data)
+    program = load_rules(rules, given=original)
     others = None if other_rules is None else load_rules(other_rules)
     with progress() as shown:
         shown.step("Reading")
-        pair = read_pair(program, tables(program, truth), tables(program, [release]), mapping)
+        pair = read_pair(program, original, tables(program, [release]), mapping)
         found = api.attack(
             *(pair.original, pair.released, pair.mapping, program),
             knowledge=knowledge or "all",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgreason.choices import THRESHOLDS
-from kgreason.cli.base import load_rules, named, print_json
+from kgreason.cli.base import load_rules, print_json
 from kgreason.cli.links_releasing import read
 from kgreason.cli.people import the_schema
 from kgreason.cli.refusing import given, refuse
@@ -72,7 +72,7 @@ OF_LINKS = (
 def attack(
     context: typer.Context,
     release: str,
-    truth: Sequence[str],
+    data: Sequence[str],
     rules: Path | None,
     mapping: Path,
     kinds: Kinds,
@@ -121,7 +121,7 @@ def attack(
         else:
             asked["rules"] = load_rules(infers, given=found.graph.observed)
             sensitive = _the_sensitive(asked["rules"], sensitive)
-        original = _original(truth, rules, kinds, sensitive, shown)
+        original = _original(data, rules, kinds, sensitive, shown)
         told = api.attack_links(found, original, mapping, progress=shown, **asked)
     if as_json:
         print_json({"format": 1, "strategy": found.strategy, **told.as_dict()})
@@ -131,15 +131,13 @@ def attack(
 
 
 def _original(
-    truth: Sequence[str], rules: Path | None, kinds: Kinds, sensitive: str | None, progress: Progress
+    data: Sequence[str], rules: Path | None, kinds: Kinds, sensitive: str | None, progress: Progress
 ) -> Original:
     """The graph with its secret: of triples if anything says what they hold, else under the rules."""
     if rules is not None and not any(kinds):
-        data = named(load_rules(rules), truth)
         return read(None, rules, data, sensitive, progress)
     schema, *others = kinds
-    files = list(truth) or None
-    return read(the_schema(files, schema, *others), None, None, sensitive, progress)  # type: ignore[arg-type]
+    return read(the_schema(data, schema, *others), None, None, sensitive, progress)  # type: ignore[arg-type]
 
 
 def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:

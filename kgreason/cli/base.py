@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
 
+from kgreason.cli.completing import TABLES
 from kgreason.cli.every import COMMON, begin, with_common
 from kgreason.cli.failing import Kind, fail
 from kgreason.cli.run import all_letters, aloud, hushed, running, tell
@@ -83,11 +84,26 @@ def load_rules(
     from kgreason.analysis.check import load_file
     from kgreason.api import load_functions
 
+    check_no_table(rules)
     for file in functions or ():
         load_functions(file)
     program = load_file(rules, given, allow_files=running().allow_files)
     warn(program.warnings, program)
     return program
+
+
+def check_no_table(file: Path) -> None:
+    """Refuse a table where rules are asked for.
+
+    Raises
+    ------
+    DataError
+        Naming it.
+    """
+    if file.suffix.lower() in TABLES and file.is_file():
+        raise DataError(
+            str(file), "this is a table, no rule file", hint=f"kgreason init {file} writes rules for it"
+        )
 
 
 def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-_TABLES = (
+TABLES = (
     ".csv",
     ".tsv",
     ".parquet",
@@ -35,10 +35,13 @@ def rule_files(incomplete: str) -> list[str]:
 def tables_of_predicates(context: typer.Context, incomplete: str) -> list[str]:
     """``PRED=FILE`` for the predicates of the rules that are named before, and the tables that are there."""
     rules = context.params.get("rules")
-    predicates = _predicates(Path(str(rules))) if rules else []
+    if not rules:
+        found = _beginning(incomplete)
+        return [_shown(p, incomplete) for p in found if p.is_file() and p.suffix in TABLES]
+    predicates = _predicates(Path(str(rules)))
     before, equals, rest = incomplete.partition("=")
     names = [p for p in predicates if p == before or (not equals and p.startswith(before))]
-    files = [p for p in _beginning(rest) if p.is_file() and p.suffix in _TABLES]
+    files = [p for p in _beginning(rest) if p.is_file() and p.suffix in TABLES]
     return [f"{name}={_shown(p, rest)}" for name in names for p in files]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
@@ -10,12 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strategy
-from kgreason.cli.base import guarded, load_rules, print_json, tables
-from kgreason.cli.options import DEFAULT_X, AsJson, Graphs, Judged, MappingFile, MaxSubgraphs, SomeRules, X
+from kgreason.cli.base import guarded, load_rules, print_json, sources, tables
+from kgreason.cli.options import (
+    DEFAULT_X,
+    AsJson,
+    MappingFile,
+    MaxSubgraphs,
+    Original,
+    Release,
+    Releases,
+    SomeRules,
+    X,
+)
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
 from kgreason.cli.refusing import refuse
 from kgreason.cli.run import tell
-from kgreason.errors import CallError, DataError
+from kgreason.errors import CallError
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -34,8 +44,9 @@ OF_FILES = "attributes", "numeric", "relations", "mutual", "table"
 @guarded
 def verify(
     context: typer.Context,
-    graphs: Judged,
+    releases: Releases,
     rules: SomeRules = None,
+    data: Original = None,
     mapping: Annotated[
         list[Path] | None,
         typer.Option(
@@ -146,8 +157,8 @@ def verify(
     from kgreason.exchange import check_settled
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
-    _warn_marked(graphs)
-    for place in (*map(Path, graphs), *(mapping or [])):
+    _warn_marked(releases)
+    for place in (*map(Path, releases), *(mapping or [])):
         check_settled(place)
     other = "name another --model"
     kinds = attributes, numeric, relations, mutual, table
@@ -156,10 +167,10 @@ def verify(
         from kgreason.cli.links_releasing import one_sensitive
 
         refuse(context, (*OF_PARTS, *OF_PEOPLE), "for the model links", other)
-        if not (graphs[:-1] or schema or rules):
+        if not (data or schema or rules):
             refuse(context, ["percent"], "without the original", "name the original")
         return judging_links.verify(
-            *(graphs, k, rules, schema or [], mapping or [], kinds, one_sensitive(sensitive)),
+            *(_one(releases), data, k, rules, schema or [], mapping or [], kinds, one_sensitive(sensitive)),
             *(strategy, percent, as_json),
         )
     refuse(context, OF_LINKS, f"for the model {model}", other)
@@ -168,7 +179,17 @@ def verify(
 
         refuse(context, ("rules", *OF_PARTS), f"for the model {model}", other)
         return judging_people.verify(
-            *(graphs, cast(PeopleModel, model), k, schema or [], kinds, mapping or [], k_values, window),
+            *(
+                releases,
+                data,
+                cast(PeopleModel, model),
+                k,
+                schema or [],
+                kinds,
+                mapping or [],
+                k_values,
+                window,
+            ),
             as_json,
             all_edges=all_edges,
         )
@@ -179,7 +200,8 @@ def verify(
     if mapping is not None and len(mapping) > 1:
         raise CallError("several mappings are named", hint="say --mapping FILE once")
     known = None if mapping is None else mapping[0]
-    program = load_rules(rules)
+    release, original = _one(releases), sources(data)
+    program = load_rules(rules, given=original)
     most = max_subgraphs or MAX_SUBGRAPHS
     with progress() as shown:
         asked: Any = {
@@ -191,21 +213,22 @@ def verify(
             "model": model,
             "progress": shown,
         }
-        if len(graphs) == 1 and known is None:
+        if not original and known is None:
             if certificate is not None:
-                raise CallError("a certificate needs the original and --mapping", "say ORIGINAL RELEASE")
-            released, original = _released(program, graphs[0], shown), None
+                what = "a certificate is of an original and its release, and who is who is not said"
+                raise CallError(what, hint="say --mapping FILE")
+            released, before = _released(program, release, shown), None
             verdict = api.verify_alone(released, program, **asked)
         else:
-            pair = _pair(program, graphs, known, shown)
-            released, original = pair.released, pair.original
-            given = original, released, pair.mapping
+            pair = _pair(program, original, release, known, shown)
+            released, before = pair.released, pair.original
+            given = before, released, pair.mapping
             proof = None
             if certificate is not None and known is not None:
-                named = {name: found[0].path for name, found in tables(program, graphs[-1:]).items()}
+                named = {name: found[0].path for name, found in tables(program, [release]).items()}
                 proof = read_certificate(certificate, pair, Files(named, known))
             verdict = api.verify(*given, program, parts=pair.parts, certificate=proof, **asked)
-        verdict = _with_files(verdict, program, graphs[-1], released, original, shown)
+        verdict = _with_files(verdict, program, release, released, before, shown)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
     else:
@@ -217,9 +240,10 @@ def verify(
 @guarded
 def score(
     context: typer.Context,
-    graphs: Graphs,
+    release: Release,
     mapping: MappingFile,
     rules: SomeRules = None,
+    data: Original = None,
     schema: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Of people, without rules: schema (.toml) of the original."),
@@ -236,15 +260,16 @@ def score(
     if schema is not None:
         from kgreason.cli import judging_people
 
-        refuse(context, ["rules"], "for graphs of people")
-        return judging_people.score(graphs, schema, mapping, as_json)
+        refuse(context, ["rules", "data"], "for graphs of people")
+        return judging_people.score(release, schema, mapping, as_json)
     if rules is None:
         raise CallError(
             "neither rules nor a schema are named", hint="say --rules FILE, or of people --schema FILE"
         )
-    program = load_rules(rules)
+    original = sources(data)
+    program = load_rules(rules, given=original)
     with progress() as shown:
-        pair = _pair(program, graphs, mapping, shown)
+        pair = _pair(program, original, release, mapping, shown)
         result = api.score(pair.original, pair.released, pair.mapping, program, progress=shown)
     if as_json:
         print_json({"format": 1, **result.as_dict()})
@@ -286,21 +311,37 @@ def _with_files(
     return replace(verdict, items=tuple(items))
 
 
-def _pair(program: CheckedProgram, graphs: Sequence[str], mapping: Path | None, progress: Progress) -> Pair:
-    """Read the graphs named on the command line: those of the original, and last the release."""
+def _one(releases: Sequence[str]) -> str:
+    """The release, where one is judged.
+
+    Raises
+    ------
+    CallError
+        If several are named, such as the original before it.
+    """
+    if len(releases) > 1:
+        what = f"one release is judged, and {len(releases)} are named: {', '.join(releases)}"
+        raise CallError(what, hint=f"name the original by --data, as in --data own={releases[0]}")
+    return releases[0]
+
+
+def _pair(
+    program: CheckedProgram,
+    original: Mapping[str, Sequence[Any]],
+    release: str,
+    mapping: Path | None,
+    progress: Progress,
+) -> Pair:
+    """Read a release, and its original from ``--data`` or where the rules say."""
     from kgreason.pairs import read_pair
 
-    *original, release = graphs
     progress.step("Reading")
-    if not original:
-        raise DataError(release, "one graph is named, but there must be two", hint="say ORIGINAL RELEASE")
     if mapping is None:
-        raise DataError(
-            release,
-            "who is who in this release is not said",
-            hint="say --mapping FILE, or name the release alone",
+        raise CallError(
+            "the original is named, but who is who in its release is not said",
+            hint="say --mapping FILE, or leave out --data to judge the release alone",
         )
-    return read_pair(program, tables(program, original), tables(program, [release]), mapping, progress)
+    return read_pair(program, original, tables(program, [release]), mapping, progress)
 
 
 def _released(program: CheckedProgram, release: str, progress: Progress) -> KnowledgeGraph:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kgreason.choices import Strategy
-from kgreason.cli.base import load_rules, named, print_json
+from kgreason.cli.base import print_json
 from kgreason.cli.links_releasing import read
 from kgreason.cli.people import the_schema
 from kgreason.errors import CallError
 
 
 def verify(
-    graphs: Sequence[str],
+    release: str,
+    data: Sequence[str] | None,
     k: int | None,
     rules: Path | None,
     schemas: Sequence[Path],
@@ -35,12 +36,11 @@ def verify(
     from kgreason.terminal import print_witnesses, progress
     from kgreason.terminal_links import print_links_verdict
 
-    *files, release = graphs
-    known = bool(files or schemas or rules)
+    known = bool(data or schemas or rules)
     if len(schemas) > 1 or len(mappings) > 1:
         raise CallError("links are of one release", hint="say --schema and --mapping once")
     if mappings and not known:
-        hint = "name it with --schema, or as in ORIGINAL... RELEASE"
+        hint = "name it with --schema or --data"
         raise CallError("who is who is said, but not of which original", hint=hint)
     if known and not mappings:
         hint = "say --mapping FILE, or name the release alone"
@@ -50,10 +50,9 @@ def verify(
         if rules is not None and (schemas or any(kinds)):
             raise CallError("rules say what is read", hint="leave out --schema and the options of files")
         if rules is not None:
-            data = named(load_rules(rules), files)
             original = read(None, rules, data, sensitive, shown)
         elif known:
-            schema = the_schema(files, schemas[0] if schemas else None, *kinds)
+            schema = the_schema(data, schemas[0] if schemas else None, *kinds)
             original = read(schema, None, None, sensitive, shown)
         shown.step(f"Verifying {release}")
         verdict = api.verify_links(

@@ -22,7 +22,8 @@ Kinds = tuple[list[str] | None, list[str] | None, list[str] | None, list[str] | 
 
 
 def verify(
-    graphs: Sequence[str],
+    releases: Sequence[str],
+    data: Sequence[str] | None,
     model: PeopleModel,
     k: int | None,
     named: Sequence[Path],
@@ -38,8 +39,8 @@ def verify(
 
     Parameters
     ----------
-    graphs
-        Releases; where options say what files hold, those of the original, and last its release.
+    data
+        Files of the original, if no schema names them.
     named
         Schemas of originals.
     kinds
@@ -49,7 +50,7 @@ def verify(
     from kgreason.terminal import print_witnesses, progress
     from kgreason.terminal_people import print_people_verdict
 
-    releases, schemas = _originals(graphs, model, named, kinds)
+    schemas = _originals(data, model, named, kinds)
     _check(releases, model, schemas, mappings, k_values)
     if model != "k-degree" and all_edges:
         hint = "leave it out, or say --model k-degree"
@@ -68,9 +69,9 @@ def verify(
 
 
 def _originals(
-    graphs: Sequence[str], model: PeopleModel, named: Sequence[Path], kinds: Kinds
-) -> tuple[Sequence[str], Sequence[Path | Schema]]:
-    """Releases, and where their originals are.
+    data: Sequence[str] | None, model: PeopleModel, named: Sequence[Path], kinds: Kinds
+) -> Sequence[Path | Schema]:
+    """Where the originals are.
 
     Raises
     ------
@@ -79,30 +80,23 @@ def _originals(
     DataError
         If they do not fit the files.
     """
-    if not any(kinds):
-        return graphs, named
+    if not data and not any(kinds):
+        return named
     if model == "kw-tad":
         hint = "name the original of each release with --schema"
         raise CallError("options of files are for the original of one release", hint=hint)
-    *files, release = graphs
-    if not files and not named:
-        raise CallError("no original is named", hint="say ORIGINAL... RELEASE, or leave out what it holds")
-    return [release], [the_schema(files, named[0] if named else None, *kinds)]
+    return [the_schema(data, named[0] if named else None, *kinds)]
 
 
-def score(releases: Sequence[str], schema: Path, mapping: Path, as_json: bool) -> int:
+def score(release: str, schema: Path, mapping: Path, as_json: bool) -> int:
     """Measure what information a release of a graph of people keeps."""
     from kgreason.api.people import score_people
     from kgreason.people.pairs import read_published
     from kgreason.terminal import progress, table
     from kgreason.terminal_people import utility_rows
 
-    if len(releases) != 1:
-        raise CallError(
-            f"one release is measured, and {len(releases)} are named", hint="its original goes with --schema"
-        )
     with progress() as shown:
-        found = read_published(Path(releases[0]), schema, mapping, shown)
+        found = read_published(Path(release), schema, mapping, shown)
     assert found.source is not None
     utility = score_people(found.source.graph, found.graph, found.source.mapping)
     if as_json:
@@ -128,8 +122,7 @@ def _check(
     """
     if model != "kw-tad" and len(releases) > 1:
         hint = (
-            "name the release alone, and its original with --schema, or before it with --mutual, --relations, "
-            "--attributes or --numeric; for a series say --model kw-tad"
+            "name the release alone, and its original by --schema or --data; for a series say --model kw-tad"
         )
         raise CallError(f"{model} is of one release, and {len(releases)} are named", hint=hint)
     if model != "p-k-ad" and k_values is not None:
@@ -139,7 +132,7 @@ def _check(
     if mappings and not schemas:
         raise CallError(
             "who is who is said, but not of which original",
-            hint="name it with --schema, or before the release",
+            hint="name it with --schema or --data",
         )
     if schemas and not mappings and k_values is None:
         hint = "say --mapping FILE, or leave the original out to judge the release alone"

@@ -48,7 +48,7 @@ Range = Annotated[
 @guarded
 def zipf(
     out: OutFile,
-    files: PeopleFiles = None,
+    data: PeopleFiles = None,
     range: Range = "2-5-1",
     alpha: Annotated[float, typer.Option(help="Exponent of the Zipf distribution, above 1.")] = 2.0,
     schema: SchemaFile = None,
@@ -70,7 +70,7 @@ def zipf(
     rng = np.random.default_rng(seed)
     low, high, step = range
     with progress() as shown:
-        graph = read_people(the_schema(files, schema, attributes, numeric, relations, mutual, table), shown)
+        graph = read_people(the_schema(data, schema, attributes, numeric, relations, mutual, table), shown)
     return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng), as_json)
 
 
@@ -78,7 +78,7 @@ def zipf(
 @guarded
 def te(
     out: OutFile,
-    files: PeopleFiles = None,
+    data: PeopleFiles = None,
     range: Range = "2-5-1",
     schema: SchemaFile = None,
     attributes: Attributes = None,
@@ -94,7 +94,7 @@ def te(
     from kgreason.terminal import progress
 
     with progress() as shown:
-        graph = read_people(the_schema(files, schema, attributes, numeric, relations, mutual, table), shown)
+        graph = read_people(the_schema(data, schema, attributes, numeric, relations, mutual, table), shown)
     return _write(out, graph, te_levels(graph, *range), as_json)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgreason.publication import Folders
 
 PANEL = "Links: links"
-NAMED = "files", "schema", "attributes", "numeric", "relations", "mutual", "table"
+NAMED = "schema", "attributes", "numeric", "relations", "mutual", "table"
 
 
 def _option(*names: str, help: str, **more: Any) -> Any:
@@ -68,7 +68,7 @@ ClustersFile = Annotated[
 OF_LINKS = "sensitive", "strategy", "percent", "clusters"
 OTHERS = (
     *(name for name in OF_PEOPLE if name not in (*NAMED, "clustering")),
-    *(name for name in OF_RULES if name not in ("rules", "data")),
+    *(name for name in OF_RULES if name != "rules"),
     "mode",
 )
 
@@ -99,8 +99,6 @@ def anonymize(
     from kgreason.terminal_links import print_links
 
     refuse(context, OTHERS, "with --method links")
-    if rules is None and data:
-        raise CallError("--data is of rules", hint="name files of triples as they are, or say --rules FILE")
     if rules is not None:
         refuse(context, NAMED, "with --method links under rules")
     with progress() as shown:

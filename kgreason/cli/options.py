@@ -36,6 +36,17 @@ DataFiles = Annotated[
         "'own=a.csv?percent=true'",
     ),
 ]
+Original = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="[PRED=]FILE",
+        autocompletion=tables_of_predicates,
+        help="Facts of PRED under rules, in place of its @bind; without rules a file of triples user, relation, value "
+        "or user, or a table with --table. Repeatable. Options follow a question mark and are joined by &: "
+        "'own=a.csv?percent=true'",
+    ),
+]
 FunctionFiles = Annotated[
     list[Path] | None,
     typer.Option("--functions", metavar="FILE.py", help="Python file with @kgreason.function definitions."),
@@ -164,19 +175,11 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", min=0, metavar="N", help="Repeatable randomness: for experiments only."),
 ]
-Graphs = Annotated[
+Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The release: its folder or its table.")]
+Releases = Annotated[
     list[str],
     typer.Argument(
-        metavar="ORIGINAL... RELEASE",
-        help="Tables of the original graph, [PRED=]FILE, and last the release: its folder or its table.",
-    ),
-]
-Judged = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="[ORIGINAL]... RELEASE",
-        help="Tables of the original graph, [PRED=]FILE, and last the release: its folder or its table. Without an "
-        "original, what the release alone tells.",
+        metavar="RELEASE", help="The release: its folder or its table. For kw-tad several, the latest last."
     ),
 ]
 MappingFile = Annotated[

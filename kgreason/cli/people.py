@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgreason.errors import CallError
+from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
     from kgreason.graph.people.sources import Schema
 
 PeopleFiles = Annotated[
     list[str] | None,
-    typer.Argument(
+    typer.Option(
+        "--data",
         metavar="FILE",
-        help="Of people: files of triples user, relation, value or user. Options follow a question mark: "
-        "'facts.txt?header=true&skip=1'. With --table, tables with a line per user.",
+        help="A file of triples user, relation, value or user, or with --table a table with a line per user; "
+        "repeatable. Options follow a question mark: 'facts.txt?header=true&skip=1'.",
     ),
 ]
 SchemaFile = Annotated[
@@ -69,11 +71,16 @@ def the_schema(
     if schema is not None:
         if files or attributes or numeric or relations or mutual or table:
             raise CallError(
-                "the schema says what is read", hint="leave out the files and their options, or --schema"
+                "the schema says what is read", hint="leave out --data and the options of files, or --schema"
             )
         return read_schema(schema)
     if not files:
-        raise CallError("no data are named", hint="name files, or a schema with --schema")
+        raise CallError("no data are named", hint="name files with --data, or a schema with --schema")
+    for text in files:
+        predicate, equals, file = text.partition("=")
+        if equals and predicate.isidentifier() and not Path(text).exists():
+            hint = f"say --rules FILE, or --data {file}"
+            raise CallError(f"--data {hidden(text)} is of rules, and none are named", hint=hint)
     return schema_of_options(
         files,
         attributes=_split(attributes),

@@ -126,7 +126,6 @@ Tries = Annotated[
 
 OF_PEOPLE = (
     *(
-        "files",
         "schema",
         "attributes",
         "numeric",
@@ -141,7 +140,7 @@ OF_PEOPLE = (
     *("window", "left_out", "after"),
     *("sequence", "construction", "tries"),
 )
-OF_RULES = ("rules", "data", "x", "trials", "max_subgraphs", "split", "keep_cuts")
+OF_RULES = ("rules", "x", "trials", "max_subgraphs", "split", "keep_cuts")
 
 
 def refuse_unused(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from kgreason.cli.base import counted, guarded, load_rules, print_json, shown, sources, warn
+from kgreason.cli.base import check_no_table, counted, guarded, load_rules, print_json, shown, sources, warn
 from kgreason.cli.completing import rule_files
 from kgreason.cli.failing import finding
 from kgreason.cli.options import (
@@ -24,7 +25,7 @@ from kgreason.cli.options import (
     RulesFile,
 )
 from kgreason.cli.run import aloud, complain, running, tell
-from kgreason.errors import DataError, KgreasonError, render_all
+from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
 from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
@@ -45,13 +46,15 @@ def check(
     functions: FunctionFiles = None,
     as_json: AsJson = False,
 ) -> int:
-    """Print everything that is wrong with rule files, their fragment of Vadalog, and whether they commute."""
+    """Print what is wrong with rule files, their fragment, whether they commute, and what anonymize would refuse."""
     from kgreason.api import load_functions
     from kgreason.output.annotated import examine_whole
 
     for file in functions or ():
         load_functions(file)
     allowed = running().allow_files
+    for file in files:
+        check_no_table(file)
     found = {file: examine_whole(file, allow_files=allowed) for file in files}
     if as_json:
         print_json({"format": 1, "files": [_examined(file, found[file]) for file in found]})
@@ -81,6 +84,22 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
     commutes = commutation(found.program) if found.program else None
     if commutes:
         print(f"{file}: {commutes}")
+    refused = _refused(found)
+    if refused:
+        print(f"{hidden(str(file))}: reason takes these rules, anonymize refuses them:")
+        print(render_all(refused[:1], found.sources))
+        if len(refused) > 1:
+            print(f"  and {counted(len(refused) - 1, 'other place')}, which anonymize shows")
+
+
+def _refused(found: Examined) -> Sequence[Diagnostic]:
+    """Why anonymize refuses rules about a graph; of rules about sensitive links, which are for attackers, nothing."""
+    from kgreason.analysis.generic import for_anonymization, refusals
+
+    program = found.program
+    if program is None or not program.edges or program.sensitive:
+        return ()
+    return refusals(for_anonymization(program))
 
 
 def _examined(file: Path, found: Examined) -> dict[str, object]:
@@ -92,10 +111,13 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
         "file": hidden(str(file)),
         "fragment": found.program.wardedness.fragment if found.program else None,
         "commutes": str(commutes) if commutes else None,
-        "findings": [
-            {**finding(d), "file": d.span.file if d.span else hidden(str(file))} for d in found.diagnostics
-        ],
+        "findings": _told(file, found.diagnostics),
+        "anonymize": _told(file, _refused(found)),
     }
+
+
+def _told(file: Path, diagnostics: Sequence[Diagnostic]) -> list[dict[str, object]]:
+    return [{**finding(d), "file": d.span.file if d.span else hidden(str(file))} for d in diagnostics]
 
 
 @guarded

@@ -14,10 +14,10 @@ from kgreason.cli.links_releasing import OF_LINKS, ClustersFile, Percent, Sensit
 from kgreason.cli.options import (
     DEFAULT_X,
     AsJson,
-    DataFiles,
     K,
     KeepCuts,
     MaxSubgraphs,
+    Original,
     ReleaseFormat,
     Seed,
     SomeRules,
@@ -29,7 +29,6 @@ from kgreason.cli.people import (
     IsTable,
     Mutual,
     Numeric,
-    PeopleFiles,
     Relations,
     SchemaFile,
     the_schema,
@@ -66,9 +65,8 @@ PUBLISHED_MAY_FAIL = (
 @guarded
 def anonymize(
     context: typer.Context,
-    files: PeopleFiles = None,
     rules: SomeRules = None,
-    data: DataFiles = None,
+    data: Original = None,
     method: Annotated[
         AnyMethod,
         typer.Option(
@@ -150,7 +148,7 @@ def anonymize(
         return links_releasing.anonymize(
             context,
             folders,
-            None if rules else the_schema(files, schema, *kinds),
+            None if rules else the_schema(data, schema, *kinds),
             rules,
             data,
             sensitive=links_releasing.one_sensitive(sensitive),
@@ -172,7 +170,7 @@ def anonymize(
         refuse(context, OF_RULES, f"with --method {method}")
         people_releasing.refuse_unused(context, method, mode, loss, clustering, partition)
         return people_releasing.anonymize(
-            the_schema(files, schema, attributes, numeric, relations, mutual, table),
+            the_schema(data, schema, attributes, numeric, relations, mutual, table),
             folders,
             as_json=as_json,
             seed=seed,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgreason.choices import MAX_EXAMINED
-from kgreason.cli.base import counted, guarded, load_rules, named, print_json, tables
+from kgreason.cli.base import counted, guarded, load_rules, print_json, sources, tables
 from kgreason.cli.grid import Line, print_grid
-from kgreason.cli.options import AsJson, K, RulesFile, SomeX
+from kgreason.cli.options import AsJson, DataFiles, K, RulesFile, SomeX
 from kgreason.cli.run import tell
 from kgreason.errors import ReleaseError
 
@@ -28,10 +28,7 @@ SECRET = "The named vertices are the most exposed ones: keep this output secret.
 @guarded
 def risk(
     rules: RulesFile,
-    graphs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="GRAPH", help="Tables of the graph, [PRED=]FILE; default: those of @bind."),
-    ] = None,
+    data: DataFiles = None,
     population: Annotated[
         list[str] | None,
         typer.Option(
@@ -66,12 +63,13 @@ def risk(
 
     if out is not None and not out.parent.is_dir():
         raise ReleaseError(f"{out}: there is no folder {out.parent}", hint="make it first")
-    program = load_rules(rules)
+    read = sources(data)
+    program = load_rules(rules, given=read)
     among = None if not population else tables(program, population)
     with progress() as shown:
         found = api.risk(
             program,
-            tables(program, graphs or ()),
+            read,
             population=among,
             k=k,
             x=x,
@@ -84,7 +82,7 @@ def risk(
         print_json(found.as_dict(exposed))
     else:
         call = ["kgreason", "anonymize", "--rules", str(rules)]
-        for table in named(program, graphs or ()):
+        for table in data or ():
             call += ["--data", table]
         _print(found, exposed, [*call, "-k", str(k), *found.advice.options.split()])
     if exposed:

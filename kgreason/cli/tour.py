@@ -10,7 +10,7 @@ STEPS = (
     ("kgreason reason --rules own.vada --out facts", "what follows"),
     ("kgreason risk --rules own.vada", "what it gives away"),
     ("kgreason anonymize --rules own.vada", "release/ and private/"),
-    ("kgreason verify --rules own.vada own.csv release --mapping private", "the proof"),
+    ("kgreason verify release --rules own.vada --mapping private", "the proof"),
 )
 WIDEST, NARROWEST, LEAST = 80, 76, 48
 

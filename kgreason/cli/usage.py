@@ -10,6 +10,7 @@ import typer
 
 from kgreason.cli.run import running
 from kgreason.lang.names import suggest
+from kgreason.passwords import hidden
 
 UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 """Base of all errors of the command line, whichever library Typer has it from."""
@@ -25,7 +26,7 @@ _CHOICE = re.compile(r"'(.*?)' is not one of (.*?)\.?$", re.DOTALL)
 def explained(error: Any) -> str:
     """Write an error of the command line with what to do next."""
     what, hint = _told(error)
-    return f"error: {what}\n  help: {hint}"
+    return hidden(f"error: {what}\n  help: {hint}")
 
 
 def _told(error: Any) -> tuple[str, str]:
@@ -36,6 +37,11 @@ def _told(error: Any) -> tuple[str, str]:
     if kind == "NoSuchOption":
         flags = [f for p in context.command.params for f in p.opts] if context is not None else []
         near = suggest(error.option_name, flags)
+        if error.option_name in _GIVEN and "--data" in flags:
+            return (
+                f"{name} has no option {error.option_name}",
+                "the graph that is given goes by --data PRED=FILE",
+            )
         elsewhere = _elsewhere(error.option_name, context)
         return f"{name} has no option {error.option_name}", (
             elsewhere or _means(near) + f"{help} lists its options"
@@ -49,6 +55,9 @@ def _told(error: Any) -> tuple[str, str]:
         return _no_command(message.split("'")[1], context, name, help)
     if found := _EXTRA.search(message):
         what = f"{name} has no use for {found[1]}"
+        flags = [f for p in context.command.params for f in p.opts] if context is not None else []
+        if "--data" in flags and _is_data(first := found[1].split()[0]):
+            return what, _as_data(first, "--rules" in flags)
         return what, f"is an option missing before it? {help} shows what belongs where"
     if kind == "BadOptionUsage":
         words = running().words
@@ -58,6 +67,23 @@ def _told(error: Any) -> tuple[str, str]:
             f"write it behind the option; {help} says what it is",
         )
     return f"{name}: {_lower(message)}", f"{help} shows what belongs where"
+
+
+_GIVEN = frozenset({"--truth", "--original", "--graph", "--input", "--file"})
+
+
+def _is_data(word: str) -> bool:
+    """Whether a word names a file, perhaps with options, or a table of a server."""
+    return "://" in word or Path(word.partition("?")[0]).is_file()
+
+
+def _as_data(file: str, rules: bool) -> str:
+    """How a file is named that stands alone."""
+    if not rules:
+        return f"data go by an option: --data {file}"
+    if any(word == "--rules" or word.startswith("--rules=") for word in running().words):
+        return f"facts go by an option: --data PRED={file}, for instance --data own={file}"
+    return f"to begin with it, kgreason init {file} writes rules; data go by an option, --data [PRED=]{file}"
 
 
 def _elsewhere(flag: str, context: Any) -> str | None:

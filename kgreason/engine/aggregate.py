@@ -26,6 +26,8 @@ FUNCTIONS = {
     "min": totals.EXTREME,
     "max": totals.EXTREME,
 }
+KEEP = {"min": kernels.LEAST, "count": kernels.ANY, "prod": kernels.FACTOR}
+"""Which of several values of one contributor counts, where that is not the greatest."""
 EXACT = {"sum": exact_sum, "prod": exact_product, "avg": exact_mean}
 """Functions of finite doubles, rounded once."""
 
@@ -70,9 +72,9 @@ class Keys:
 class Groups:
     """Contributions by group.
 
-    Each contributor counts with its best value: the least for a minimum, else the greatest. In recursion,
-    `add` keeps the totals up to date and `changes` gives those that changed; otherwise `totals` computes all
-    at the end, so that no total depends on the order of the contributions.
+    Each contributor counts with its best value: the least for a minimum, and for a product if a value is below 1,
+    else the greatest. In recursion, `add` keeps the totals up to date and `changes` gives those that changed;
+    otherwise `totals` computes all at the end, so that no total depends on the order of the contributions.
 
     Parameters
     ----------
@@ -88,9 +90,7 @@ class Groups:
         self.name = plain(aggregation)
         self.kind = kind
         self.symbols = symbols
-        self.keep = kernels.LEAST if self.name == "min" else kernels.GREATEST
-        if self.name == "count":
-            self.keep = kernels.ANY
+        self.keep = KEEP.get(self.name, kernels.GREATEST)
         self.contributors = Keys(width + contributors)
         self.groups = Keys(width)
         self.values = self.owner = NOTHING  # of each contributor: best value, number of its group

@@ -149,8 +149,8 @@ class Gathered:
             return
         if self.name != "list" and not _comparable(old, value):
             raise Unfit(group, _meeting(old, value))
-        lower = rank(value) < rank(old)
-        if lower if self.name == "min" else rank(old) < rank(value):
+        falls = self.name == "min" or (self.name == "prod" and min(rank(old), rank(value)) < rank(1))
+        if rank(value) < rank(old) if falls else rank(old) < rank(value):
             held[at] = value
             self.changed[group] = None
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from kgreason.engine.rows import Rows
 from kgreason.engine.symbols import Symbols, whole
-from kgreason.engine.table import Codes, Kind, any_codes, dates, decode, doubles
-from kgreason.lang.values import Value
+from kgreason.engine.table import Codes, Kind, any_codes, as_doubles, dates, decode, doubles
+from kgreason.errors import InexactError
+from kgreason.lang.values import Value, as_double
 
 Values: TypeAlias = npt.NDArray[Any]
 """DOUBLE float64, BOOL bool, all else int64 as `Kind` says; one per row, or a single one for all."""
@@ -22,13 +23,18 @@ Function: TypeAlias = Callable[[Rows], Values]
 def code(value: Value, kind: Kind, symbols: Symbols) -> int:
     """Coded constant at a position of the kind.
 
+    Raises
+    ------
+    InexactError
+        If it is an integer that no double equals, at a position of doubles.
+
     Examples
     --------
     >>> code(True, Kind.BOOL, Symbols()), code(1, Kind.DOUBLE, Symbols()) == code(1.0, Kind.DOUBLE, Symbols())
     (1, True)
     """
     if kind is Kind.DOUBLE:
-        return int(doubles(np.array([value], dtype=np.float64))[0])
+        return int(doubles(np.array([as_double(value)], dtype=np.float64))[0])  # type: ignore[arg-type]
     if kind is Kind.DATE:
         return int(dates([value])[0])
     if kind is Kind.ANY:
@@ -36,10 +42,18 @@ def code(value: Value, kind: Kind, symbols: Symbols) -> int:
     return int(value) if kind in (Kind.INT, Kind.BOOL) else symbols.intern(value)  # type: ignore[arg-type]
 
 
+def sought(value: Value, kind: Kind, symbols: Symbols) -> int:
+    """Code of a constant that is looked up; one that nothing has, if no value at the position can equal it."""
+    try:
+        return code(value, kind, symbols)
+    except InexactError:
+        return int(np.float64(np.nan).view(np.int64))
+
+
 def coded(values: Values, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
     """Values as codes of a column of kind `target`."""
     if target is Kind.DOUBLE:
-        return doubles(np.atleast_1d(values).astype(np.float64)).reshape(values.shape)
+        return doubles(as_doubles(np.atleast_1d(values))).reshape(values.shape)
     if kind is Kind.BOOL:
         values = values.astype(np.int64)
     if target is Kind.ANY and kind is not Kind.ANY:
@@ -52,7 +66,7 @@ def widened(values: Values, kind: Kind, target: Kind, symbols: Symbols) -> Value
     """Values of the kind `target`, which holds all values of `kind`."""
     if kind is target:
         return values
-    return values.astype(np.float64) if target is Kind.DOUBLE else coded(values, kind, target, symbols)
+    return as_doubles(values) if target is Kind.DOUBLE else coded(values, kind, target, symbols)
 
 
 def dtype(kind: Kind) -> npt.DTypeLike:

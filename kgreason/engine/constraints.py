@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Denial, Stratum, Unification
-from kgreason.engine.expressions import code
+from kgreason.engine.columns import sought
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows
 from kgreason.engine.symbols import Symbols, rank, whole
 from kgreason.engine.table import Codes, Kind, any_codes, decode
-from kgreason.errors import EvaluationError
+from kgreason.errors import EvaluationError, InexactError
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Value, source
 
@@ -72,7 +72,11 @@ def unify(
     rows, types = _facts(unification.predicate, relations, kinds)
     left, right = (any_codes(rows[:, i], types[i], nulls.symbols) for i in range(2))
     if double:
-        left, right = nulls.symbols.doubled(left), nulls.symbols.doubled(right)
+        try:
+            left, right = nulls.symbols.doubled(left), nulls.symbols.doubled(right)
+        except InexactError as error:
+            rule = unification.rule
+            raise EvaluationError(error.message, rule.text, rule.span, error.hint) from None
     different = np.flatnonzero(left != right)
     for done, i in enumerate(different.tolist()):
         a, b = int(left[i]), int(right[i])
@@ -241,5 +245,5 @@ def _fitting(
     for i, (term, kind) in enumerate(zip(atom.terms, types, strict=True)):
         if isinstance(term, Constant) or term.name in binding:
             value = term.value if isinstance(term, Constant) else binding[term.name]
-            rows = rows[rows[:, i] == code(value, kind, symbols)]
+            rows = rows[rows[:, i] == sought(value, kind, symbols)]
     return rows

@@ -38,7 +38,7 @@ from kgreason.engine.symbols import Symbols, to_doubles
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Unary, Variable
-from kgreason.lang.values import Null, Value, brief
+from kgreason.lang.values import EXACT, Null, Value, brief
 from kgreason.plan.doubles import VariableKinds, gives_double
 from kgreason.plan.place import variables
 from kgreason.plan.types import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, join, kind_of
@@ -294,12 +294,16 @@ class Scope:
                 left, right = self.widened(one, both), self.widened(other, both)
             else:
                 left, right = one[1], other[1]
+            if one[0] is not other[0] and both is Kind.DOUBLE:
+                return lambda rows: np.asarray(np.equal(*_comparable(left(rows), right(rows))) == equal)
             return lambda rows: np.asarray((left(rows) == right(rows)) == equal)
         if both is Kind.ANY:
             parts = (node.left, node.right)
             return self.pointwise(Kind.BOOL, partial(compare, node.operator), [one, other], parts, node)
         left, right, test = one[1], other[1], COMPARE[node.operator]
         assert node.operator in ORDERS
+        if one[0] is not other[0]:
+            return lambda rows: test(*_comparable(left(rows), right(rows)))
         if both is Kind.STRING:
             return lambda rows: test(*self._ranks(left(rows), right(rows)))
         return lambda rows: test(left(rows), right(rows))
@@ -320,6 +324,8 @@ class Scope:
         if kind in (Kind.ANY, Kind.LIST):
             parts = (node.left, node.right)
             return kind, self.pointwise(kind, partial(arithmetic, node.operator), [one, other], parts, whole)
+        if node.operator == "/":
+            kind = Kind.DOUBLE
         left, right = one[1], other[1]
         compute = {Kind.INT: self._integers, Kind.DOUBLE: self._doubles, Kind.STRING: self._concat}[kind]
         return kind, lambda rows: compute(node.operator, left(rows), right(rows), whole, rows)
@@ -348,12 +354,10 @@ class Scope:
         return result + 0.0  # -0.0 becomes 0.0
 
     def _integers(self, operator: str, a: Values, b: Values, whole: Expression, rows: Values) -> Values:
-        if operator in "/%":
+        if operator == "%":
             self.refuse(b == 0, "division by zero", whole, rows)
-            self.refuse((operator == "/") & (b == -1) & (a == SMALLEST), "integer overflow", whole, rows)
             with np.errstate(divide="ignore"):  # a constant 0 that divides no rows
-                rest = np.where(b == -1, 0, np.fmod(a, np.where(b == -1, 1, b)))
-                return np.asarray(rest if operator == "%" else (a - rest) // b)  # toward zero
+                return np.where(b == -1, 0, np.fmod(a, np.where(b == -1, 1, b)))
         compute: Any = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator]
         if not a.size or not b.size or _fits(compute, a, b):
             return np.asarray(compute(a, b))
@@ -404,6 +408,14 @@ def _nests_skolem(node: Expression) -> bool:
         case Binary():
             return has_skolem(node.left) or has_skolem(node.right)
     return False
+
+
+def _comparable(a: Values, b: Values) -> tuple[Values, Values]:
+    """Integers and doubles such that NumPy compares them exactly: as doubles, if all are small."""
+    whole = a if a.dtype == np.int64 else b
+    if not whole.size or (whole.max() <= EXACT and whole.min() >= -EXACT):
+        return a, b
+    return a.astype(object), b.astype(object)
 
 
 def _fits(compute: Callable[[int, int], Any], a: Values, b: Values) -> bool:

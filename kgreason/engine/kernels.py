@@ -18,7 +18,7 @@ LOW = 0xFFFFFFFF
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
 
 DOUBLE, STRING = 1, 2  # as in table.Kind
-ANY, GREATEST, LEAST = 0, 1, 2
+ANY, GREATEST, LEAST, FACTOR = 0, 1, 2, 3
 
 
 @kernel

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedAtom, CheckedRule
-from kgreason.engine.expressions import CODED, Inventor, Scope, code, coded, has_skolem
+from kgreason.engine.columns import sought
+from kgreason.engine.expressions import CODED, Inventor, Scope, coded, has_skolem
 from kgreason.engine.operators import (
     Batches,
     Condition,
@@ -150,7 +151,7 @@ class Pipeline:
     def _codes(self, atom: CheckedAtom) -> list[int | None]:
         kinds = self.kinds[atom.predicate]
         return [
-            code(term.value, kind, self.symbols) if isinstance(term, Constant) else None
+            sought(term.value, kind, self.symbols) if isinstance(term, Constant) else None
             for term, kind in zip(atom.terms, kinds, strict=True)
         ]
 

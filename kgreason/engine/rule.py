@@ -23,7 +23,7 @@ from kgreason.engine.rows import Rows, chunks
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.stats import JoinStats, RoundStats, RuleStats
 from kgreason.engine.table import Kind, decode
-from kgreason.errors import EvaluationError
+from kgreason.errors import EvaluationError, InexactError
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Value, brief, elements, source
 from kgreason.plan import ir
@@ -86,6 +86,8 @@ class Rule(ABC):
                 if len(rows):
                     self.changed += self._insert(rows)
                     memory.look()
+        except InexactError as error:
+            raise self.error(error.message, error.hint) from None
         finally:
             self.count(number, self.tried, self.changed, perf_counter() - start)
         return self.changed

@@ -78,9 +78,10 @@ def arithmetic(name: str, a: Any, b: Any) -> Value:
     if name in ("/", "%"):
         if b == 0:
             raise Refusal("division by zero")
-        if isinstance(a, int) and isinstance(b, int):
-            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # toward zero; // goes down
-            return int(checked(quotient if name == "/" else a - b * quotient))
+        if name == "%" and isinstance(a, int) and isinstance(b, int):
+            return abs(a) % abs(b) * (1 if a >= 0 else -1)
+        if name == "/":  # of doubles, as everywhere: Python would round the quotient of integers once
+            a, b = float(a), float(b)
     compute: Callable[[Any, Any], Any] = {
         "+": operator.add,
         "-": operator.sub,
@@ -136,16 +137,13 @@ class _Same:
 
 
 @lru_cache(maxsize=64)
-def _elements(same: _Same) -> tuple[frozenset[Any], frozenset[float], frozenset[float]]:
-    """Keys of the elements but doubles, the doubles, and all numbers as doubles."""
-    elements = same.collection
-    doubles = frozenset(v for v in elements if isinstance(v, float))
-    others = frozenset(key(v) for v in elements if not isinstance(v, float))
-    return others, doubles, frozenset(float(v) for v in elements if number(v))  # type: ignore[arg-type]
+def _elements(same: _Same) -> frozenset[Any]:
+    """Keys of the elements."""
+    return frozenset(map(key, same.collection))
 
 
 def member(value: Value, collection: Value) -> bool:
-    """Whether a list or set has an element; integers compare with doubles as doubles.
+    """Whether a list or set has an element; integers and doubles compare by their values.
 
     Examples
     --------
@@ -155,10 +153,7 @@ def member(value: Value, collection: Value) -> bool:
     if not isinstance(collection, tuple | frozenset):
         no_null("in", collection)
         raise Refusal(f"type clash: in takes a list or set, not {described(collection)}")
-    others, doubles, numbers = _elements(_Same(collection))
-    if isinstance(value, float):
-        return value in numbers
-    return key(value) in others or (number(value) and float(value) in doubles)  # type: ignore[arg-type]
+    return key(value) in _elements(_Same(collection))
 
 
 def make_set(values: Sequence[Value]) -> frozenset[Value]:

@@ -23,7 +23,7 @@ from kgreason.engine.scalars import Refusal
 from kgreason.engine.stats import Recorder, Stats, StratumStats
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind, Table, converted
-from kgreason.errors import Diagnostic, EvaluationError
+from kgreason.errors import Diagnostic, EvaluationError, InexactError
 from kgreason.lang.ast import Constant
 from kgreason.lang.names import suggest
 from kgreason.plan import ir
@@ -276,7 +276,12 @@ def _load(
         )
         table = facts.tables.get(predicate)
         if table is not None and table.length:
-            rows = _rows(table, kinds[predicate], nulls)
+            try:
+                rows = _rows(table, kinds[predicate], nulls)
+            except InexactError as error:
+                raise EvaluationError(
+                    f"{error.message}, in the data of {predicate}", hint=error.hint
+                ) from None
             same = table.kinds == tuple(kinds[predicate]) and not nulls.identities.unified
             try:
                 relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
@@ -298,10 +303,14 @@ def _state(
     stated: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kind], symbols: Symbols
 ) -> None:
     """Add the facts of one predicate that the program states."""
-    codes = [
-        [code(t.value, k, symbols) for t, k in zip(fact.terms, kinds, strict=True) if isinstance(t, Constant)]
-        for fact in stated
-    ]
+    codes = []
+    for fact in stated:
+        pairs = zip(fact.terms, kinds, strict=True)
+        try:
+            codes.append([code(t.value, k, symbols) for t, k in pairs if isinstance(t, Constant)])
+        except InexactError as error:
+            message = f"{error.message}, in the fact {fact}"
+            raise EvaluationError(message, span=fact.span, hint=error.hint) from None
     rows = np.array(codes, dtype=np.int64).reshape(len(stated), -1)
     if not isinstance(relation, KeyedRelation):
         for piece in chunks(rows):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kgreason.arrays import ArrowArray, as_arrow, as_numpy, strings
 from kgreason.hashing.distinct import distinct_texts
-from kgreason.lang.values import Null, Value
+from kgreason.lang.values import Null, Value, as_double
 
 
 class Symbols:
@@ -231,8 +231,14 @@ def whole(value: Value) -> Value:
 
 
 def to_doubles(values: Sequence[Value]) -> list[Value]:
-    """The same values, with a double for each integer."""
-    return [float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
+    """The same values, with a double for each integer.
+
+    Raises
+    ------
+    InexactError
+        If no double equals one.
+    """
+    return [as_double(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
 
 
 def tidy(value: Value) -> Value:

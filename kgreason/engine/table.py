@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import date, datetime
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
 from kgreason.engine.symbols import Symbols, to_doubles, whole
-from kgreason.lang.values import Null, Value
+from kgreason.lang.values import EXACT, Null, Value, inexact
 from kgreason.records import dataclass
 
 Codes = npt.NDArray[np.int64]
@@ -93,6 +94,8 @@ class Facts:
         ------
         TypeError
             If a column mixes types (integers and doubles may meet: the column is then DOUBLE).
+        InexactError
+            If no double equals an integer in a column of doubles.
 
         Examples
         --------
@@ -152,7 +155,7 @@ def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
     if types <= {int}:
         return Kind.INT, np.array(values, dtype=np.int64)
     if types <= {int, float}:
-        return Kind.DOUBLE, doubles(np.array(values, dtype=np.float64))
+        return Kind.DOUBLE, doubles(np.array(to_doubles(values), dtype=np.float64))
     if types == {bool}:
         return Kind.BOOL, np.array(values, dtype=np.int64)
     if types == {str}:
@@ -183,6 +186,33 @@ def dates(values: Sequence[Value]) -> Codes:
 def doubles(values: npt.NDArray[np.float64]) -> Codes:
     """Code doubles as bit patterns; -0.0 becomes 0.0 so that equal values have equal codes."""
     return np.ascontiguousarray(values + 0.0).view(np.int64)
+
+
+def as_doubles(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Doubles that equal some numbers.
+
+    Raises
+    ------
+    InexactError
+        If no double equals an integer among them.
+    """
+    found = values.astype(np.float64)
+    if values.dtype == np.int64 and values.size and not _small(values):
+        wrong = unequal(values, found)
+        if wrong.any():
+            raise inexact(int(values[wrong][0]))
+    return found
+
+
+def _small(values: npt.NDArray[np.int64]) -> bool:
+    """Whether all integers are doubles because they are small."""
+    return bool(values.max() <= EXACT and values.min() >= -EXACT)
+
+
+def unequal(values: npt.NDArray[np.int64], found: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which doubles, the nearest ones to some integers, do not equal them."""
+    most = found == 2.0**63  # of which there is no integer of 64 bits
+    return most | (np.where(most, 0.0, found).astype(np.int64) != values)
 
 
 def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:
@@ -216,9 +246,15 @@ def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
 
 
 def converted(data: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
-    """The same column as one of the kind `target`, which holds all values of `kind`: itself, DOUBLE or ANY."""
+    """The same column as one of the kind `target`, which holds all values of `kind`: itself, DOUBLE or ANY.
+
+    Raises
+    ------
+    InexactError
+        If an integer should be a double, and none equals it.
+    """
     if target is Kind.ANY:
         return symbols.unified(data) if kind is Kind.ANY else any_codes(data, kind, symbols)
     if kind is target:
         return data
-    return doubles(data.astype(np.float64))
+    return doubles(as_doubles(data))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.engine.kernels import ANY, DOUBLE, GREATEST, LOW, before, find, hashed
+from kgreason.engine.kernels import ANY, DOUBLE, FACTOR, GREATEST, LOW, before, find, hashed
 from kgreason.jit import Doubles, Ints, Rows, kernel
 
 SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 
 SUM, PROD, COUNT, EXTREME = 0, 1, 2, 3
+
+ONE = 0x3FF0000000000000  # 1.0, as a coded double
 
 
 @kernel
@@ -35,10 +37,12 @@ def contribute(
 ) -> tuple[int, int, int]:
     """Keep the best value of each contributor; rows of `batch` are group columns, contributor columns, value.
 
+    The best of several factors is the least if one of them is below 1, and makes products smaller; else the greatest.
     `touched` lists the contributors that are new (`fresh`) or whose value went from `olds` to the better
     `news`, in order, one entry for each change. Returns the numbers of contributors, groups and changes.
     """
     width = len(contributor_key)
+    one = ONE if kind == DOUBLE else 1
     n = 0
     for i in range(len(batch)):
         value = batch[i, width]
@@ -56,7 +60,10 @@ def contribute(
         if contributor_slots[s] >= 0:
             row = contributor_slots[s] & LOW
             old = values[row]
-            low, high = (old, value) if keep == GREATEST else (value, old)
+            greatest = keep == GREATEST
+            if keep == FACTOR:
+                greatest = not before(old, one, kind, ranks) and not before(value, one, kind, ranks)
+            low, high = (old, value) if greatest else (value, old)
             if keep == ANY or not before(low, high, kind, ranks):
                 continue
             olds[n] = old

@@ -134,7 +134,8 @@ class Call:
 class Aggregate:
     """``msum(W, <Y>)``; `contributors` is `None` where no ``<...>`` was written.
 
-    `groups` is set in the older form ``msum(W, [X], [Y])``, which repeats the group that the head gives.
+    `groups` is set in the older forms: ``msum(W, [X], [Y])`` repeats the group that the head gives, and the one list of
+    ``msum(W, [X])`` repeats the group or names contributors; `contributors` is `None` there.
     """
 
     function: str
@@ -146,8 +147,8 @@ class Aggregate:
     def __str__(self) -> str:
         parts = [str(self.argument)] if self.argument is not None else []
         if self.groups is not None:
-            lists = (self.groups, self.contributors or ())
-            parts += [f"[{', '.join(map(str, variables))}]" for variables in lists]
+            lists = (self.groups, self.contributors)
+            parts += [f"[{', '.join(map(str, names))}]" for names in lists if names is not None]
         elif self.contributors is not None:
             parts.append(f"<{', '.join(map(str, self.contributors))}>")
         return f"{self.function}({', '.join(parts)})"

@@ -215,8 +215,9 @@ class Builder(Literals):
         if isinstance(node, Call):
             return self._atom(node)
         if isinstance(node, Aggregate) and node.contributors is None:  # a predicate that is called like one
+            listed = () if node.groups is None else (Collection("list", node.groups, span=node.span),)
             arguments = () if node.argument is None else (node.argument,)
-            return Atom(node.function, arguments, span=node.span)
+            return Atom(node.function, (*arguments, *listed), span=node.span)
         return Condition(node, span=node.span)
 
     def equation(self, children: list[Any]) -> Equation:
@@ -270,6 +271,8 @@ class Builder(Literals):
         last = call.arguments[-1] if call.arguments else None
         if isinstance(last, _Contributors) and len(call.arguments) == len(plain) + 1 and len(plain) <= 1:
             return Aggregate(call.function, plain[0] if plain else None, last.variables, span=call.span)
+        if len(plain) == len(call.arguments) == 1 and _counts(call):
+            return self._older_form(call)
         if len(plain) == len(call.arguments) <= 1:
             return Aggregate(call.function, plain[0] if plain else None, None, span=call.span)
         if len(plain) == len(call.arguments) == 3 or (len(plain) == 2 and call.function not in FUNCTIONS):
@@ -277,10 +280,10 @@ class Builder(Literals):
         return None
 
     def _older_form(self, call: Call) -> Aggregate | None:
-        """``msum(X, [K], [C])``: group and contributors as lists; also ``mcount([K], [C])`` and ``msum(X, [C])``."""
+        """``msum(X, [K], [C])``: group and contributors as lists, or one of them; ``mcount([K], [C])``, too."""
         argument: Expression | None = call.arguments[0]
         lists = call.arguments[1:]
-        if len(lists) == 1 and call.function in ("mcount", "count") and isinstance(argument, Collection):
+        if len(lists) < 2 and _counts(call):
             argument, lists = None, call.arguments
         names: list[tuple[Variable, ...]] = []
         for given in lists:
@@ -289,8 +292,8 @@ class Builder(Literals):
             names.append(tuple(e for e in given.elements if isinstance(e, Variable)))
             if len(names[-1]) < len(given.elements):
                 return None
-        groups = names[0] if len(names) == 2 else None
-        return Aggregate(call.function, argument, names[-1], groups=groups, span=call.span)
+        told = names[1] if len(names) == 2 else None
+        return Aggregate(call.function, argument, told, groups=names[0], span=call.span)
 
     def contributors(self, children: list[Token]) -> _Contributors:
         less, *names, greater = children
@@ -324,6 +327,11 @@ class Builder(Literals):
 
     def set_(self, children: list[Any]) -> Collection:
         return Collection("set", tuple(children[1:-1]), span=self._span(children[0], children[-1]))
+
+
+def _counts(call: Call) -> bool:
+    """Whether a count begins with a list: of its group, or of its contributors."""
+    return call.function in ("mcount", "count") and isinstance(call.arguments[0], Collection)
 
 
 def _bare(item: object) -> bool:

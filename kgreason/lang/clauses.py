@@ -20,14 +20,23 @@ DEPTH = 100  # a tree deeper than this would exhaust the stack of the recursive 
 
 LENGTH = 1_000_000  # tokens of a clause: each takes some 300 bytes
 
+SHORT = 10_000  # characters of a clause that is rewritten
+
+_SIGNS = {"≠": "!=", "≤": "<=", "≥": ">=", "⟨": "<", "⟩": ">", "∧": ",", "¬": "not ", "−": "-"}
 _OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
 _CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE"})
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_THEN = re.compile(r'"[^"]*"|%[^\n]*|(:-|<-)|(->|=>|[→⇒⟶⟹])')
+_BARE = re.compile(r'"[^"]*"|(?<![\w:#@{$])([a-z])(\w*)(?![\w:]|\s*\()')
+_LISTED = re.compile(r"\{\s*\}\s*((?:\|\s*[\w\"]+\s*)+)")
 _PERCENT = re.compile(r"%(?!%)| %[.,)]")
 _CHARACTERS = {
     ";": "write one rule for each alternative, and `,` between the conditions of one rule",
     "|": "write one rule for each alternative; `||` is the or of conditions",
     "&": "write `,` between the conditions of a rule; `&&` is the and of an expression",
+    "≠": "write `!=`",
+    "≤": "write `<=`",
+    "≥": "write `>=`",
     "'": 'write strings between double quotes: "..."',
     "?": 'to ask for a predicate, write @output("predicate")',
     ":": "the arrow of a rule is `:-`",
@@ -103,7 +112,7 @@ class _Cutter:
     def _begin(self) -> None:
         self.tokens: list[Token] = []
         self._comments: list[Token] = []
-        self._depth = 0
+        self._end = self._depth = 0
         self._problem: Diagnostic | None = None
 
     def comment(self, token: Token) -> None:
@@ -111,6 +120,7 @@ class _Cutter:
             self._comments.append(token)
 
     def add(self, token: Token) -> None:
+        self._end = token.end_pos or 0
         if self._problem is not None:
             self._last_line = token.end_line or 0
             return
@@ -125,7 +135,8 @@ class _Cutter:
         elif kind in _CLOSING:
             self._depth -= 1
         elif kind in ("UNCLOSED", "ILLEGAL"):
-            self._problem = _lexical(token, self._file, self._suspect)
+            self._problem = _lexical(token, self._file, self._suspect) if self._suspect else None
+            self._problem = self._problem or self._of_sets(token) or _lexical(token, self._file, None)
         elif kind == "STRING" and token.line != token.end_line and self._suspect is None:
             if self._text[token.end_pos or 0 : (token.end_pos or 0) + 1].isalnum():
                 self._suspect = token
@@ -136,10 +147,40 @@ class _Cutter:
         last = self.tokens[-1] if self.tokens else None
         return last is not None and last.type == "DIVIDED" and last.end_pos == token.start_pos
 
+    def _of_sets(self, token: Token) -> Diagnostic | None:
+        """Explain ``|`` and ``&`` of sets; `None` elsewhere."""
+        *before, last = [t.type for t in self.tokens[:-1]] or [""]
+        if token not in ("|", "&") or last not in ("VAR", "RBRACE", "RBRACKET", "RPAR"):
+            return None
+        start = max((i for i, kind in enumerate(before) if kind in ("ARROW", "COMMA")), default=-1)
+        if last != "RBRACE" and not {"EQUAL", "IN", "NOT_IN"} & set(before[start + 1 :]):
+            return None
+        hint = "there is no intersection: `X in S, X in T` asks whether both sets hold X"
+        if token == "|":
+            hint = "a collection that grows is kept as a list: `P = Q + [X]`"
+            if before[-1:] == ["LBRACE"]:
+                found = _LISTED.match(self._text, self.tokens[-3].start_pos or 0)
+                names = re.findall(r"[\w\"]+", found[1]) if found else ["X"]
+                gathers = before[-3:-1] == ["NAME", "LPAR"] and self.tokens[-5] in ("munion", "union")
+                if gathers:
+                    hint = f"write `{self.tokens[-5]}({names[0]})`: it gathers single values, too"
+                else:
+                    listed = ", ".join(names)
+                    hint = f"write the set `{{{listed}}}`, or a list that can grow: `[{listed}]`, and `P = Q + [X]`"
+        what = "union" if token == "|" else "intersection"
+        return Diagnostic(
+            "E003",
+            f"the {what} `{token}` of sets has no meaning here",
+            span(token, token, self._file),
+            hint=hint,
+        )
+
     def clause(self) -> Clause:
         tokens = self.tokens
         problem = self._problem or _unfinished(tokens[-1], self._file, self._text)
-        if problem is None:
+        if problem is not None:
+            problem = body_first(self._text, tokens[0], self._end, self._file) or problem
+        else:
             self._last_line = tokens[-1].end_line or 0
         made = Clause(list(_arrows(tokens)), _documentation(self._comments, tokens[0]), problem)
         self._begin()
@@ -178,6 +219,49 @@ def _split(arrow: Token) -> Iterable[Token]:
     return (
         Token("LESS", "<", start, line, column, line, column + 1, start + 1),
         Token("MINUS", "-", start + 1, line, column + 1, line, column + 2, start + 2),
+    )
+
+
+def body_first(text: str, first: Token, end: int, file: str) -> Diagnostic | None:
+    """Explain a rule that begins with its body, as logic writes it; `None` for any other clause.
+
+    Parameters
+    ----------
+    first
+        First token of the clause.
+    end
+        Where the clause ends in `text`.
+    """
+    start = first.start_pos or 0
+    arrows = [m for m in _THEN.finditer(text, start, min(end, start + SHORT)) if m[1] or m[2]]
+    if not arrows or arrows[0][1] or arrows[0].start() == start:
+        return None
+    annotated = first.type == "ANNOTATION"
+    arrow = arrows[0]
+    behind = text[arrow.end() : end]
+    if len(arrows) > 1:  # the next rule follows without a `.`
+        behind = behind.lstrip().partition("\n")[0]
+    head, body = _clean(behind).rstrip(". "), _clean(text[start : arrow.start()])
+    line = text.count("\n", 0, arrow.start()) + 1
+    column = arrow.start() - text.rfind("\n", 0, arrow.start())
+    return Diagnostic(
+        "E126",
+        "this rule begins with its body",
+        Span(file, line, column, line, column + len(arrow[0])),
+        note="a rule is written `head :- body.`, and its variables begin with a capital letter",
+        hint=f"write `{head} :- {body}.`"
+        if head and body and not annotated
+        else "write the head first: `head :- body.`",
+    )
+
+
+def _clean(text: str) -> str:
+    """One part of a rule of a paper in the words of the language."""
+    for sign, word in _SIGNS.items():
+        text = text.replace(sign, word)
+    text = re.sub(r"%[^\n]*", "", text)
+    return _BARE.sub(
+        lambda m: m[0] if not m[1] or m[0] in ("not", "in") else m[1].upper() + m[2], " ".join(text.split())
     )
 
 

@@ -13,7 +13,6 @@ _TERMS = frozenset({"VAR", "INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PA
 _OPERATORS = frozenset({"OR", "AND", "PLUS", "TIMES", "COMPARATOR"})
 _COMPARISONS = frozenset({"LESS", "GREATER", "COMPARATOR", "EQUAL", "IN", "NOT_IN"})
 _INFIX = _COMPARISONS | {"PLUS", "MINUS", "TIMES", "DIVIDED", "MODULO"}
-_THEN = frozenset({("MINUS", "GREATER"), ("EQUAL", "GREATER")})  # `->` and `=>`
 _OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
 _CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE"})
 _WORDS = {
@@ -115,8 +114,6 @@ def _foreign(tokens: list[Token], position: int) -> str | None:
     before = tokens[position - 1] if position else None
     after = tokens[position + 1] if position + 1 < len(tokens) else None
     in_body = any(t.type == "ARROW" for t in tokens[:position])
-    if not in_body and after is not None and (token.type, after.type) in _THEN:
-        return "a rule is written `head :- body.`: what follows comes first"
     if after is not None and (token.type, after.type) == ("TIMES", "DIVIDED"):
         return "a comment begins with `%` and ends with its line"
     if before is None:

@@ -22,7 +22,10 @@ ANNOTATIONS = _words(
     "input output bind qbind mapping param post include module label node edge derived query sensitive incoming_sum"
 )
 
-LATER_ANNOTATIONS = _words("model library executionMode delete update timeGranularity explain chase temporal")
+SCHEMA_ANNOTATIONS = _words("model")
+"""Annotations of Vadalog that describe predicates; they are read, and change nothing."""
+
+LATER_ANNOTATIONS = _words("library executionMode delete update timeGranularity explain chase temporal")
 
 TYPES = {
     "int": "int",

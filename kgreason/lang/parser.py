@@ -190,7 +190,7 @@ def _refused(feature: str, first: Token, last: Token, tokens: list[Token], build
 def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
     from lark import UnexpectedToken
 
-    from kgreason.lang.clauses import DEPTH, too_deep
+    from kgreason.lang.clauses import DEPTH, body_first, too_deep
     from kgreason.lang.depth import deeper
     from kgreason.lang.explain import graph_call, sql, temporal, unexpected
 
@@ -214,7 +214,8 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
             if place := temporal(tokens, i):
                 return _refused("temporal operator", *place, tokens, builder)
             accepted = frozenset(state.accepts())  # type: ignore[no-untyped-call]
-            builder.found.append(unexpected(tokens, i, accepted, builder.file, builder.text))
+            reversed_ = body_first(builder.text, tokens[0], tokens[-1].end_pos or 0, builder.file)
+            builder.found.append(reversed_ or unexpected(tokens, i, accepted, builder.file, builder.text))
             return []
     built: list[Clause] = state.feed_eof(tokens[-1])  # type: ignore[no-untyped-call]
     builder.end_clause()

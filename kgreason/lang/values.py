@@ -11,7 +11,11 @@ from collections.abc import Hashable
 from datetime import UTC, datetime, time
 from typing import TypeAlias
 
+from kgreason.errors import InexactError
 from kgreason.records import dataclass
+
+EXACT = 2**53
+"""Integers up to it are doubles, too."""
 
 DEPTH = 100
 """How deep lists and sets can be nested."""
@@ -56,6 +60,32 @@ def identity(value: Value) -> Hashable:
     if isinstance(value, frozenset):
         return ("set", frozenset(map(identity, value)))
     return (type(value).__name__, value)
+
+
+def as_double(value: float) -> float:
+    """The double that equals a number.
+
+    Raises
+    ------
+    InexactError
+        If none does.
+
+    Examples
+    --------
+    >>> as_double(2), as_double(2**60)
+    (2.0, 1.152921504606847e+18)
+    """
+    if isinstance(value, int) and not -EXACT <= value <= EXACT and int(float(value)) != value:
+        raise inexact(value)
+    return float(value) + 0.0
+
+
+def inexact(value: int) -> InexactError:
+    """Build the error for an integer that no double equals."""
+    return InexactError(
+        f"no double equals the integer {value}, and it stands among doubles",
+        hint="as_double(...) rounds it; if these are names, read them as strings, by @mapping or as_string(...)",
+    )
 
 
 def source(value: Value) -> str:

@@ -84,7 +84,7 @@ def gives_double(node: Expression, names: Collection[str]) -> bool:
 
     Examples
     --------
-    >>> gives_double(Binary("/", Variable("X"), Constant(2)), {"X"})
+    >>> gives_double(Binary("*", Variable("X"), Constant(2)), {"X"})
     True
     """
     match node:
@@ -94,6 +94,8 @@ def gives_double(node: Expression, names: Collection[str]) -> bool:
             return f"#{node.function}" in names
         case Unary("-"):
             return gives_double(node.operand, names)
+        case Binary("/"):
+            return True
         case Binary(operator) if operator in ARITHMETIC:
             return gives_double(node.left, names) or gives_double(node.right, names)
         case Call():

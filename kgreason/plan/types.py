@@ -221,6 +221,8 @@ class _Typing:
             if unordered or (both is None and left is not None and right is not None):
                 self.misfit(node, left, right)
             return Kind.BOOL
+        if node.operator == "/" and both is Kind.INT:
+            return Kind.DOUBLE
         if left is None or right is None:
             return both
         joins = node.operator == "+" and both in (Kind.STRING, Kind.LIST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +112,12 @@ class _Sorter:
         if self.name == "union":  # takes all values of each
             contributors = np.column_stack([contributors, *self.batch.premises.values()])
         best = self.heights if self.name == "count" else -self.order
-        order = np.lexsort((self.heights, best, *contributors.T[::-1], *groups.T[::-1]))
+        rest = np.ones(self.batch.size, dtype=np.bool_)
+        if self.name == "prod":  # the least of the factors below 1, if there are any
+            factors: list[Any] = decode(self.kind, self.codes, self.matcher.symbols)
+            rest = np.array([factor >= 1 for factor in factors], dtype=np.bool_)
+            best = np.where(rest, best, self.order)
+        order = np.lexsort((self.heights, best, rest, *contributors.T[::-1], *groups.T[::-1]))
         return order[_changes(np.column_stack([groups, contributors])[order])]
 
     def _group(self, rows: Ids) -> Group:

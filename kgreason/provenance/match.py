@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, Step
-from kgreason.engine.columns import Function, code, coded
+from kgreason.engine.columns import Function, coded, sought
 from kgreason.engine.expressions import Scope
 from kgreason.engine.symbols import Symbols, key, whole
 from kgreason.engine.table import Codes, Facts, Kind, decode
@@ -288,11 +288,13 @@ def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> 
     if kind is Kind.INT and isinstance(value, float) and value.is_integer():
         value = int(value)
     if kind is Kind.ANY and isinstance(value, int | float) and not isinstance(value, bool):
+        if double and value != float(value):
+            return None
         return symbols.intern(float(value) if double else whole(value))
     own = kind_of(value)
     if own is not kind and join(own, kind) is not kind:
         return None
-    return code(value, kind, symbols)
+    return sought(value, kind, symbols)
 
 
 def matchers(found: Trace) -> dict[str, list[Matcher | Prepared]]:

@@ -82,9 +82,11 @@ def _like(
         raise AnonymizationError(
             "there are neither attributes nor links to cluster entities by", hint="take random clusters"
         )
-    settings = Settings("pckga", clustering=clustering, partition="merge-split")
+    settings = Settings("ckga", clustering=clustering, partition="merge-split")
     work = Clustering(people, np.full(graph.n, k, dtype=np.int64), settings, rng, progress)
-    found = work.refined(work.valid(work.first()))
+    found = work.valid(work.first())
+    if clustering != "degrees":  # these are the best for links alone
+        found = work.bettered(found)
     if (found < 0).any():  # who is in no cluster has joined one if there is one
         others = ", ".join((RANDOM, *CLUSTERINGS))
         raise AnonymizationError(

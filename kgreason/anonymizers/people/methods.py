@@ -251,7 +251,7 @@ class Clustering:
         """Valid clusters: as clusterings find them and, in exact mode, bettered."""
         settings, small = self.settings, self.graph.n <= _SMALL
         published = settings.mode == "published"
-        starts = [self.valid(self.first(published), settings.tau)]
+        starts = [self.valid(self.first(published), 1.0 if settings.weighs else settings.tau)]
         if settings.weighs and settings.clustering == "vac":
             found = self.first(literal=True)
             starts += [self.valid(found, tau) for tau in (_TAUS if small else _TAUS[:1])]
@@ -263,14 +263,14 @@ class Clustering:
             if i == 0 or small:
                 yield self.bettered(start)
 
-    def first(self, literal: bool) -> Clusters:
+    def first(self, literal: bool = False) -> Clusters:
         """Clusters of like users, whatever their numbers."""
         self.progress.step(f"Clustering ({self.settings.clustering}{', as published' * literal})")
         if self.settings.clustering == "vac":
             from kgreason.anonymizers.people.vac import vac
 
             return vac(self.far, literal)
-        return self.clustered(Among(self.distance, np.arange(self.graph.n)), self.levels, self.rng)
+        return self.clustered(np.arange(self.graph.n), self.levels, self.rng)
 
     def bettered(self, found: Clusters) -> Clusters:
         """Clusters with less loss; where removal is weighed, of more or of fewer users."""
@@ -307,21 +307,25 @@ class Clustering:
 
     def alike(self, part: Distance, k: int, rng: np.random.Generator) -> Clusters:
         """Clusters of like users among those with the same history."""
-        return self.clustered(cast(Among, part), np.full(part.n, k, dtype=np.int64), rng)
+        return self.clustered(cast(Among, part).users, np.full(part.n, k, dtype=np.int64), rng)
 
-    def clustered(self, part: Among, levels: Levels, rng: np.random.Generator) -> Clusters:
+    def clustered(self, users: Vertices, levels: Levels, rng: np.random.Generator) -> Clusters:
         """Clusters of like users among some."""
         from kgreason.anonymizers.people import clusterers
         from kgreason.anonymizers.people.degree_clusters import degree_clusters
         from kgreason.anonymizers.people.merging import merge
         from kgreason.anonymizers.people.vac import vac
 
-        settings, users, most = self.settings, part.users, int(levels.max(initial=1))
+        settings, most = self.settings, int(levels.max(initial=1))
         count = max(len(users) // most, 1)
         degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
+
+        def part() -> Among:  # some clusterings need no distances
+            return Among(self.distance, users)
+
         match settings.clustering:
             case "vac":
-                return vac(AnonymizationDistance(part, levels), literal=settings.mode == "published")
+                return vac(AnonymizationDistance(part(), levels), literal=settings.mode == "published")
             case "degrees":
                 return degree_clusters(*degrees, levels, rng, runs=cores())
             case "merging":
@@ -330,16 +334,16 @@ class Clustering:
             case "k-means":
                 return clusterers.k_means(self.points[users], count, rng)
             case "k-medoids":
-                return clusterers.k_medoids(part, count, rng)
+                return clusterers.k_medoids(part(), count, rng)
             case "hdbscan":
-                return clusterers.hdbscan(part, most)
+                return clusterers.hdbscan(part(), most)
             case "hdb-star":
-                return clusterers.hdb_star(part, levels)
+                return clusterers.hdb_star(part(), levels)
             case name:
                 asked = clusterers.sized(str(name), count, most)
                 return clusterers.scikit(str(name), self.points[users], asked, rng)
 
-    def valid(self, found: Clusters, tau: float) -> Clusters:
+    def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:
         """Clusters of enough users, and not of far too many."""
         from kgreason.anonymizers.people import partition
         from kgreason.anonymizers.people.merge_split import merge_split

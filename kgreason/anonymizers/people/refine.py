@@ -108,12 +108,14 @@ class Search:
 
     def joining(self, u: int, c: int) -> float:
         """How the loss changes if a user who is in no cluster enters this one."""
-        return changes(c, u, -1, *self._values, self.tally, self.sums, self._scratch) - self._constant[u]
+        more = changes(c, u, -1, *self._values, self.tally, self.sums, self._scratch)
+        return more - float(self._constant[u])
 
     def leaving(self, u: int) -> float:
         """How the loss changes if a user leaves his cluster."""
         c = int(self.member[u, OF])
-        return changes(c, -1, u, *self._values, self.tally, self.sums, self._scratch) + self._constant[u]
+        more = changes(c, -1, u, *self._values, self.tally, self.sums, self._scratch)
+        return more + float(self._constant[u])
 
     def enter(self, u: int, c: int) -> None:
         """Put a user who is in no cluster into one."""

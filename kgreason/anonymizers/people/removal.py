@@ -146,4 +146,4 @@ def _back(search: Search, users: list[int], clusters: list[int]) -> None:
 def _costs(clusters: Clusters, losses: Table) -> Table:
     """Loss of each cluster, shape (clusters,)."""
     inside = clusters >= 0
-    return np.bincount(clusters[inside], weights=losses[inside])
+    return np.bincount(clusters[inside], weights=losses[inside]).astype(np.float64)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from kgreason.analysis.checked import Keyed
-from kgreason.engine.expressions import code
+from kgreason.engine.columns import sought
 from kgreason.engine.incremental.change import Change, Deltas
 from kgreason.engine.incremental.database import Database
 from kgreason.engine.incremental.questions import (
@@ -207,7 +207,7 @@ class _Group(_Rule):
         names = [t.name if isinstance(t, Variable) else "" for t in rule.head.terms]
         self.places = [names.index(v.name) for v in group]
         constants = [
-            (i, code(t.value, kind, context.nulls.symbols))
+            (i, sought(t.value, kind, context.nulls.symbols))
             for i, (t, kind) in enumerate(zip(rule.head.terms, context.kinds[self.head], strict=True))
             if isinstance(t, Constant)
         ]

@@ -63,7 +63,8 @@ def _keep(old: Any, new: Any, name: str) -> Any:
         return to_set([*old, *new])
     if name != "list" and type_of(old) != type_of(new):
         raise Fault(f"a {type_of(old)} and a {type_of(new)} do not compare")
-    return min(old, new, key=rank) if name == "min" else max(old, new, key=rank)
+    falls = name == "min" or (name == "prod" and (old < 1 or new < 1))
+    return min(old, new, key=rank) if falls else max(old, new, key=rank)
 
 
 def _exact_sum(values: list[Any]) -> float:

@@ -148,7 +148,10 @@ def _steps(steps: Sequence[Step], start: Binding, scene: Scene) -> Iterator[Bind
         except TooDeep:
             return
         if isinstance(step, Assign):
-            result[step.variable] = to_double(value) if step.variable in scene.doubles else value
+            try:
+                result[step.variable] = to_double(value) if step.variable in scene.doubles else value
+            except Fault as fault:
+                raise error(f"{fault} in {step}", result, scene.rule) from None
         elif not isinstance(value, bool):
             raise error(f"{step} is no condition", result, scene.rule)
         elif not value:

@@ -176,7 +176,9 @@ def is_double(node: Expression, names: set[str]) -> bool:
             return f"#{function}" in names
         case Unary("-", operand):
             return is_double(operand, names)
-        case Binary(name, left, right) if name in "+-*/%":
+        case Binary("/"):
+            return True
+        case Binary(name, left, right) if name in "+-*%":
             return is_double(left, names) or is_double(right, names)
         case Call(function, arguments):
             described = signature(function, len(arguments))

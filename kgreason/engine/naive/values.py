@@ -119,17 +119,17 @@ def member(element: Value, values: Value) -> bool:
 
 
 def _same_number(a: Value, b: Value) -> bool:
-    """An integer meets a double as a double."""
-    return to_double(a) == to_double(b) if isinstance(a, float) or isinstance(b, float) else a == b
+    """Numbers are compared by their values."""
+    return a == b
 
 
 def arithmetic(name: str, a: Value, b: Value) -> Value:
-    """Carry out ``+ - * / %``; ``/`` and ``%`` of integers round toward zero, ``+`` joins strings and lists.
+    """Carry out ``+ - * / %``; ``/`` gives a double, ``%`` has the sign of `a`, ``+`` joins strings and lists.
 
     Examples
     --------
     >>> arithmetic("/", -7, 2), arithmetic("%", -7, 2), arithmetic("+", "a", "b"), arithmetic("+", (1,), (2,))
-    (-3, -1, 'ab', (1, 2))
+    (-3.5, -1, 'ab', (1, 2))
     """
     types = (type_of(a), type_of(b))
     joined = name == "+" and types in (("string", "string"), ("list", "list"))
@@ -137,9 +137,10 @@ def arithmetic(name: str, a: Value, b: Value) -> Value:
         raise Fault(f"{name} does not apply to a {types[0]} and a {types[1]}")
     if name in "/%" and b == 0:
         raise Fault("division by zero")
-    if name in "/%" and isinstance(a, int) and isinstance(b, int):  # Python's // goes down
-        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return checked(quotient if name == "/" else a - b * quotient)
+    if name == "%" and isinstance(a, int) and isinstance(b, int):
+        return abs(a) % abs(b) * (1 if a >= 0 else -1)
+    if name == "/":  # Python rounds the quotient of integers once, kgreason first makes doubles of them
+        a, b = to_double(a), to_double(b)
     try:
         return checked(ARITHMETIC[name](a, b))
     except OverflowError:
@@ -158,8 +159,19 @@ def checked(value: Value) -> Value:
 
 
 def to_double(value: Value) -> Value:
-    """The double that equals an integer; anything else as it is."""
-    return float(value) + 0.0 if type_of(value) == "number" and isinstance(value, int | float) else value
+    """The double that equals an integer; anything else as it is.
+
+    Raises
+    ------
+    Fault
+        If none does.
+    """
+    if type_of(value) != "number" or not isinstance(value, int | float):
+        return value
+    found = float(value) + 0.0
+    if found != value:  # Python compares exactly
+        raise Fault(f"no double equals {value}")
+    return found
 
 
 def to_set(values: Iterable[Value]) -> frozenset[Value]:

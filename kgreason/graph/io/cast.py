@@ -15,7 +15,18 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.graph.io.dates import dates, in_range, is_temporal
 from kgreason.graph.io.raw import Column
-from kgreason.graph.io.values import EXPECTED, CastError, Objects, Unfit, checked, int64, is_text
+from kgreason.graph.io.values import (
+    EXPECTED,
+    LARGE_HINT,
+    CastError,
+    Large,
+    Objects,
+    Unfit,
+    checked,
+    int64,
+    is_text,
+    misplaced,
+)
 from kgreason.graph.io.values import text as text_of
 from kgreason.lang.values import Null
 
@@ -36,10 +47,15 @@ DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: dec
 DECIMAL_POINT = "with decimal=, points group thousands; if the point is the decimal point, leave it out"
 
 
-def plain(column: Column) -> Column:
+def plain(column: Column, wanted: Kind | None = None) -> Column:
     """Bring a column to one array of large strings, int64, double, bool or microseconds, or to `Objects`.
 
     Anything else becomes text.
+
+    Parameters
+    ----------
+    wanted
+        Kind that is asked for: integers beyond 64 bits become texts or doubles only for who asks for such.
 
     Raises
     ------
@@ -50,6 +66,8 @@ def plain(column: Column) -> Column:
 
     if isinstance(column, Unfit):
         raise column.error
+    if isinstance(column, Large):
+        return column.wanted(wanted)
     if isinstance(column, Objects):
         return column
     kind = column.type
@@ -59,14 +77,14 @@ def plain(column: Column) -> Column:
     if pa.types.is_dictionary(kind):
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
             claim_texts(chunk.dictionary, chunk.indices)
-        return plain(column.cast(kind.value_type))
+        return plain(column.cast(kind.value_type), wanted)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         values = enumerate(_objects(column))
         return Objects(None if v is None else checked(v, row) for row, v in values)
     if pa.types.is_integer(kind):
-        column = _fitting(column, pa.int64(), "an integer of 64 bits")
+        column = _whole(column, wanted)
     elif pa.types.is_decimal(kind):
-        column = _decimals(column)
+        column = _whole(column, wanted) if kind.scale == 0 else column.cast(pa.float64())
     elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
@@ -156,16 +174,18 @@ def _objects(column: Column) -> list[Any]:
         raise
 
 
-def _decimals(column: Column) -> Column:
-    """Decimals without places are integers, as a sum in SQL is, if all of them fit."""
+def _whole(column: Column, wanted: Kind | None) -> Column:
+    """Integers, as decimals without places are, too, of which a sum in SQL makes some."""
     import pyarrow as pa
 
-    if column.type.scale == 0:
-        try:
-            return column.cast(pa.int64())
-        except pa.ArrowInvalid:
-            return column.cast(pa.float64())
-    return column.cast(pa.float64())
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        if wanted is Kind.DOUBLE:
+            return column.cast(pa.float64(), safe=False)
+        if wanted is Kind.STRING:
+            return column.cast(pa.large_string())
+        raise misplaced([None if v is None else int(v) for v in column.to_pylist()]) from None
 
 
 def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
@@ -291,7 +311,7 @@ def _integers(column: Column) -> Codes:
             return as_numpy(text.cast(pa.int64()))
         values = [int64(t) for t in text.to_pylist()]
         good = np.array([value is not None for value in values])
-        _refuse(column, good, "an integer of 64 bits", "map the column as string or double")
+        _refuse(column, good, "an integer of 64 bits", LARGE_HINT)
         return np.array(values, dtype=np.int64)
     if pa.types.is_integer(column.type):
         return as_numpy(column).astype(np.int64)

@@ -13,10 +13,10 @@ from kgreason import memory
 from kgreason.arrays import as_numpy
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import arrow_column, text
+from kgreason.lang.values import EXACT
 
 PIECE = 1 << 16  # rows that are objects of Python at once
 
-_EXACT = 2**53  # integers up to it are doubles, too
 _NUMBERS = frozenset({"int", "float", "numbers"})
 _KINDS = {
     frozenset({str}): "text",
@@ -139,7 +139,7 @@ def _both(values: Sequence[Any]) -> tuple[str, Any]:
     """Integers and doubles as doubles, and which of them are integers; those that are not exact stay as they are."""
     import pyarrow as pa
 
-    large = any(type(v) is int and not -_EXACT <= v <= _EXACT for v in values)
+    large = any(type(v) is int and not -EXACT <= v <= EXACT for v in values)
     made = None if large else pa.array([None if v is None else float(v) for v in values], pa.float64())
     if made is None or not np.isfinite(as_numpy(made.fill_null(0.0))).all():
         return "mixed", values

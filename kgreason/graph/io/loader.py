@@ -410,6 +410,12 @@ def _fractional(shape: Shape, options: Options) -> Shape:
 
 def no_data(program: CheckedProgram, predicate: str) -> DataError:
     """Build the error for a predicate that needs data and has none."""
+    if predicate in program.edges and predicate in program.heads:
+        return DataError(
+            program.file,
+            f"@edge says that {predicate!r} is given, but it has no data: rules derive it",
+            hint=f'leave @edge("{predicate}") out: what rules derive from the graph goes by @derived("{predicate}")',
+        )
     return DataError(
         program.file,
         f"the input predicate {predicate!r} has no data",

@@ -127,7 +127,10 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     raw, positions, notes = _chosen(raw, shape, options)
     ones = len(raw.columns) > width and options.weight is None
     numbers = _numbers(raw, positions, shape, options)
-    columns = each(lambda i: numbers[i] if i in numbers else _plain(raw, positions[i]), range(len(positions)))
+    columns = each(
+        lambda i: numbers[i] if i in numbers else _plain(raw, positions[i], shape.kinds[i]),
+        range(len(positions)),
+    )
     if options.prefix is not None:
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)
@@ -151,7 +154,7 @@ def _rows_where(selected: Selected, name: str, value: str) -> Selected:
     import pyarrow.compute as pc
 
     raw = selected.raw
-    column = _plain(raw, _position(raw, name))
+    column = _plain(raw, _position(raw, name), None)
     if isinstance(column, Objects):
         raise raw.error(0, "the column holds lists or nulls, and where compares texts", name)
     equal = pc.fill_null(pc.equal(column.cast(pa.large_string()), value), False)
@@ -179,9 +182,9 @@ def _numbers(raw: Raw, positions: Sequence[int], shape: Shape, options: Options)
     return {i: values for i, values in found.items() if values is not None}
 
 
-def _plain(raw: Raw, position: int) -> Column:
+def _plain(raw: Raw, position: int, wanted: Kind | None) -> Column:
     try:
-        return plain(raw.columns[position])
+        return plain(raw.columns[position], wanted)
     except CastError as error:
         message = f"{error.value} is not {error.expected}"
         hint = error.hint

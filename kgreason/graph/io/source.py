@@ -136,7 +136,9 @@ def parse_source(text: str) -> tuple[str, SourceSpec]:
         raise DataError(
             hidden(text),
             "expected PRED=FILE or PRED=FILE?option=value&option=value",
-            hint="write for instance own=register.csv, or 'own=register.csv?delimiter=;'",
+            hint="write for instance own=register.csv, or 'own=register.csv?delimiter=;'"
+            if equals
+            else f"write which predicate the facts are of, as in own={hidden(text)}",
         )
     return predicate, parse_file(rest)
 

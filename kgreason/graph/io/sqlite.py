@@ -18,7 +18,7 @@ from kgreason.graph.io.gathered import PIECE, Gathered
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
-from kgreason.graph.io.values import CastError, arrow_column
+from kgreason.graph.io.values import LARGEST, SMALLEST, CastError, Large, arrow_column
 from kgreason.interrupts import stoppable
 from kgreason.lang.values import read_date
 
@@ -49,7 +49,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
                 read = partial(_query, connection, place or str(file), query, tables)
             return stoppable(read, connection.interrupt)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        if isinstance(error, sqlite3.Error) and error.sqlite_errorname == "SQLITE_TOOBIG":
+        if getattr(error, "sqlite_errorname", None) == "SQLITE_TOOBIG":
             raise memory.Exhausted("a row is longer than what is left of it") from error
         raise DataError(
             str(file),
@@ -190,6 +190,10 @@ def _as_declared(cells: Gathered, declared: str) -> Column:
     import pyarrow.compute as pc
 
     column, kinds = cells.whole(), cells.kinds - {"null"}
+    if "INT" in declared and kinds & {"float", "numbers", "mixed"}:
+        values = column.to_pylist()
+        if any(isinstance(v, float) and not SMALLEST <= v <= LARGEST for v in values):
+            return Large(values, rounded=True)
     if declared.startswith("BOOL") and kinds and kinds <= {"int", "float", "numbers"}:
         truths = pc.is_in(column.drop_null(), value_set=pa.array([0, 1], column.type))
         return column.cast(pa.bool_()) if pc.all(truths).as_py() else column

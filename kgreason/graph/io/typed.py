@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from kgreason.arrays import as_arrow
 from kgreason.engine.symbols import Symbols, whole
 from kgreason.engine.table import Codes, Kind, any_codes
 from kgreason.graph.io.cast import DECIMAL_COMMA, MARK, coded, infer, strings
 from kgreason.graph.io.lists import collections
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.select import Selected, Shape
-from kgreason.graph.io.values import CastError, is_text
+from kgreason.graph.io.values import LARGE_HINT, CastError, is_text
+from kgreason.lang.values import EXACT
+
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 Fresh = Callable[[int], Codes]
 """Codes of so many labelled nulls that nothing else has."""
@@ -112,7 +118,26 @@ def _coded(table: Selected, position: int, kind: Kind, shape: Shape, symbols: Sy
         return _mixed(table, position, shape, symbols)
     last = position == shape.arity - 1
     share = (position in shape.percent or (table.percent and last)) and not (table.ones and last)
-    return coded(column, kind, percent=share, decimal=table.decimal)
+    codes = coded(column, kind, percent=share, decimal=table.decimal)
+    if kind is Kind.DOUBLE and shape.kinds[position] is None and not share:
+        _check_exact(table, position, codes.view(np.float64))
+    return codes
+
+
+def _check_exact(table: Selected, position: int, found: npt.NDArray[np.float64]) -> None:
+    """Refuse integers that no double equals where nobody asked for doubles.
+
+    Raises
+    ------
+    CastError
+        At the first.
+    """
+    large = np.flatnonzero(np.abs(found) >= EXACT)
+    cells = table.written(position).take(as_arrow(large)).to_pylist() if len(large) else []
+    for row, cell in zip(large.tolist(), cells, strict=True):
+        whole = cell if isinstance(cell, int) else _INTEGER.fullmatch(cell) if isinstance(cell, str) else None
+        if whole is not None and int(cell) != float(found[row]):
+            raise CastError(row, str(cell), "a double, as other numbers of the column are", LARGE_HINT)
 
 
 def _mixed(table: Selected, position: int, shape: Shape, symbols: Symbols) -> Codes:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kgreason.engine.table import Kind
 from kgreason.graph.io.raw import Column
-from kgreason.lang.values import DEPTH, Null, Value, source
+from kgreason.lang.values import DEPTH, EXACT, Null, Value, source
 from kgreason.records import dataclass
 
 _DIGITS = re.compile(r"([+-]?)0*?([0-9]{1,19})")
@@ -27,6 +27,8 @@ EXPECTED = {
     Kind.SET: 'a set, as in {1, "a"}',
 }
 """What a value of a kind looks like, for messages."""
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+LARGE_HINT = "map the column as string, or as double, which rounds"
 
 
 @dataclass
@@ -81,6 +83,59 @@ class Objects(Sequence[Any]):
     def missing(self) -> npt.NDArray[np.bool_]:
         """Rows without a value, or with a list that lacks one."""
         return np.array([_holed(v) for v in self.values], dtype=bool)
+
+
+class Large(Objects):
+    """A column of numbers of which some have no place in one column: who wants the column says what becomes of them.
+
+    These are integers beyond 64 bits, and beside doubles integers that no double equals.
+
+    Attributes
+    ----------
+    rounded
+        The source itself has rounded them.
+    """
+
+    def __init__(self, values: Iterable[Any], *, rounded: bool = False) -> None:
+        super().__init__(values)
+        self.rounded = rounded
+
+    def filter(self, mask: Column) -> Large:
+        """Keep the rows that an Arrow array of truth values marks."""
+        return Large(super().filter(mask), rounded=self.rounded)
+
+    def wanted(self, kind: Kind | None) -> Column:
+        """The column as one of texts or doubles.
+
+        Raises
+        ------
+        CastError
+            If neither is asked for.
+        """
+        import pyarrow as pa
+
+        if kind is Kind.DOUBLE:
+            return pa.array([None if v is None else float(v) for v in self.values], pa.float64())
+        if kind is Kind.STRING and not self.rounded:
+            return pa.array([None if v is None else text(v) for v in self.values], pa.large_string())
+        raise misplaced(self.values, rounded=self.rounded)
+
+
+def misplaced(values: Sequence[Any], *, rounded: bool = False) -> CastError:
+    """Build the error for the first number that has no place in its column."""
+    for row, value in enumerate(values):
+        if (
+            isinstance(value, int | float)
+            and not SMALLEST <= value <= LARGEST
+            and (rounded or isinstance(value, int))
+        ):
+            if rounded:
+                hint = "the database keeps it as a double: map the column as double, or store texts"
+                return CastError(row, f"{value:.0f}", "an integer of 64 bits", hint)
+            return CastError(row, str(value), "an integer of 64 bits", LARGE_HINT)
+    pairs = enumerate(values)
+    row, value = next((r, v) for r, v in pairs if isinstance(v, int) and v != float(v))
+    return CastError(row, str(value), "a double, as other numbers of the column are", LARGE_HINT)
 
 
 @dataclass(frozen=True)
@@ -139,6 +194,8 @@ def arrow_column(values: Sequence[object]) -> Column:
     simple = _simple(values)
     if simple is not None:
         return simple
+    if _large(values):
+        return Large(values)
     clean: list[Any] = [
         v if v is None or isinstance(v, Null) else checked(v, row) for row, v in enumerate(values)
     ]
@@ -164,6 +221,19 @@ def arrow_column(values: Sequence[object]) -> Column:
     if types == {datetime}:
         return pa.array(clean, pa.timestamp("us"))
     return pa.array([None if v is None else text(v) for v in clean], pa.large_string())
+
+
+def _large(values: Sequence[object]) -> bool:
+    """Whether all are numbers, and some have no place in one column."""
+    types = set(map(type, values)) - {type(None)}
+    if int not in types or not types <= {int, float}:
+        return False
+    doubles = float in types
+    found: list[Any] = [v for v in values if v is not None and not -EXACT <= v <= EXACT]
+    if doubles and not all(map(math.isfinite, found)):
+        return False
+    integers = [v for v in found if isinstance(v, int)]
+    return any(v != float(v) if doubles else not SMALLEST <= v <= LARGEST for v in integers)
 
 
 def _simple(values: Sequence[object]) -> Column | None:
@@ -209,8 +279,8 @@ def checked(value: Any, row: int, level: int = 0) -> Any:
 
 
 def _integer(value: int, row: int) -> int:
-    if not -(2**63) <= value < 2**63:
-        raise CastError(row, str(value), "an integer of 64 bits", "map the column as string or double")
+    if not SMALLEST <= value <= LARGEST:
+        raise CastError(row, str(value), "an integer of 64 bits", LARGE_HINT)
     return int(value)
 
 

@@ -52,9 +52,9 @@ def range_of(node: Expression, ranges: Mapping[str, Range]) -> Range:
             return range_of(Binary("-", Constant(0), operand), ranges)
         case Binary(operator, left, right) if operator in _ENDS:
             a, b = range_of(left, ranges), range_of(right, ranges)
-            whole = a.whole and b.whole
-            if operator == "/" and (whole or b.low <= 0 <= b.high):
-                raise Unfit(f"`{node}` divides integers, or perhaps by zero")
+            whole = a.whole and b.whole and operator != "/"
+            if operator == "/" and b.low <= 0 <= b.high:
+                raise Unfit(f"`{node}` perhaps divides by zero")
             ends = [_ENDS[operator](x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
             return _within(min(ends), max(ends), whole, node)
     raise Unfit(f"`{node}` is more than arithmetic")
