@@ -36,6 +36,7 @@ _OPTIONS = {
     "weight": None,
     "prefix": None,
     "table": None,
+    "where": None,
     "names": None,
     "labels": None,
     "type": None,
@@ -67,9 +68,10 @@ _APPLIES = {
     "quotemode": _DELIMITED,
     "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods"),
     "diagonal": ("mtx",),
-    "labels": ("mtx", "konect"),
+    "labels": ("mtx", "konect", "gleif"),
     "names": ("gml", "graphml", "net", "neo4j", "rdf"),
-    **dict.fromkeys(("label", "spaces"), ("neo4j",)),
+    "label": ("neo4j", "bods", "gleif"),
+    "spaces": ("neo4j",),
     "type": ("neo4j", "gleif"),
     "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
     **dict.fromkeys(("schema", *server.OPTIONS), ("postgresql",)),
@@ -141,6 +143,8 @@ class Options:
         Put before the values of the first two columns, to keep two name spaces apart.
     table
         Table of a database; of a graph file ``edges`` or ``vertices``.
+    where
+        A condition on columns: rows that do not meet it are left out.
     names
         Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
     labels
@@ -187,6 +191,7 @@ class Options:
     weight: float | None = None
     prefix: tuple[str, str] | None = None
     table: str | None = None
+    where: str | None = None
     names: str | None = None
     labels: str | None = None
     type: str | None = None
@@ -242,6 +247,7 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
         prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
         table=options.get("table"),
+        where=options.get("where"),
         names=options.get("names"),
         labels=options.get("labels"),
         type=options.get("type"),
@@ -285,6 +291,9 @@ def normal(given: Mapping[str, str]) -> dict[str, str]:
         bare = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
         lower = name.lower()
         key = _SYNONYMS.get(lower, lower)
+        if key == "where":
+            named[key] = value  # its quotation marks are those of its texts
+            continue
         named[key] = bare.lower() if _OPTIONS.get(key) else bare
     return named
 

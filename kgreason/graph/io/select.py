@@ -18,6 +18,7 @@ from kgreason.graph.io.numeric import numeric
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import CastError, Unfit, is_text
+from kgreason.graph.io.where import filtered
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
@@ -116,8 +117,11 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     """
     if raw.vertices is not None and (options.vertices or (options.vertices is None and shape.arity == 1)):
         raw = raw.vertices
+        raw = filtered(raw, options)
         if shape.arity == 1 and options.columns is None:
             raw = keyed(raw)
+    elif raw.vertices is not None:
+        raw = filtered(raw, options)
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
     for name in (*(options.columns or ()), *filter(None, shape.columns)):
