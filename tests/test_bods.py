@@ -16,6 +16,7 @@ from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 from kgreason.graph.io import jsonstream
 from kgreason.graph.io.load import load_facts
+from kgreason.graph.io.naming import _told_apart
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.graph.io.statements import interests, statement
 from kgreason.lang.values import Value
@@ -104,6 +105,38 @@ def test_statements_up_to_0_3_are_edges_from_owner_to_company(tmp_path: Path) ->
     assert rows(file, PAIR, interest="any") == {("P1", "E1"), ("E1", "E2")}
     assert rows(file, PAIR, table="vertices") == {("P1", "Ann"), ("E1", "Adler"), ("E2", "E2")}
     assert rows(file, ONE) == {("P1",), ("E1",), ("E2",)}
+
+
+def test_vertices_called_by_their_names(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        [
+            old("E1", "entity", name="Adler"),
+            old("E2", "entity", name="Adler"),
+            old("P1", "person", names=[{"fullName": "Ann"}]),
+            holding("r1", "P1", "E1", shares(8)),
+            holding("r2", "P1", "E2", shares(9)),
+            holding("r3", "E9", "E2", shares(10)),
+        ],
+    )
+    assert rows(file, label="name") == {
+        ("Ann", "Adler (E1)", 0.08),
+        ("Ann", "Adler (E2)", 0.09),
+        ("E9", "Adler (E2)", 0.1),
+    }
+    assert rows(file, ONE, label="name") == {("Ann",), ("Adler (E1)",), ("Adler (E2)",), ("E9",)}
+    assert rows(file, label="id") == rows(file)
+    with pytest.raises(
+        DataError, match="option label cannot be 'nmae'\n  help: label=name calls vertices by"
+    ):
+        rows(file, label="nmae")
+
+
+def test_names_of_which_one_looks_like_another_with_its_id() -> None:
+    names = _told_apart(["1", "2", "3", "4"], ["A", "A", "A (1)", "B"])
+    assert len(set(names)) == 4
+    assert names[1] == "A (2)"
+    assert names[3] == "B"
 
 
 def test_replaced_statements_do_not_count_and_vertices_follow(tmp_path: Path) -> None:
@@ -315,6 +348,22 @@ def test_relationships_of_gleif_run_from_parent_to_child(tmp_path: Path) -> None
         "records of relationships that are inactive: 1",
         "records that are annulled: 1",
     ]
+
+
+def test_names_of_gleif_stand_in_another_file(tmp_path: Path) -> None:
+    file, names = tmp_path / "rr.xml", tmp_path / "lei.xml"
+    file.write_text(gleif(relationship("C", "P", DIRECT) + relationship("D", "P", DIRECT)))
+    entity = "<rr:LEIRecord><rr:LEI>{}</rr:LEI><rr:Entity><rr:LegalName>{}</rr:LegalName></rr:Entity></rr:LEIRecord>"
+    names.write_text(
+        gleif("".join(entity.format(*e) for e in [("C", "Acme"), ("D", "Acme"), ("X", "Y")]), "LEIData")
+    )
+    assert rows(file, PAIR, label="name", labels="lei.xml") == {("P", "Acme (C)"), ("P", "Acme (D)")}
+    assert rows(file, PAIR, labels="lei.xml") == {("P", "C"), ("P", "D")}
+    assert rows(names, ONE, label="name") == {("Acme (C)",), ("Acme (D)",), ("Y",)}
+    with pytest.raises(
+        DataError, match="no vertex has a name\n  help: labels=FILE names the file of level 1"
+    ):
+        rows(file, PAIR, label="name")
 
 
 @pytest.mark.parametrize(

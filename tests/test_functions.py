@@ -191,8 +191,8 @@ VALUES = [
     ("X in {1.0, 2.5}", (1,), True),
     ("X in [1.0, 2.5]", (1,), True),
     ("X in [1]", (1.0,), True),
-    ("X in {9007199254740992.0}", (2**53 + 1,), True),  # integers compare with doubles as doubles
-    ("contains([9007199254740993], X)", (2.0**53,), True),
+    ("X in {9007199254740992.0}", (2**53 + 1,), False),  # numbers compare by their values
+    ("contains([9007199254740993], X)", (2.0**53,), False),
     ("X in [9007199254740993]", (2**53,), False),
     ("X in [[1.0]]", ((1,),), False),  # lists keep the form of their numbers
     ("X == [1.0]", ((1,),), False),

@@ -402,7 +402,8 @@ def test_values_of_python() -> None:
     assert list(load_facts(PAIR, {"p": frame}).rows("p")) == [(datetime(2024, 1, 15), True)]
     assert list(load_facts(PAIR, {"p": [("a", frozenset({1}))]}).rows("p")) == [("a", frozenset({1}))]
     assert fails(lambda: load_facts(PAIR, {"p": [("a", 2**63)]})) == (
-        "<p>: row 1: 9223372036854775808 is not an integer of 64 bits\n  help: map the column as string or double"
+        "<p>: column 'column2': row 1: 9223372036854775808 is not an integer of 64 bits\n"
+        "  help: map the column as string, or as double, which rounds"
     )
     assert "is not a number, a string" in fails(lambda: load_facts(PAIR, {"p": [("a", b"x")]}))
 

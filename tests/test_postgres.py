@@ -183,9 +183,39 @@ def test_dates_beyond_the_calendar(base: Database) -> None:
 
 def test_integers_beyond_64_bits_stay_exact(base: Database) -> None:
     base.run("CREATE TABLE t AS SELECT 123456789012345678901234567890::numeric AS id")
-    raw = read_table(parse_file(f"{base.uri}?table=t"))
-    assert raw.columns[0].to_pylist() == ["123456789012345678901234567890"]
-    assert "more than 18 digits" in raw.notes[0]
+    rules = '@input("t"). p(X) :- t(X).'
+    message = said(lambda: api.reason(load_text(rules), {"t": f"{base.uri}?table=t"}))
+    assert "123456789012345678901234567890 is not an integer of 64 bits" in message
+    mapped = load_text(f'@mapping("t", 0, "id", "string"). {rules}')
+    found = api.reason(mapped, {"t": f"{base.uri}?table=t"})
+    assert list(found.facts.rows("p")) == [("123456789012345678901234567890",)]
+
+
+def test_numerics_of_which_some_are_no_doubles(base: Database) -> None:
+    base.run("CREATE TABLE t AS SELECT unnest(ARRAY[9007199254740993, 0.5]) AS id")
+    message = said(lambda: api.reason(load_text('@input("t"). p(X) :- t(X).'), {"t": f"{base.uri}?table=t"}))
+    assert "9007199254740993 is not a double, as other numbers of the column are" in message
+
+
+def test_a_condition_on_the_rows(base: Database) -> None:
+    base.run(
+        'CREATE TABLE t (owner text, "Kind" text, share double precision)',
+        "INSERT INTO t VALUES ('a', 'x & y', 0.5), ('b', 'it''s', 0.7), ('c', NULL, 0.9), ('d', 'back\\slash', 0.1)",
+    )
+    program = load_text('@input("t"). p(X) :- t(X, _, _).')
+
+    def taken(where: str) -> list[str]:
+        found = api.reason(program, {"t": f"{base.uri}?table=t&where={where}&missing=keep"})
+        return sorted(x for (x,) in found.facts.rows("p"))
+
+    assert taken("kind = 'x %26 y' or share >= 0.9") == ["a", "c"]
+    assert taken("Kind = 'it''s'") == ["b"]
+    assert taken("kind like 'back\\sl%25'") == ["d"]
+    assert taken("kind ilike 'X%25' or kind is null") == ["a", "c"]
+    assert "there is no column 'nosuch'" in said(lambda: taken("nosuch = 1"))
+    assert "pg_read_file(...) is a function, and there are none" in said(
+        lambda: taken("owner = pg_read_file('/etc/passwd')")
+    )
 
 
 def test_many_rows_come_in_blocks(base: Database, monkeypatch: pytest.MonkeyPatch) -> None:

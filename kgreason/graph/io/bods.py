@@ -14,6 +14,7 @@ import numpy.typing as npt
 from kgreason.arrays import as_arrow
 from kgreason.errors import DataError
 from kgreason.graph.io.jsonstream import values
+from kgreason.graph.io.naming import called
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.statements import (
@@ -43,7 +44,7 @@ def read_bods(path: Path, options: Options) -> Raw:
             reader.add(statement(given), line)
         except Malformed as error:
             raise DataError(str(path), str(error), line, hint=error.hint) from error
-    return reader.raw()
+    return called(reader.raw(), options)
 
 
 class _Reader:

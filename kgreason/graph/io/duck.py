@@ -16,6 +16,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, extra, located, no_table, only, quoted, refused
+from kgreason.graph.io.where import condition
 from kgreason.interrupts import stoppable
 
 CONFINED = {
@@ -46,6 +47,9 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
         tables = _tables(connection)
         if query is None:
             query = f"SELECT * FROM {_named(file, table or only(file, tables), tables)}"
+            if options.where is not None:
+                names = connection.sql(f"{query} LIMIT 0").columns
+                query += f" WHERE {condition(place, options.where, names)}"
         try:
             if not _reads(duckdb, connection, query):
                 raise refused(place, query, ONLY_READS, tables)

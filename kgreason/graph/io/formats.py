@@ -12,6 +12,7 @@ from kgreason.graph.io.mistaken import check_content
 from kgreason.graph.io.options import Options, check_applies, read_options
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.source import DATABASES, SourceSpec
+from kgreason.graph.io.where import filtered, parse
 from kgreason.memory import always_limited, claim
 
 READERS = {
@@ -64,7 +65,8 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
         _claim(source)
         if source.query is not None:
             return _reader(kind)(source.path, options, source.query, source.place)
-        return _reader(kind)(source.path, options)
+        raw = _reader(kind)(source.path, options)
+        return raw if kind in DATABASES or raw.vertices is not None else filtered(raw, options)
 
 
 @contextmanager
@@ -102,6 +104,10 @@ def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Opt
     kind, place = source.kind(), source.place
     options = read_options(place, {**(more or {}), **source.options})
     check_applies(place, source.options, kind)
+    if options.where is not None:
+        parse(place, options.where)
+        if source.query is not None:
+            raise DataError(place, "a query has no option where", hint="write WHERE into the query")
     if source.query is not None and kind not in _QUERIED:
         raise DataError(place, f"{kind} files take no queries", hint="duckdb queries tables and files")
     if kind not in DATABASES and options.table not in (None, "edges", "vertices"):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from xml.parsers import expat
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from kgreason.arrays import as_arrow
 from kgreason.errors import DataError
+from kgreason.graph.io.naming import called
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.xmlparse import parse
@@ -49,7 +51,21 @@ def read_gleif(path: Path, options: Options) -> Raw:
     parser.CharacterDataHandler = records.text
     parser.EntityDeclHandler = records.refuse_entity
     parse(path, parser, "is the file whole? take it from GLEIF once more")
-    return records.raw()
+    raw = records.raw()
+    return called(raw if options.labels is None else _named(raw, path.parent / options.labels), options)
+
+
+def _named(raw: Raw, file: Path) -> Raw:
+    """Take the names of entities from a file of level 1."""
+    import pyarrow.compute as pc
+
+    known = read_gleif(file, Options()).vertices
+    assert known is not None
+    assert raw.vertices is not None
+    leis, labels = raw.vertices.columns
+    names = known.columns[1].take(pc.index_in(leis, value_set=known.columns[0]))
+    vertices = replace(raw.vertices, columns=(leis, pc.coalesce(names, labels)))
+    return replace(raw, vertices=vertices)
 
 
 class _Records:

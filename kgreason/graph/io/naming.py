@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,6 +139,43 @@ def _renamed(raw: Raw, vertices: Raw, names: Column, attribute: str) -> Raw:
     return replace(
         raw, columns=(*ends, *raw.columns[2:]), vertices=replace(vertices, key=attribute, key_column=names)
     )
+
+
+def called(raw: Raw, options: Options) -> Raw:
+    """Call vertices by their labels if ``label=name`` says so; those of one label have their ids behind it.
+
+    Raises
+    ------
+    DataError
+        If the option has another value, or the file has no names.
+    """
+    vertices = raw.vertices
+    if options.label in (None, "id") or vertices is None:
+        return raw
+    if options.label != "name":
+        hint = "label=name calls vertices by their names, label=id by their ids"
+        raise DataError(raw.file, f"option label cannot be {options.label!r}", hint=hint)
+    ids, labels = (column.to_pylist() for column in vertices.columns[:2])
+    if ids and ids == labels:
+        hint = "labels=FILE names the file of level 1 with the names" if options.labels is None else None
+        raise DataError(raw.file, "no vertex has a name", hint=hint)
+    import pyarrow as pa
+
+    return _renamed(raw, vertices, pa.array(_told_apart(ids, labels), vertices.columns[0].type), "name")
+
+
+def _told_apart(ids: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """Labels, of which no two are the same: ids stand behind those that are.
+
+    Examples
+    --------
+    >>> _told_apart(["1", "2", "3"], ["Ada", "Bo", "Ada"])
+    ['Ada (1)', 'Bo', 'Ada (3)']
+    """
+    names = list(labels)
+    while alike := {name for name, count in Counter(names).items() if count > 1}:
+        names = [f"{name} ({id})" if name in alike else name for id, name in zip(ids, names, strict=True)]
+    return names
 
 
 def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -> Raw:

@@ -68,9 +68,10 @@ _APPLIES = {
     "quotemode": _DELIMITED,
     "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods"),
     "diagonal": ("mtx",),
-    "labels": ("mtx", "konect"),
+    "labels": ("mtx", "konect", "gleif"),
     "names": ("gml", "graphml", "net", "neo4j", "rdf"),
-    **dict.fromkeys(("label", "spaces"), ("neo4j",)),
+    "label": ("neo4j", "bods", "gleif"),
+    "spaces": ("neo4j",),
     "type": ("neo4j", "gleif"),
     "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
     **dict.fromkeys(("schema", *server.OPTIONS), ("postgresql",)),
@@ -140,10 +141,10 @@ class Options:
         Weight of every edge of a file without weights.
     prefix
         Put before the values of the first two columns, to keep two name spaces apart.
-    where
-        Take only the rows in which a column has a value: the column and the value.
     table
         Table of a database; of a graph file ``edges`` or ``vertices``.
+    where
+        A condition on columns: rows that do not meet it are left out.
     names
         Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
     labels
@@ -191,8 +192,8 @@ class Options:
     drop_loops: bool = False
     weight: float | None = None
     prefix: tuple[str, str] | None = None
-    where: tuple[str, str] | None = None
     table: str | None = None
+    where: str | None = None
     names: str | None = None
     labels: str | None = None
     type: str | None = None
@@ -248,8 +249,8 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         drop_loops=options.get("loops") == "drop",
         weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
         prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
-        where=_condition(file, options["where"]) if "where" in options else None,
         table=options.get("table"),
+        where=options.get("where"),
         names=options.get("names"),
         labels=options.get("labels"),
         type=options.get("type"),
@@ -293,6 +294,9 @@ def normal(given: Mapping[str, str]) -> dict[str, str]:
         bare = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
         lower = name.lower()
         key = _SYNONYMS.get(lower, lower)
+        if key == "where":
+            named[key] = value  # its quotation marks are those of its texts
+            continue
         named[key] = bare.lower() if _OPTIONS.get(key) else bare
     return named
 
@@ -347,16 +351,6 @@ def _character(file: str, text: str) -> str:
     if len(text) != 1:
         raise DataError(file, f"quote {text!r} is not one character", hint="for instance quote=' or none")
     return text
-
-
-def _condition(file: str, text: str) -> tuple[str, str]:
-    """Column and value of ``column = 'value'``; a mark within the value is written twice."""
-    found = re.fullmatch(r"\s*(\S.*?)\s*=\s*'((?:[^']|'')*)'\s*", text, re.DOTALL)
-    if found is None:
-        raise DataError(
-            file, f"where={text} is no condition", hint="write column = 'value', as in where=type = 'owner'"
-        )
-    return found[1], found[2].replace("''", "'")
 
 
 def _columns(file: str, options: Mapping[str, str]) -> tuple[str, ...] | None:

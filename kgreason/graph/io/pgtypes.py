@@ -8,7 +8,7 @@ from typing import Any
 
 from kgreason.graph.io.cast import INTEGER
 from kgreason.graph.io.raw import Column
-from kgreason.graph.io.values import CastError, Objects, Unfit, checked
+from kgreason.graph.io.values import CastError, Objects, Unfit, arrow_column, checked
 from kgreason.lang.values import read_date
 
 _INTEGERS = frozenset({"int2", "int4", "int8", "oid"})
@@ -80,22 +80,25 @@ class Padded(Texts):
 
 
 class Numeric(Texts):
-    """Exact numbers that may be whole: integers if all are, else doubles; whole ones beyond 64 bits stay text."""
+    """Exact numbers that may be whole: integers if all are, else doubles."""
 
     def whole(self) -> Column:
-        """Integers, doubles or text."""
+        """Integers or doubles."""
         import pyarrow as pa
 
         column = super().whole()
         if self._all(INTEGER):
             return column.cast(pa.int64())
-        return column if self._all("^-?[0-9]+$") else column.cast(pa.float64())
-
-    def note(self, file: str, name: str) -> str | None:
-        """That integers are too long to be any."""
-        if self._all(INTEGER) or not self._all("^-?[0-9]+$"):
-            return None
-        return f"{file}: column {name!r} holds integers of more than 18 digits, which are read as text"
+        if self._all(r"^-?[0-9]{1,15}$|[^0-9-]"):
+            return column.cast(pa.float64())
+        values = [
+            None if c is None else int(c) if c.lstrip("-").isdecimal() else float(c)
+            for c in column.to_pylist()
+        ]
+        try:
+            return arrow_column(values)
+        except CastError as error:
+            return Unfit(len(values), error)
 
     def _all(self, pattern: str) -> bool:
         import pyarrow.compute as pc

@@ -23,6 +23,7 @@ from kgreason.graph.io.options import Options
 from kgreason.graph.io.pgtypes import Typed, typed_columns
 from kgreason.graph.io.raw import BLOCK, Raw
 from kgreason.graph.io.sql import ONLY_READS, no_table, only, quoted, refused
+from kgreason.graph.io.where import condition
 from kgreason.interrupts import stoppable
 
 _READ_ONLY = "25006"  # SQLSTATE of what a transaction that only reads refuses
@@ -66,7 +67,8 @@ def _read(connection: Any, where: str, options: Options, query: str | None, plac
     tables = tables_of(connection, options.schema)
     if query is None:
         name = resolved(where, options.table, tables)
-        return _fetched(connection, f"{where} table {name}", _named(name, options.schema))
+        place, rows = f"{where} table {name}", _named(name, options.schema)
+        return _fetched(connection, place, _restricted(connection, place, rows, options.where))
     return _query(connection, place or where, query, [*tables])
 
 
@@ -169,6 +171,14 @@ def check_postgresql(query: str, place: str) -> None:
         If it is not.
     """
     one_select(query, place)
+
+
+def _restricted(connection: Any, place: str, rows: str, where: str | None) -> str:
+    """What stands behind FROM for the rows that meet a condition."""
+    if where is None:
+        return rows
+    names, _ = typed_columns(connection, rows)
+    return f"(SELECT * FROM {rows} WHERE {condition(place, where, names, escaped=True)})"
 
 
 def _fetched(connection: Any, file: str, rows: str) -> Raw:

@@ -17,7 +17,8 @@ from kgreason.graph.io.cast import infer, missing, plain
 from kgreason.graph.io.numeric import numeric
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.values import CastError, Objects, Unfit, int64, is_text
+from kgreason.graph.io.values import CastError, Unfit, int64, is_text
+from kgreason.graph.io.where import filtered
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
 
@@ -116,8 +117,11 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     """
     if raw.vertices is not None and (options.vertices or (options.vertices is None and shape.arity == 1)):
         raw = raw.vertices
+        raw = filtered(raw, options)
         if shape.arity == 1 and options.columns is None:
             raw = keyed(raw)
+    elif raw.vertices is not None:
+        raw = filtered(raw, options)
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
     for name in (*(options.columns or ()), *filter(None, shape.columns)):
@@ -143,25 +147,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         percent=options.percent,
         texts={i: raw.columns[positions[i]] for i in numbers},
     )
-    if options.where is not None:
-        selected = _rows_where(selected, *options.where)
     return _present(selected, shape, options)
-
-
-def _rows_where(selected: Selected, name: str, value: str) -> Selected:
-    """Keep the rows in which a column has a value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    raw = selected.raw
-    column = _plain(raw, _position(raw, name), None)
-    if isinstance(column, Objects):
-        raise raw.error(0, "the column holds lists or nulls, and where compares texts", name)
-    equal = pc.fill_null(pc.equal(column.cast(pa.large_string()), value), False)
-    kept = np.asarray(equal.to_numpy(zero_copy_only=False), dtype=np.bool_)
-    none = () if kept.any() else (f"{raw.file}: no row has {name} = {value!r}",)
-    columns = tuple(c.filter(as_arrow(kept)) for c in selected.columns)
-    return replace(selected, columns=columns, rows=selected.rows[kept], notes=(*selected.notes, *none))
 
 
 def keyed(vertices: Raw) -> Raw:

@@ -24,6 +24,8 @@ _SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
 
 
+_PART = re.compile(r"""(where=(?:[^&'"]|'[^']*'|"[^"]*"|['"](?!.*['"]))*|[^&]+)(?:&|$)""", re.IGNORECASE)
+"""An option; within the quotation marks of a condition & is a letter."""
 _ADDRESS = re.compile(
     r"postgres(?:ql)?://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^]]*\]|[^:/]*)(?::(?P<port>[^/]*))?(?:/(?P<database>.*))?"
 )
@@ -167,7 +169,7 @@ def parse_file(text: str) -> SourceSpec:
 
 def _parse_options(path: str, tail: str) -> dict[str, str]:
     options = {}
-    for part in filter(None, tail.split("&")):
+    for part in filter(None, _PART.findall(tail)):
         name, equals, value = part.partition("=")
         if not equals:
             raise DataError(path, f"option {part!r} has no value", hint="write option=value")

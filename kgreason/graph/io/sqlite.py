@@ -19,6 +19,7 @@ from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, no_file
 from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
 from kgreason.graph.io.values import LARGEST, SMALLEST, CastError, Large, arrow_column
+from kgreason.graph.io.where import condition
 from kgreason.interrupts import stoppable
 from kgreason.lang.values import read_date
 
@@ -44,7 +45,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
         with closing(_opened(file)) as connection:
             tables = _tables(connection)
             if query is None:
-                read = partial(_table, connection, file, table or only(file, tables), tables)
+                read = partial(_table, connection, file, table or only(file, tables), tables, options.where)
             else:
                 read = partial(_query, connection, place or str(file), query, tables)
             return stoppable(read, connection.interrupt)
@@ -94,7 +95,9 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in found]
 
 
-def _table(connection: sqlite3.Connection, file: Path, table: str, tables: Sequence[str]) -> Raw:
+def _table(
+    connection: sqlite3.Connection, file: Path, table: str, tables: Sequence[str], where: str | None
+) -> Raw:
     known = {name.lower(): name for name in tables}  # as SQLite compares names
     if table.lower() not in known:
         raise no_table(file, table, tables)
@@ -102,7 +105,12 @@ def _table(connection: sqlite3.Connection, file: Path, table: str, tables: Seque
     declared = [
         str(row[2]).upper() for row in connection.execute(f"PRAGMA table_xinfo({name})") if row[6] != 1
     ]
-    return _fetched(connection, str(file), f"SELECT * FROM {name}", declared)
+    rows = f"SELECT * FROM {name}"
+    if where is not None:
+        names = [d[0] for d in connection.execute(f"{rows} LIMIT 0").description]
+        connection.execute("PRAGMA case_sensitive_like = true")
+        rows += f" WHERE {condition(str(file), where, names, insensitive='LOWER')}"
+    return _fetched(connection, str(file), rows, declared)
 
 
 def _query(connection: sqlite3.Connection, place: str, query: str, tables: Sequence[str]) -> Raw:
