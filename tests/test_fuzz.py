@@ -16,6 +16,7 @@ from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import KgreasonError, ProgramError
 from kgreason.lang.grammar import grammar
+from kgreason.progress import SILENT, Progress
 from tests.examples import inputs
 from tests.syntax import PIECES, PROGRAMS
 
@@ -36,7 +37,7 @@ TINY = {
 }
 
 
-def survive(text: str | Path, limits: Limits = LIMITS) -> bool:
+def survive(text: str | Path, limits: Limits = LIMITS, progress: Progress = SILENT) -> bool:
     """Check a program and evaluate it; whether it came so far. Nothing but our own errors may be raised."""
     try:
         program = load_file(text) if isinstance(text, Path) else load_text(text)
@@ -44,7 +45,7 @@ def survive(text: str | Path, limits: Limits = LIMITS) -> bool:
         return not str(error)
     data = {p: rows for p, rows in TINY.items() if program.arities.get(p) == len(rows[0])}
     try:
-        result = evaluate(program, Facts.from_rows(data), limits=limits)
+        result = evaluate(program, Facts.from_rows(data), limits=limits, progress=progress)
     except KgreasonError as error:
         str(error)
         return True
