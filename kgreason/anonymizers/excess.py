@@ -112,7 +112,7 @@ class Excess:
         for _ in range(_FAR):
             reached = (near[target] >= 0) & (near[source] < 0)
             near[source[reached]] = near[target[reached]]
-        return np.bincount(near[near >= 0], gain[near >= 0], len(near))
+        return np.bincount(near[near >= 0], gain[near >= 0], len(near)).astype(np.float64)
 
 
 def within_bound(
