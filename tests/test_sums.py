@@ -64,6 +64,7 @@ def test_many_edges_are_only_summed_together() -> None:
     assert not sides_kept(target, small / GRID, large, cuts).any()
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), UNITS), min_size=1, max_size=10), st.integers(0, 99))
 def test_sums_are_fitted(edges: list[tuple[int, int]], seed: int) -> None:
     target, units = np.array(edges, dtype=np.int64).T

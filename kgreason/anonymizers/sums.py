@@ -152,7 +152,7 @@ def fitted_room(
     usual
         Weights to draw from, ascending.
     """
-    n = len(room)
+    n, usual = len(room), usual if len(usual) else decimal_levels(1)
     room = room - np.bincount(target, minlength=n)  # a unit for each edge is kept back
     full = np.flatnonzero((np.bincount(target, weights=units, minlength=n) > room)[target])
     full = rng.permutation(full)
