@@ -261,7 +261,7 @@ class _Parser:
         if kind == "word" and token.lower() in ("true", "false"):
             return Literal(token.lower() == "true")
         self._next -= 1
-        self._refuse("expected a column, a text in '...' or a number")
+        return self._refuse("expected a column, a text in '...' or a number")
 
     def _peek(self) -> tuple[str, str]:
         return self._tokens[self._next] if self._next < len(self._tokens) else ("end", "")
