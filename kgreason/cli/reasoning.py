@@ -25,7 +25,7 @@ from kgreason.cli.options import (
     RulesFile,
 )
 from kgreason.cli.run import aloud, complain, running, tell
-from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
+from kgreason.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
 from kgreason.passwords import hidden
 
 if TYPE_CHECKING:
@@ -56,12 +56,31 @@ def check(
     for file in files:
         check_no_table(file)
     found = {file: examine_whole(file, allow_files=allowed) for file in files}
+    for file in files:
+        tell_alike(file)
     if as_json:
         print_json({"format": 1, "files": [_examined(file, found[file]) for file in found]})
     else:
         for file, examined in found.items():
             _print_examined(file, examined, explain=explain)
     return int(any(d.severity == "error" for examined in found.values() for d in examined.diagnostics))
+
+
+def tell_alike(file: Path) -> None:
+    """Tell of names that look the same in the tables that a rule file binds; who cannot read them is told that."""
+    from kgreason.analysis.check import load_file
+    from kgreason.graph.io.spelling import note_of
+
+    if file.suffix == ".toml":
+        return
+    try:
+        alike = note_of(load_file(file))
+    except ProgramError:
+        return  # what is wrong with the rules is told
+    except DataError as error:
+        alike = f"names were not compared, for {error.file} cannot be read as the rules say"
+    if alike is not None:
+        tell(f"note: {alike}")
 
 
 def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:

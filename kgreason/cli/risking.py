@@ -59,6 +59,7 @@ def risk(
 ) -> int:
     """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
     from kgreason import api
+    from kgreason.graph.io.spelling import note
     from kgreason.terminal import progress
 
     if out is not None and not out.parent.is_dir():
@@ -76,6 +77,8 @@ def risk(
             max_subgraphs=max_subgraphs,
             progress=shown,
         )
+    if (alike := note(found.graph.labels.tolist())) is not None:
+        tell(f"note: {alike}")
     if out is not None:
         _write(out, found.as_dict(exposed))
     if as_json:

@@ -9,6 +9,7 @@ import typer
 
 from kgreason.cli.base import guarded, print_json
 from kgreason.cli.options import AsJson
+from kgreason.cli.reasoning import tell_alike
 from kgreason.errors import ReleaseError
 
 
@@ -45,6 +46,7 @@ def init(
         raise ReleaseError(f"{made.file}: there is no folder {made.file.parent}", hint="make it first")
     with replacing(made.file) as temporary:
         temporary.write_text(made.text, encoding="utf-8")
+    tell_alike(made.file)
     if as_json:
         print_json(made.as_dict())
         return 0

@@ -147,6 +147,8 @@ class Options:
         A condition on columns: rows that do not meet it are left out.
     names
         Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
+    normalize
+        Bring names to one spelling (`kgreason.graph.io.spelling.normal`).
     labels
         Of files that number their vertices: a file with the name of each on a line.
     type, label
@@ -195,6 +197,7 @@ class Options:
     table: str | None = None
     where: str | None = None
     names: str | None = None
+    normalize: bool = False
     labels: str | None = None
     type: str | None = None
     label: str | None = None
@@ -251,7 +254,8 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
         table=options.get("table"),
         where=options.get("where"),
-        names=options.get("names"),
+        names=_naming(options.get("names")),
+        normalize="normalize" in _listed(options.get("names", "")),
         labels=options.get("labels"),
         type=options.get("type"),
         label=options.get("label"),
@@ -277,14 +281,25 @@ def check_applies(file: str, given: Mapping[str, str], format: str) -> None:
     DataError
         With the formats that have the option.
     """
-    for name in normal(given):
+    for name, value in normal(given).items():
         formats = _APPLIES.get(name, FORMATS)
+        if name == "names" and format not in formats and _listed(value) == ["normalize"]:
+            continue
         if format not in formats:
             raise DataError(
                 file,
                 f"a {format} source has no option {_SPELLING.get(name, name)}",
                 hint=f"leave it out; it is one of {', '.join(formats)}",
             )
+
+
+def _listed(names: str) -> list[str]:
+    return [part.strip() for part in names.split(",")]
+
+
+def _naming(names: str | None) -> str | None:
+    """The attribute in ``names=label,normalize``."""
+    return (names and ",".join(part for part in _listed(names) if part != "normalize")) or None
 
 
 def normal(given: Mapping[str, str]) -> dict[str, str]:

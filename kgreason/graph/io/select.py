@@ -13,6 +13,7 @@ from kgreason.arrays import as_arrow
 from kgreason.cores import each
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
+from kgreason.graph.io import spelling
 from kgreason.graph.io.cast import infer, missing, plain
 from kgreason.graph.io.numeric import numeric
 from kgreason.graph.io.options import Options, other_delimiter
@@ -135,6 +136,9 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         lambda i: numbers[i] if i in numbers else _plain(raw, positions[i], shape.kinds[i]),
         range(len(positions)),
     )
+    if options.normalize:
+        ends = 2 if shape.edge else 1 if shape.node else len(columns)
+        columns[:ends] = [spelling.normal(c) if is_text(c) else c for c in columns[:ends]]
     if options.prefix is not None:
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)

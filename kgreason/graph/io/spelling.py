@@ -1,0 +1,169 @@
+"""Names that look the same and are two: they differ by white space, or by the width of their letters.
+
+References
+----------
+Unicode Standard Annex 15: Unicode Normalization Forms; Annex 11: East Asian Width.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.arrays import as_arrow, as_numpy
+from kgreason.graph.io.raw import Column
+
+if TYPE_CHECKING:
+    from kgreason.analysis.checked import CheckedProgram
+
+_ODD = r"[^\x21-\x7E ]|^ | $|  "  # what plain names do not have
+_SPACED = r"[^\x21-\x7E]"
+_UNSEEN = r"[\x{AD}\x{200B}\x{2060}\x{FEFF}]"
+_FORMATS = r"\p{Cf}"
+_BLANKS = r"[\s\p{Z}]+"
+_GONE = r"[\s\p{Z}\p{Cf}]+"
+_WIDE = re.compile("[\uff00-\uffef\u3000]+")
+_UNSPACED = (
+    r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\x{30FC}]"
+)
+"""Letters of scripts that put no blanks between words."""
+_KEPT = "\x1f"  # stands for a blank between digits
+_SHOWN = 3
+
+
+def normal(column: Column) -> Column:
+    """Names in one spelling, for ``names=normalize``.
+
+    Letters have their usual width and are composed (NFC), white space is one blank, or none at the ends and beside
+    letters of scripts that put no blanks between words; what is not seen at all is left out. Capitals and other blanks
+    stay, for ``AB 1`` and ``AB1``, ``an other`` and ``another`` may be two.
+
+    Parameters
+    ----------
+    column
+        Arrow array of large strings.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> normal(pa.array(["Ada\\u3000 Ｌｔｄ ", "ธนาคาร กรุงเทพ", "AB 1"], pa.large_string())).to_pylist()
+    ['Ada Ltd', 'ธนาคารกรุงเทพ', 'AB 1']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    odd = pc.fill_null(pc.match_substring_regex(column, _ODD), False)
+    if not pc.any(odd, min_count=0).as_py():
+        return column
+    texts = column.filter(odd)
+    texts = pa.array([_WIDE.sub(_usual, text) for text in texts.to_pylist()], column.type)
+    texts = pc.replace_substring_regex(pc.utf8_normalize(texts, "NFC"), _UNSEEN, "")
+    texts = pc.utf8_trim(pc.replace_substring_regex(texts, _BLANKS, " "), " ")
+    texts = pc.replace_substring_regex(texts, f"({_UNSPACED}) ", r"\1")
+    texts = pc.replace_substring_regex(texts, f" ({_UNSPACED})", r"\1")
+    return pc.replace_with_mask(column, odd, texts)
+
+
+def _usual(found: re.Match[str]) -> str:
+    return unicodedata.normalize("NFKC", found[0])
+
+
+def _folded(names: Column) -> Column:
+    """What names share that look the same: all but white space (NFKC), which only keeps digits apart."""
+    import pyarrow.compute as pc
+
+    odd = pc.match_substring_regex(names, _SPACED)
+    if not pc.any(odd, min_count=0).as_py():
+        return names
+    texts = pc.utf8_normalize(names.filter(odd), "NFKC")
+    texts = pc.replace_substring_regex(pc.replace_substring_regex(texts, _FORMATS, ""), _BLANKS, " ")
+    for _ in range(2):  # of 1 2 3 the first pass leaves the second blank
+        texts = pc.replace_substring_regex(texts, r"(\d) (\d)", rf"\1{_KEPT}\2")
+    return pc.replace_with_mask(names, odd, pc.replace_substring(texts, " ", ""))
+
+
+def _bare(names: Column) -> Column:
+    """Names without any white space: quick, and alike wherever `_folded` is."""
+    import pyarrow.compute as pc
+
+    bare = pc.replace_substring(names, " ", "")
+    odd = pc.match_substring_regex(bare, _SPACED)
+    if not pc.any(odd, min_count=0).as_py():
+        return bare
+    texts = pc.utf8_normalize(bare.filter(odd), "NFKC")
+    return pc.replace_with_mask(bare, odd, pc.replace_substring_regex(texts, _GONE, ""))
+
+
+def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
+    """Names, each once, that differ by white space or the width of letters only, side by side.
+
+    Examples
+    --------
+    >>> alike(["A B", "C", "AB", "1 23", "12 3", "Ａ"])
+    [('A B', 'AB')]
+    """
+    import pyarrow as pa
+
+    names = pa.array(labels, pa.large_string()).unique()
+    names = names.filter(as_arrow(_shared(_bare(names))))  # as a rule none
+    encoded = _folded(names).dictionary_encode()
+    groups: dict[int, list[str]] = {}
+    for group, name in zip(encoded.indices.to_pylist(), names.to_pylist(), strict=True):
+        groups.setdefault(group, []).append(name)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def _shared(column: Column) -> npt.NDArray[np.bool_]:
+    """Rows whose value stands in another row, too."""
+    places = as_numpy(column.dictionary_encode().indices)
+    return np.asarray(np.bincount(places)[places] > 1) if len(places) else np.zeros(0, dtype=np.bool_)
+
+
+def note(labels: Sequence[str]) -> str | None:
+    """Tell of names that look the same, and which of them ``names=normalize`` takes for one; `None`: there are none."""
+    import pyarrow as pa
+
+    groups = alike(labels)
+    if not groups:
+        return None
+    shown = "; ".join(" and ".join(map(repr, group)) for group in groups[:_SHOWN])
+    more = "; ..." if len(groups) > _SHOWN else ""
+    one = [len(set(normal(pa.array(g, pa.large_string())).to_pylist())) < len(g) for g in groups]
+    count = "1 name" if len(groups) == 1 else f"{len(groups):,} names"
+    taken = "none of them" if not any(one) else "all of them" if all(one) else f"{sum(one):,} of them"
+    cure = f"names=normalize makes {taken} one" if any(one) else "mend the data if they are one"
+    return (
+        f"{count} stand{'s' * (len(groups) == 1)} there in spellings that differ by blanks or the width of letters "
+        f"only, and so as several vertices: {shown}{more}; {cure}"
+    )
+
+
+def note_of(program: CheckedProgram) -> str | None:
+    """`note` on the vertices in the files that a program binds, as far as they are there.
+
+    Raises
+    ------
+    DataError
+        If one cannot be read.
+    """
+    from kgreason.graph.io.loader import Loader
+    from kgreason.graph.io.source import SourceSpec
+    from kgreason.progress import SILENT
+
+    loader = Loader(program, {}, SILENT)
+    vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))
+    found: list[npt.NDArray[np.int64]] = []
+    for predicate, places in vertices.items():
+        given = [source for source, _, _ in loader.sources(predicate)]
+        if given and all(isinstance(s, SourceSpec) and s.query is None and s.path.is_file() for s in given):
+            loaded = loader.load(predicate)
+            columns = loaded.joined() if loaded else ()
+            found += [columns[place] for place in places if place < len(columns)]
+    if not found:
+        return None
+    return note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))
