@@ -101,7 +101,7 @@ def role(table: Found) -> Edges | Names | Nothing:
         return Names(table, named, tuple(c for c in table.columns if c is not named and not c.constant))
     hint = f"name source, target and weight: kgreason init '{table.path}?columns=1,2,3', by numbers or names"
     if len(table.columns) > 2:
-        hint += f"; of people, a line each: kgreason anonymize --method pckga --table '{table.path}'"
+        hint += f"; of people, a line each: kgreason anonymize --method pckga --table --data '{table.path}'"
     if len(table.columns) < 2:
         return Nothing(table, "it has one column only, and an edge has two ends", hint)
     return Nothing(table, "no two columns look like the ends of edges, and none names its rows", hint)
