@@ -158,7 +158,7 @@ def role(table: Found) -> Edges | Names | Either | Nothing:
         return as_names(table, key)
     hint = f"name source, target and weight: kgreason init '{table.path}?columns=1,2,3', by numbers or names"
     if len(table.columns) > 2:
-        hint += f"; of people, a line each: kgreason anonymize --method pckga --table '{table.path}'"
+        hint += f"; of people, a line each: kgreason anonymize --method pckga --table --data '{table.path}'"
     if len(table.columns) < 2:
         return Nothing(table, "it has one column only, and an edge has two ends", hint)
     return Nothing(table, "no two columns look like the ends of edges, and none names its rows", hint)

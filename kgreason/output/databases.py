@@ -83,9 +83,8 @@ def duckdb_tables(database: Target) -> Iterator[Writer]:
     with (
         _target(path) as file,
         _refused(path, duckdb.Error),
-        closing(duckdb.connect(str(file), config=CONFINED)) as connection,
+        closing(duckdb.connect(str(file), config=_CONFIG)) as connection,
     ):
-        connection.execute("SET threads = 1")  # several lay out the same table differently each time
         connection.execute("BEGIN")
 
         def write(facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
