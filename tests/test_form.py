@@ -262,7 +262,7 @@ def test_nothing_hides_in_a_release_of_a_graph(
 ) -> None:
     need("rdf" if name == "ttl" else name)
     place = made(name)
-    known = [given(place / "in" / Layout.of({"own": name}).edges["own"].file)]
+    known = ["--data", given(place / "in" / Layout.of({"own": name}).edges["own"].file)]
     mapping = ["--mapping", place / "private"]
     for words in ([], [*known, *mapping], [*known, *mapping, "--certificate", place / "private"]):
         found = judged(place, *words)
@@ -414,7 +414,7 @@ def test_nothing_hides_in_other_releases(
 
     def judge(release: Path, *known: object) -> tuple[int, str]:
         sensitive = ["--sensitive", "likes"] if kind == "links" else []
-        words = ["verify", *known[:1], release, "--model", model, "-k", 2, *known[1:], *sensitive, "--json"]
+        words = ["verify", release, "--model", model, "-k", 2, *known, *sensitive, "--json"]
         found = run(*words)
         assert found.exit_code in (0, 1, 2), found.output
         if found.exit_code == 2:

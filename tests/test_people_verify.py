@@ -640,7 +640,7 @@ def test_a_release_that_holds(written: Path) -> None:
     result = run("release", *KNOWN, "--model", "k-ad", "-k", "2")
     assert result.exit_code == 0, result.output
     assert result.stdout == (
-        "checked and kept  classes, simple, mapping, labels, users, values, fakes\n"
+        "checked and kept  classes, simple, files, mapping, labels, users, values, fakes\n"
         "alike             4 users in 2 classes, the smallest of 2; at the least 1 times as many as asked for\n"
         "released          4 of 5 users are released, 1 removed\n"
         "verdict           holds: k-ad with k = 2\n"

@@ -145,8 +145,10 @@ def test_program(
 def test_every_diagnostic_has_a_case() -> None:
     said = "".join(p.read_text(encoding="utf-8") for p in Path(__file__).parent.glob("programs/*/*.txt"))
     pages = {p.stem for p in (Path(__file__).parents[1] / "docs" / "diagnostics").glob("[EW]*.md")}
-    # E007 is of a file that is not there, E323 needs a chain of many: test_diagnostics.py makes them
-    assert pages - set(re.findall(r"(?:error|warning)\[(\w+)\]", said)) == {"E007", "E323"}
+    # E007 is of a file that is not there, E323 needs a chain of many: test_diagnostics.py makes them; what lies out of
+    # reach (E209 to E211) depends on folders: test_security.py makes these
+    elsewhere = {"E007", "E209", "E210", "E211", "E323"}
+    assert pages - set(re.findall(r"(?:error|warning)\[(\w+)\]", said)) == elsewhere
 
 
 def _fails(text: str, engine: Callable[[CheckedProgram, Tables], object], given: Tables) -> None:

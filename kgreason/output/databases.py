@@ -22,6 +22,7 @@ from kgreason.output.target import Target
 Writer = Callable[[Facts, str, Sequence[str], Target], None]
 """Replaces one table by facts, with these names of columns."""
 
+_CONFIG = {**CONFINED, "threads": "1"}  # several threads lay out the same table differently each time
 _TYPES = {
     Kind.INT: "INTEGER",
     Kind.DOUBLE: "REAL",
