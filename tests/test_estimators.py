@@ -117,7 +117,7 @@ def test_all_options_of_the_function_or_those_that_apply(name: str) -> None:
     if name == "Links":
         assert set(signature(Links).parameters) == set(known) - {"data", "progress"}
     if name == "KGUARD":
-        assert set(signature(KGUARD).parameters) == set(known) - {"data", "progress", "method"}
+        assert set(signature(KGUARD).parameters) == set(known) - {"data", "progress", "method", "allow_files"}
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ UNREADABLE: list[tuple[str, Change, str, str]] = [
         "",
     ),
     ("vertices cut off", data(NODES, lambda b: b[:-5]), f"{NODES}:26: the last line has no end", COPY),
-    ("fewer vertices", lines(NODES, lambda r: r[:-2]), f"{NODES}: the vertex 'zz", "(2 such vertices)"),
+    ("fewer vertices", lines(NODES, lambda r: r[:-2]), f"{NODES}: the vertex '", "(2 such vertices)"),
     (
         "a vertex less",
         lines(NODES, lambda r: r[:4] + r[5:]),

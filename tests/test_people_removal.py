@@ -172,7 +172,17 @@ def test_the_command_weighs_removal(tmp_path) -> None:
     levels.write_text(
         "user,k\n" + "".join(f"{u},{k}\n" for u, k in FIGURE_1_LEVELS.items()), encoding="utf-8"
     )
-    words = ("anonymize", "--data", facts, "--method", "pckga", "--attributes", "age,job", "--relations", "follows")
+    words = (
+        "anonymize",
+        "--data",
+        facts,
+        "--method",
+        "pckga",
+        "--attributes",
+        "age,job",
+        "--relations",
+        "follows",
+    )
     words += ("--k-values", levels, "--release", tmp_path / "r", "--private", tmp_path / "p")
     refused = run(*words, "--tau", "0.5")
     assert refused.exit_code == 2

@@ -501,7 +501,7 @@ SAYS_WHAT_CAN_BE = {
     "anonymizers.links.clusters": 1,
     "anonymizers.people.merging": 1,
     "anonymizers.people.methods": 1,
-    "anonymizers.people.settings": 2,
+    "anonymizers.people.settings": 3,
     "arguments": 1,
     "assess.people.given": 1,
     "attacks.links.disclosure": 1,
