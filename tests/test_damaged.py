@@ -537,3 +537,11 @@ def test_init_of_damaged_files(
     )
     assert done.exit_code == 2
     assert done.stderr.startswith(f"error: {file}: ")
+
+
+def test_options_that_are_no_text(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.csv", "a,b\nx,y\n")
+    for option in ("prefix=\udcff:,b:", "columns=\udcff,b", "\udcff=1"):
+        assert "holds bytes that are no text" in failed(f"{file}?{option}").message or option.startswith(
+            "\udcff"
+        )

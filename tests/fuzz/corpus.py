@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -153,7 +153,7 @@ def _parsed(group: Any, defaults: Mapping[str, Any]) -> None:
 def cases(*, releases: bool = True) -> list[Case]:
     """All cases; binary files, and releases if they are wanted, are written here."""
     return [
-        *(*_texts(), *_binary(), *_schemas(), _options(), *_programs()),
+        *(*_texts(), *_binary(), *_schemas(), *_options(), *_programs()),
         *(_releases() if releases else ()),
     ]
 
@@ -170,6 +170,10 @@ def _texts() -> Iterator[Case]:
     yield table("latin.csv", latin.encode("latin-1"), encoding="latin-1")
     yield table("gb.csv", latin.encode("gb18030"), encoding="gb18030")
     yield text("own.tsv")
+    yield text("own.tsv", where="share > 0.1 AND owner <> 'Ann'", names="normalize")
+    yield text("own.gml", names="label,normalize")
+    yield text("own.bods.json", share="middle", label="name")
+    yield text("relations.xml", type="any", where="source <> 'x'")
     for name in ("own.edges", "out.contacts", "own.mtx", "links.mtx", "skew.mtx", "own.gml", "own.graphml"):
         yield text(name)
     yield text("own.mtx", diagonal="keep", scale="minmax")
@@ -286,16 +290,23 @@ def _schemas() -> Iterator[Case]:
     yield Case("kgreason.toml", {"kgreason.toml": (FILES / "kgreason.toml").read_bytes()}, _config)
 
 
-def _options() -> Case:
+def _options() -> Iterator[Case]:
     """Options behind the name of a file."""
+    condition = "share >= 0.25 AND owner <> 'Ann' OR NOT company IN ('Berg', 'Cord') AND \"owner\" LIKE 'A%'"
+    where = f"where={condition} OR share IS NULL OR share BETWEEN 0.1 AND 1"
     said = b"columns=owner,company,share&percent=true&encoding=utf-8&delimiter=comma&skip=0&quotemode=all"
     more = b"&missing=skip&nullString=NA&scale=abs&prefix=a:,b:&selectedColumns=[0:2;4]&decimal=point"
 
-    def read(folder: Path) -> None:
+    def read(name: str, folder: Path) -> None:
         text = (folder / "options.txt").read_bytes().decode(errors="surrogateescape")
-        _as_facts({"t": [parse_file(f"{folder / 'own.csv'}?{text}")]})
+        _as_facts({"t": [parse_file(f"{folder / name}?{text}")]})
 
-    return Case("options", {"options.txt": said + more, "own.csv": (FILES / "own.csv").read_bytes()}, read)
+    for name, text in (("own.csv", said + more), ("own.tsv", where.encode()), ("rows.json", where.encode())):
+        yield Case(
+            f"options of {name}",
+            {"options.txt": text, name: (FILES / name).read_bytes()},
+            partial(read, name),
+        )
 
 
 @cache

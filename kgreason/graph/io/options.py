@@ -89,6 +89,7 @@ _SPELLING = {
     "quotemode": "quoteMode",
 }
 _SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **server.SYNONYMS}
+_UNDECODED = re.compile(r"[\ud800-\udfff]")  # how Python stands for bytes of a command line that are no text
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
     "tab": "\t",
@@ -317,6 +318,8 @@ def normal(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _known(file: str, name: str, value: str) -> None:
+    if _UNDECODED.search(f"{name}{value}"):
+        raise DataError(file, f"option {name!a} holds bytes that are no text", hint="write it in UTF-8")
     if names_password(name):
         raise DataError(file, f"option {name} would hold a password", hint=HINT)
     if name not in _OPTIONS:
