@@ -361,7 +361,7 @@ def test_names_of_gleif_stand_in_another_file(tmp_path: Path) -> None:
     assert rows(file, PAIR, labels="lei.xml") == {("P", "C"), ("P", "D")}
     assert rows(names, ONE, label="name") == {("Acme (C)",), ("Acme (D)",), ("Y",)}
     with pytest.raises(
-        DataError, match="no vertex has a name\n  help: labels=FILE names the file of level 1"
+        DataError, match="no vertex has a name\n  help: label=id calls vertices by their ids; labels=FILE"
     ):
         rows(file, PAIR, label="name")
 

@@ -212,7 +212,7 @@ def _small(values: npt.NDArray[np.int64]) -> bool:
 def unequal(values: npt.NDArray[np.int64], found: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Which doubles, the nearest ones to some integers, do not equal them."""
     most = found == 2.0**63  # of which there is no integer of 64 bits
-    return most | (np.where(most, 0.0, found).astype(np.int64) != values)
+    return np.asarray(most | (np.where(most, 0.0, found).astype(np.int64) != values))
 
 
 def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:

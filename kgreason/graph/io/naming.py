@@ -157,8 +157,10 @@ def called(raw: Raw, options: Options) -> Raw:
         raise DataError(raw.file, f"option label cannot be {options.label!r}", hint=hint)
     ids, labels = (column.to_pylist() for column in vertices.columns[:2])
     if ids and ids == labels:
-        hint = "labels=FILE names the file of level 1 with the names" if options.labels is None else None
-        raise DataError(raw.file, "no vertex has a name", hint=hint)
+        other = (
+            "label=id calls vertices by their ids; labels=FILE of GLEIF names the file of level 1 with names"
+        )
+        raise DataError(raw.file, "no vertex has a name", hint=other)
     import pyarrow as pa
 
     return _renamed(raw, vertices, pa.array(_told_apart(ids, labels), vertices.columns[0].type), "name")
@@ -174,7 +176,8 @@ def _told_apart(ids: Sequence[str], labels: Sequence[str]) -> list[str]:
     """
     names = list(labels)
     while alike := {name for name, count in Counter(names).items() if count > 1}:
-        names = [f"{name} ({id})" if name in alike else name for id, name in zip(ids, names, strict=True)]
+        pairs = zip(ids, names, strict=True)
+        names = [f"{label} ({id})" if label in alike else label for id, label in pairs]
     return names
 
 

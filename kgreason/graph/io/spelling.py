@@ -37,7 +37,7 @@ _SHOWN = 3
 
 
 def normal(column: Column) -> Column:
-    """Names in one spelling, for ``names=normalize``.
+    r"""Names in one spelling, for ``names=normalize``.
 
     Letters have their usual width and are composed (NFC), white space is one blank, or none at the ends and beside
     letters of scripts that put no blanks between words; what is not seen at all is left out. Capitals and other blanks
@@ -51,7 +51,7 @@ def normal(column: Column) -> Column:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> normal(pa.array(["Ada\\u3000 Ｌｔｄ ", "ธนาคาร กรุงเทพ", "AB 1"], pa.large_string())).to_pylist()
+    >>> normal(pa.array(["Ada\u3000 Ｌｔｄ ", "ธนาคาร กรุงเทพ", "AB 1"], pa.large_string())).to_pylist()
     ['Ada Ltd', 'ธนาคารกรุงเทพ', 'AB 1']
     """
     import pyarrow as pa

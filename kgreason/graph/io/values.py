@@ -212,7 +212,8 @@ def _large(values: Sequence[object]) -> bool:
     if int not in types or not types <= {int, float}:
         return False
     doubles = float in types
-    found: list[Any] = [v for v in values if v is not None and not -EXACT <= v <= EXACT]
+    numbers: list[Any] = [v for v in values if v is not None]
+    found = [v for v in numbers if not -EXACT <= v <= EXACT]
     if doubles and not all(map(math.isfinite, found)):
         return False
     integers = [v for v in found if isinstance(v, int)]
