@@ -24,6 +24,7 @@ from kgreason.output.target import DECLARING, FORMATS, Target
 from kgreason.output.write import write_plan
 from kgreason.progress import Progress
 
+_USUAL = ("source", "target", "weight")
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -127,8 +128,13 @@ def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str)
     if others:
         facts = _facts(graph, order)
         plan = [(name, _target(folder, layout, name, node, vertices.tolist())) for name in others]
-        names = {n: safe_names(r.columns) for n, r in graph.relations.items()} | {NODES: (node,)}
+        names = {n: _names(r, layout.edges[n]) for n, r in graph.relations.items()} | {NODES: (node,)}
         write_plan(facts, plan, names)
+
+
+def _names(relation: Relation, stored: Stored) -> tuple[str, ...]:
+    """Names of columns; a file of Neo4j is read back with the usual ones."""
+    return _USUAL[: len(relation.columns)] if stored.format == "neo4j" else safe_names(relation.columns)
 
 
 def _write_delimited(folder: Path, stored: Stored, names: tuple[str, ...], columns: list[Any]) -> None:

@@ -435,3 +435,14 @@ def test_nothing_hides_in_other_releases(
         code, state = judge(copy)
         assert code > 0, (kind, what)
         assert state != "holds", (kind, what)
+
+
+def test_weights_of_any_name_come_back_from_files_of_neo4j(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("owner,company,share\nA,B,0.6\nB,C,0.7\nC,D,0.6\n", encoding="utf-8")
+    rules = ["--rules", "rules/control.vada"]
+    own = ["--data", f"own={tmp_path / 'own.csv'}", "-k", 2, "-x", 2]
+    folders = ["--release", tmp_path / "r", "--private", tmp_path / "p", "--format", "neo4j", "--trials", 1]
+    made = run("anonymize", *rules, *own, "--method", "klone", *folders)
+    assert made.exit_code == 0, made.output
+    found = run("verify", tmp_path / "r", *rules, *own, "--mapping", tmp_path / "p")
+    assert (found.exit_code, "files" in found.output) == (0, True), found.output

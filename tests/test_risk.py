@@ -369,3 +369,10 @@ def test_errors_of_the_command(ownership: Path, tmp_path: Path) -> None:
     assert command("--rules", tmp_path / "no.vada")[0] == 2
     code, _, err = command("--rules", rules, "--out", tmp_path / "no" / "risk.json")
     assert (code, f"there is no folder {tmp_path / 'no'}" in err) == (2, True)
+
+
+def test_small_components_have_no_parts_that_are_estimated() -> None:
+    """Parts of x vertices are all whole components or none: the published mode has nothing to add for."""
+    own = [("A", "B", 0.6), ("B", "C", 0.7), ("E", "D", 0.2), ("F", "D", 0.2)]
+    found = kgreason.risk("rules/control.vada", {"own": own})
+    assert found.graph.n == 6

@@ -563,6 +563,17 @@ OUTSIDE = [
 
 
 @says("Files, folders and the log that it names")
+def test_the_log_of_a_configuration_is_no_other_file(here: Path) -> None:
+    Path("table.csv").write_text("a,b\n")
+    Path("kgreason.toml").write_text('log = "table.csv"\n')
+    done = run("reason")
+    assert done.exit_code == 2
+    assert "kgreason.toml:1: log names no log" in done.stderr
+    assert 'log = "table.csv.log"' in done.stderr
+    assert Path("table.csv").read_text() == "a,b\n"
+
+
+@says("Files, folders and the log that it names")
 @pytest.mark.parametrize(("text", "line"), OUTSIDE)
 def test_a_configuration_stays_in_its_folder(here: Path, text: str, line: int) -> None:
     (here / "link.log").symlink_to(here.parent / "run.log")

@@ -302,3 +302,11 @@ def test_conditions_mean_what_they_mean_in_duckdb(
 
 def test_a_condition_is_read_as_it_binds() -> None:
     assert parse("f", "not a = 1 and b = 2 or c = 3") == parse("f", "((not (a = 1)) and b = 2) or c = 3")
+
+
+def test_integers_that_doubles_equal_compare_with_doubles(tmp_path: Path) -> None:
+    file = tmp_path / "big.csv"
+    file.write_text("owner,company,share\nA,B,0.6\nB,C,1e18\n", encoding="utf-8")
+    assert owners(file, "share < 1000000000000000000") == ["A"]
+    assert owners(file, "share >= 1000000000000000000") == ["B"]
+    assert "no double equals" in fails(lambda: owners(file, "share < 1000000000000000001"))

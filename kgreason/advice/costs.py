@@ -145,7 +145,7 @@ def of_published(k: int, surveyed: Survey) -> Cost:
     space, x = surveyed.catalogue.space, surveyed.size
     rows, of = surveyed.drawn.rows, surveyed.drawn.classes
     vertices, edges = 0, 0.0
-    for part in np.split(np.arange(len(of)), np.flatnonzero(np.diff(of)) + 1):
+    for part in np.split(np.arange(len(of)), np.flatnonzero(np.diff(of)) + 1) if len(of) else ():
         lacking = k - _disjoint(rows[part], k)
         types = surveyed.catalogue.full.form(int(of[part[0]])).types % space.ground_types
         vertices += lacking * x

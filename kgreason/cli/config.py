@@ -19,6 +19,7 @@ from kgreason.toml import parsed
 
 NAME = "kgreason.toml"
 EVERYWHERE = "quiet", "log"
+_LOG = ".log"  # a log that a stranger names is no table, which would get its lines
 """Keys that may stand before all sections: they are of every command."""
 NEVER = {
     "functions": "a file that is found in a folder runs no code",
@@ -163,6 +164,10 @@ class Config:
             raise self.error(
                 path, key, f"{key} leads out of {self.folder}", f"say --{key} {text} on the command line"
             )
+        if key == "log" and not placed.endswith(_LOG):
+            raise self.error(
+                path, key, "log names no log: what is there would get lines", f'log = "{text}.log"'
+            )
         return f"{before}{equals}{placed}"
 
     @property
@@ -182,7 +187,7 @@ class Config:
         """The log that the file names for all commands, if it lies where it may."""
         named = self.document.get("log")
         place = Path(_beside(self.file, named)) if isinstance(named, str) else None
-        return place if place is not None and self.holds(place) else None
+        return place if place is not None and place.suffix == _LOG and self.holds(place) else None
 
     def place(self, path: Sequence[str], key: str | None) -> int | None:
         """Line of a key, or of the head of a section."""

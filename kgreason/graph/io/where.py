@@ -38,6 +38,7 @@ _FUNCTIONS = {
     ">": "greater",
     ">=": "greater_equal",
 }
+_AS_TEXT = "compare the column with a text, in '...'"
 _DEEP = 50  # brackets and NOT within one another
 _WORDS = frozenset(["and", "or", "not", "in", "between", "like", "ilike", "is", "null", "true", "false"])
 _TOKEN = re.compile(
@@ -547,16 +548,17 @@ class _Rows:
 
 
 def _hold(operator: str, left: Column, right: Any) -> Column:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    if (
-        isinstance(right, int)
-        and not isinstance(right, bool)
-        and abs(right) > EXACT
-        and float(right) != right
-    ):
-        raise _Wrong(f"no double equals {right}", "compare the column with a text, in '...'")
-    return pc.call_function(_FUNCTIONS[operator], [left, right])
+    if isinstance(right, int) and not isinstance(right, bool) and abs(right) > EXACT:
+        if float(right) != right:
+            raise _Wrong(f"no double equals {right}", _AS_TEXT)
+        right = float(right)  # Arrow makes no double of such an integer
+    try:
+        return pc.call_function(_FUNCTIONS[operator], [left, right])
+    except pa.ArrowInvalid:  # of two columns
+        raise _Wrong("a column of integers without doubles meets one of doubles", _AS_TEXT) from None
 
 
 def _whole(operator: str, cells: Column, value: float) -> Column:
