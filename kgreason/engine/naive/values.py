@@ -140,6 +140,8 @@ def arithmetic(name: str, a: Value, b: Value) -> Value:
     if name == "%" and isinstance(a, int) and isinstance(b, int):
         return abs(a) % abs(b) * (1 if a >= 0 else -1)
     if name == "/":  # Python rounds the quotient of integers once, kgreason first makes doubles of them
+        assert isinstance(a, int | float)
+        assert isinstance(b, int | float)
         a, b = float(a), float(b)
     try:
         return checked(ARITHMETIC[name](a, b))

@@ -428,7 +428,7 @@ def other_delimiter(text: str, used: str | None = None) -> str | None:
 def _encoding(file: str, name: str) -> str:
     try:
         plain = printable.encode(name)
-    except (LookupError, UnicodeError):
+    except (LookupError, ValueError):  # no encoding, none of texts, or no name of one
         raise DataError(file, f"unknown encoding {name!r}", hint="for instance utf-8 or latin-1") from None
     if plain != printable.encode():
         raise DataError(file, f"text in {name.upper()} is not read", hint="save the file as UTF-8")
