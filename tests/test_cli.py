@@ -128,7 +128,7 @@ REFUSED = sorted(
 
 
 @pytest.mark.parametrize("case", [c for c in REFUSED if c != "diagnostic_E401"])  # of rules about a graph
-def test_check_tells_what_anonymize_refuses(case: str) -> None:
+def test_check_tells_what_anonymize_refuses(case: str, anywhere: Path) -> None:
     rules = Path(__file__).parent / "programs" / case / "program.vada"
     refused, checked = run("anonymize", "--rules", rules), run("check", rules)
     assert refused.exit_code == 2

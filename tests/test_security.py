@@ -562,7 +562,6 @@ OUTSIDE = [
 ]
 
 
-@says("Files, folders and the log that it names")
 def test_the_log_of_a_configuration_is_no_other_file(here: Path) -> None:
     Path("table.csv").write_text("a,b\n")
     Path("kgreason.toml").write_text('log = "table.csv"\n')
