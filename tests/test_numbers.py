@@ -202,3 +202,12 @@ def test_weights_are_doubles_by_their_nature(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(f"a,b,w\nx,y,{BIG}\n")
     found = reason('@edge("e"). p(W) :- e(_, _, W).', {"e": tmp_path / "e.csv"}).facts
     assert list(found.rows("p")) == [(NEAR,)]
+
+
+@pytest.mark.parametrize("others", [[], [0.5]], ids=["integers", "doubles"])
+def test_integers_beyond_the_range_of_doubles(tmp_path: Path, others: list[float]) -> None:
+    path = file(tmp_path, "json", [10**400, *others])
+    for kind, wrong in ((None, "an integer of 64 bits"), ("double", "a double, which ends near 1.8e308")):
+        with pytest.raises(DataError, match=f"column 'a': 10{{59}}\\.\\.\\. is not {wrong}"):
+            column(path, kind)
+    assert str(10**400) in column(path, "string")

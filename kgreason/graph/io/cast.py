@@ -135,7 +135,7 @@ def _fitting(column: Column, kind: Any, expected: str) -> Column:
 def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
     """A value of Arrow in a message; of some durations Python has none."""
     try:
-        return write(value.as_py())[:60]
+        return write(value.as_py())
     except (ValueError, OverflowError):
         return f"a {value.type}"
 

@@ -114,7 +114,7 @@ class Terms:
             name = f"_:{term.value}"
             code = self._known[name] if name in self._known else self._new(name, name)
         else:
-            raise CastError(len(self), str(term)[:60], "an IRI, a blank node or a literal")
+            raise CastError(len(self), str(term), "an IRI, a blank node or a literal")
         self._codes.append(code)
 
     @property

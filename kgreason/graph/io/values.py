@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -27,6 +28,8 @@ EXPECTED = {
     Kind.SET: 'a set, as in {1, "a"}',
 }
 """What a value of a kind looks like, for messages."""
+_SHOWN = 60
+"""Characters of a value in a message."""
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 LARGE_HINT = "map the column as string, or as double, which rounds"
 
@@ -40,6 +43,10 @@ class CastError(Exception):
     expected: str
     hint: str | None = None
     count: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.value) > _SHOWN:
+            self.value = f"{self.value[:_SHOWN]}..."
 
 
 def int64(text: str) -> int | None:
@@ -110,15 +117,24 @@ class Large(Objects):
         Raises
         ------
         CastError
-            If neither is asked for.
+            If neither is asked for, or a number is beyond the range of doubles.
         """
         import pyarrow as pa
 
         if kind is Kind.DOUBLE:
-            return pa.array([None if v is None else float(v) for v in self.values], pa.float64())
+            return pa.array([_rounded(v, row) for row, v in enumerate(self.values)], pa.float64())
         if kind is Kind.STRING and not self.rounded:
             return pa.array([None if v is None else text(v) for v in self.values], pa.large_string())
         raise misplaced(self.values, rounded=self.rounded)
+
+
+def _rounded(value: Any, row: int) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except OverflowError:
+        raise CastError(
+            row, str(value), "a double, which ends near 1.8e308", "map the column as string"
+        ) from None
 
 
 def misplaced(values: Sequence[Any], *, rounded: bool = False) -> CastError:
@@ -209,9 +225,7 @@ def arrow_column(values: Sequence[object]) -> Column:
     if types & {tuple, frozenset}:
         first = next(type(v) for v in clean if v is not None)
         row = next(i for i, v in enumerate(clean) if v is not None and type(v) is not first)
-        raise CastError(
-            row, repr(values[row])[:60], "of one type with the values before (the column mixes types)"
-        )
+        raise CastError(row, repr(values[row]), "of one type with the values before (the column mixes types)")
     if types == {int}:
         return pa.array(clean, pa.int64())
     if types <= {int, float}:
@@ -231,10 +245,12 @@ def _large(values: Sequence[object]) -> bool:
     doubles = float in types
     numbers: list[Any] = [v for v in values if v is not None]
     found = [v for v in numbers if not -EXACT <= v <= EXACT]
-    if doubles and not all(map(math.isfinite, found)):
-        return False
     integers = [v for v in found if isinstance(v, int)]
-    return any(v != float(v) if doubles else not SMALLEST <= v <= LARGEST for v in integers)
+    if not doubles:
+        return any(not SMALLEST <= v <= LARGEST for v in integers)
+    if not all(math.isfinite(v) for v in found if isinstance(v, float)):
+        return False
+    return any(v.bit_length() >= sys.float_info.max_exp or v != float(v) for v in integers)
 
 
 def _simple(values: Sequence[object]) -> Column | None:
@@ -313,7 +329,7 @@ def _text(value: str, row: int) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise CastError(row, ascii(value)[:60], "a text: it holds half of a surrogate pair") from None
+        raise CastError(row, ascii(value), "a text: it holds half of a surrogate pair") from None
     return str(value)
 
 
