@@ -25,6 +25,7 @@ from kgreason.cli.options import (
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
 from kgreason.cli.refusing import refuse
 from kgreason.cli.run import tell
+from kgreason.cli.usage import original_of
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:
@@ -321,7 +322,9 @@ def _one(releases: Sequence[str]) -> str:
     """
     if len(releases) > 1:
         what = f"one release is judged, and {len(releases)} are named: {', '.join(releases)}"
-        raise CallError(what, hint=f"name the original by --data, as in --data own={releases[0]}")
+        raise CallError(
+            what, hint=f"name the original by --data, as in --data own={original_of(releases) or releases[0]}"
+        )
     return releases[0]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from kgreason import form
 from kgreason.cli.run import running
 from kgreason.lang.names import suggest
 from kgreason.passwords import hidden
@@ -47,7 +49,7 @@ def _told(error: Any) -> tuple[str, str]:
             elsewhere or _means(near) + f"{help} lists its options"
         )
     if kind == "MissingParameter" and error.param is not None:
-        return _missing(error.param, help)
+        return _missing(error.param, context, help)
     if kind in ("BadParameter", "MissingParameter"):
         return _bad(error, context, help)
     message = _plain(error.format_message())
@@ -56,8 +58,11 @@ def _told(error: Any) -> tuple[str, str]:
     if found := _EXTRA.search(message):
         what = f"{name} has no use for {found[1]}"
         flags = [f for p in context.command.params for f in p.opts] if context is not None else []
-        if "--data" in flags and _is_data(first := found[1].split()[0]):
-            return what, _as_data(first, "--rules" in flags)
+        alone = _alone(context) if context is not None else []
+        if "--rules" in flags and (rules := _rules_of(alone)):
+            return what, f"rules go by an option: --rules {rules}"
+        if "--data" in flags and (file := original_of(alone)):
+            return what, _as_data(file, "--rules" in flags)
         return what, f"is an option missing before it? {help} shows what belongs where"
     if kind == "BadOptionUsage":
         words = running().words
@@ -72,9 +77,35 @@ def _told(error: Any) -> tuple[str, str]:
 _GIVEN = frozenset({"--truth", "--original", "--graph", "--input", "--file"})
 
 
-def _is_data(word: str) -> bool:
+def _is_file(word: str) -> bool:
     """Whether a word names a file, perhaps with options, or a table of a server."""
     return "://" in word or Path(word.partition("?")[0]).is_file()
+
+
+def _alone(context: Any) -> list[str]:
+    """Words behind the command that are neither options nor their values."""
+    words = list(running().words)
+    name = context.command_path.split()[-1]
+    words = words[words.index(name) + 1 :] if name in words else []
+    alone = {
+        flag for param in context.command.params if getattr(param, "is_flag", False) for flag in param.opts
+    }
+    before = ["", *words]
+    return [
+        word
+        for last, word in zip(before, words, strict=False)
+        if not word.startswith("-") and (not last.startswith("-") or last in alone or "=" in last)
+    ]
+
+
+def _rules_of(words: Sequence[str]) -> str | None:
+    return next((word for word in words if word.endswith(".vada")), None)
+
+
+def original_of(words: Sequence[str]) -> str | None:
+    """The given graph among words that stand alone: the first file that lies in no folder of a release."""
+    files = [word for word in words if _is_file(word)]
+    return min(files, key=lambda file: (Path(file).parent / form.README).is_file(), default=None)
 
 
 def _as_data(file: str, rules: bool) -> str:
@@ -101,12 +132,19 @@ def _elsewhere(flag: str, context: Any) -> str | None:
     return None
 
 
-def _missing(param: Any, help: str) -> tuple[str, str]:
+def _missing(param: Any, context: Any, help: str) -> tuple[str, str]:
     metavar = param.metavar or "VALUE"
     if param.param_type_name == "argument":
         return f"{metavar.strip('[].')} is not said", f"name it behind the options; {help} shows where"
     flag = max(param.opts, key=len)
-    return f"{flag} is not said", f"say {flag} {metavar}; {help} tells what it is"
+    what = f"{flag} is not said"
+    if flag == "--rules" and context is not None:
+        words = _alone(context)
+        if rules := _rules_of(words):
+            return what, f"say --rules {rules}"
+        if file := original_of(words):
+            return what, f"kgreason init {file} writes rules, and --rules FILE takes them"
+    return what, f"say {flag} {metavar}; {help} tells what it is"
 
 
 def _bad(error: Any, context: typer.Context | None, help: str) -> tuple[str, str]:
