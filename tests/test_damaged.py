@@ -326,6 +326,8 @@ def test_other_values_that_python_has_not(tmp_path: Path, column: pa.Array) -> N
     error = failed(parquet(tmp_path / "t.parquet", a=["x"], v=column))
     assert error.column == "v"
     assert "the column is of type" in error.message
+    assert error.hint is not None
+    assert "columns=" in error.hint
 
 
 def test_a_column_of_bytes_that_is_empty(tmp_path: Path) -> None:
@@ -545,3 +547,17 @@ def test_options_that_are_no_text(tmp_path: Path) -> None:
         assert "holds bytes that are no text" in failed(f"{file}?{option}").message or option.startswith(
             "\udcff"
         )
+
+
+def test_times_of_day(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    for name, time in (("last", "23:59:59.999999"), ("next", "24:00:00")):
+        with closing(duckdb.connect(str(tmp_path / f"{name}.duckdb"))) as database:
+            database.execute(
+                f"CREATE TABLE t AS SELECT 'x' a, TIME '00:00:00' v UNION SELECT 'y', TIME '{time}'"
+            )
+    last = load_facts(TABLE, {"t": [parse_file(str(tmp_path / "last.duckdb"))]}).rows("t")
+    assert sorted(last) == [("x", "00:00:00.000000"), ("y", "23:59:59.999999")]
+    error = failed(tmp_path / "next.duckdb")
+    assert error.column == "v"
+    assert "86,400,000,000 us is not a time of day before 24:00:00" in error.message

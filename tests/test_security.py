@@ -333,6 +333,9 @@ def test_included_files_are_not_shown(here: Path) -> None:
         assert "theirs/data/passwd: line 1 is no Vadalog" in found
         assert "root" not in found
         assert "hunter" not in found
+    table = str(examine_file(rules('@include("own.csv"). p(1).')))
+    assert "theirs/own.csv is a table, no rule file" in table
+    assert "a,b" not in table
     outside = str(examine_file(rules('@include("/etc/passwd"). p(1).'), allow_files=True))
     assert "E322" in outside
     assert "root:" not in outside

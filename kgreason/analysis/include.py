@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.locate import find_file, near_names
-from kgreason.analysis.reach import Reach
+from kgreason.analysis.reach import Reach, is_data
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
 from kgreason.lang.names import suggest
@@ -185,12 +185,16 @@ class _Reader:
     def _no_rules(self, file: _File, span: Span) -> None:
         """Say that a file cannot be parsed and show nothing of it: it may be any file, and hold any secret."""
         line = next((d.span.line for d in file.syntax if d.span), 1)
+        table = is_data(Path(file.name))
+        wrong = " is a table, no rule file" if table else f": line {line} is no Vadalog"
         self.findings.add(
             "E322",
-            f"@include: {file.name}: line {line} is no Vadalog",
+            f"@include: {file.name}{wrong}",
             span,
             note="lines of a file whose name does not end in .vada are not shown",
-            hint="include a rule file; give it a name that ends in .vada to see what is wrong",
+            hint="rules read a table by @bind, and --data names one for a run"
+            if table
+            else "include a rule file; give it a name that ends in .vada to see what is wrong",
         )
 
     def source(self, root: Path) -> Source:

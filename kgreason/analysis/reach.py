@@ -66,7 +66,7 @@ class Reach:
         for path in _files(bind):
             if not _inside(path, (self.folder,)):
                 message = _where(path)
-            elif not path.is_dir() and not _is_data(path):
+            elif not path.is_dir() and not is_data(path):
                 message = f"{path}: the name is not that of a data file"
             else:
                 continue
@@ -164,7 +164,8 @@ def _inside(path: Path, roots: Iterable[Path]) -> bool:
     return any(not any(part.startswith(".") for part in parts) for parts in within)
 
 
-def _is_data(path: Path) -> bool:
+def is_data(path: Path) -> bool:
+    """Whether a file is a table or graph by its name."""
     name = path.name.lower().removesuffix(".gz")
     return name.startswith("out.") or name.rpartition(".")[2] in EXTENSIONS
 

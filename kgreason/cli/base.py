@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
 
-from kgreason.cli.completing import TABLES
 from kgreason.cli.every import COMMON, begin, with_common
 from kgreason.cli.failing import Kind, fail
 from kgreason.cli.run import all_letters, aloud, hushed, running, tell
@@ -100,7 +99,9 @@ def check_no_table(file: Path) -> None:
     DataError
         Naming it.
     """
-    if file.suffix.lower() in TABLES and file.is_file():
+    from kgreason.analysis.reach import is_data
+
+    if is_data(file) and file.is_file():
         raise DataError(
             str(file), "this is a table, no rule file", hint=f"kgreason init {file} writes rules for it"
         )

@@ -18,6 +18,7 @@ from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import (
     EXPECTED,
     LARGE_HINT,
+    UNFIT_HINT,
     CastError,
     Large,
     Objects,
@@ -94,10 +95,25 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
         if value is None:
             return pa.nulls(len(column), pa.large_string())
         shown = "{...}" if pa.types.is_struct(kind) else _shown(value, repr)
-        raise CastError(0, shown, f"a value of the rules (the column is of type {kind})")
+        raise CastError(0, shown, f"a value of the rules (the column is of type {kind})", UNFIT_HINT)
+    elif pa.types.is_time(kind):
+        column = _times(column)
     elif not pa.types.is_boolean(kind):
         column = column.cast(pa.large_string())
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _times(column: Column) -> Column:
+    """Times of day as texts; for those that are none, as the 24:00:00 of DuckDB, Arrow writes an excuse."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    written = column.cast(pa.large_string())
+    row = pc.index(pc.starts_with(written, "<"), True).as_py()
+    if row >= 0:
+        shown = f"{column[row].value:,} {column.type.unit}"
+        raise CastError(row, shown, "a time of day before 24:00:00", UNFIT_HINT)
+    return written
 
 
 def claim_texts(texts: Column, places: Column) -> None:
@@ -170,7 +186,7 @@ def _objects(column: Column) -> list[Any]:
                 value.as_py()
             except unfit as error:
                 expected = f"a list of values of the rules (the column is of type {column.type})"
-                raise CastError(row, "[...]", f"{expected}: {error}") from error
+                raise CastError(row, "[...]", f"{expected}: {error}", UNFIT_HINT) from error
         raise
 
 

@@ -32,6 +32,7 @@ _SHOWN = 60
 """Characters of a value in a message."""
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 LARGE_HINT = "map the column as string, or as double, which rounds"
+UNFIT_HINT = "take other columns by columns=, or write this one as text or numbers where the table is made"
 
 
 @dataclass
@@ -291,8 +292,8 @@ def checked(value: Any, row: int, level: int = 0) -> Any:
         value = np.datetime64(date, "us")
     if isinstance(value, np.generic):
         return checked(value.item(), row)
-    shown = "{...}" if isinstance(value, dict) else repr(value)[:60]
-    raise CastError(row, shown, "a number, a string, a truth value, a date or a list of them")
+    shown = "{...}" if isinstance(value, dict) else repr(value)
+    raise CastError(row, shown, "a number, a string, a truth value, a date or a list of them", UNFIT_HINT)
 
 
 def _integer(value: int, row: int) -> int:
