@@ -9,7 +9,6 @@ from typing import Any
 
 import typer
 
-from kgreason import form
 from kgreason.cli.run import running
 from kgreason.lang.names import suggest
 from kgreason.passwords import hidden
@@ -104,6 +103,8 @@ def _rules_of(words: Sequence[str]) -> str | None:
 
 def original_of(words: Sequence[str]) -> str | None:
     """The given graph among words that stand alone: the first file that lies in no folder of a release."""
+    from kgreason import form
+
     files = [word for word in words if _is_file(word)]
     return min(files, key=lambda file: (Path(file).parent / form.README).is_file(), default=None)
 

@@ -18,7 +18,7 @@ from kgreason.graph.io.cast import infer, missing, plain
 from kgreason.graph.io.numeric import numeric
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.values import CastError, Unfit, int64, is_text
+from kgreason.graph.io.values import UNFIT_HINT, CastError, Unfit, int64, is_text
 from kgreason.graph.io.where import filtered
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
@@ -178,7 +178,7 @@ def _plain(raw: Raw, position: int, wanted: Kind | None) -> Column:
     except CastError as error:
         message = f"{error.value} is not {error.expected}"
         hint = error.hint
-        if isinstance(raw.columns[position], Unfit) and hint is None:
+        if isinstance(raw.columns[position], Unfit) and hint in (None, UNFIT_HINT):
             hint = f"columns=a,b takes other columns; the file has {', '.join(raw.names[:20])}"
         raise raw.error(error.row, message, raw.names[position], hint) from error
 
