@@ -194,9 +194,11 @@ def relation(table: Found) -> tuple[Column, str | None] | None:
 
     Triples have it between their ends; where kinds are numbers, it may stand behind them.
     """
-    columns = [c for c in table.columns if not (c.nested or c.constant or c.dated or fraction(c))]
+    columns = [
+        c for c in table.columns if not (c.nested or c.dated or fraction(c) or (c.constant and c.missing))
+    ]
     for one in columns:
-        if one.words & RELATIONS and not one.words & (SOURCES | TARGETS) and one.distinct > 1:
+        if one.words & RELATIONS and not one.words & (SOURCES | TARGETS):
             return (one, None) if 2 * one.distinct <= len(one.values) else None
     if len(table.columns) < 3 or any(c not in columns or c.words for c in table.columns[:3]):
         return None
@@ -208,7 +210,7 @@ def relation(table: Found) -> tuple[Column, str | None] | None:
 
 def _between(first: Column, second: Column, third: Column) -> bool:
     """Whether a column without a name stands between two ends as the relation of triples does."""
-    if first.numeric != third.numeric or second.distinct < 2:
+    if first.numeric != third.numeric or (second.numeric and second.distinct < 2):
         return False
     few = second.distinct <= _FEWER * min(first.distinct, third.distinct)
     if second.numeric:
