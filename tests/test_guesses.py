@@ -293,10 +293,11 @@ TRIPLES = [
 ]
 
 
-@pytest.mark.parametrize("head", ["", "subject,predicate,object", "from,to,type"])
+@pytest.mark.parametrize("head", ["", "subject,predicate,object", "from,to,type", "s,p,o?useHeaders=true"])
 def test_triples_keep_the_relation(tmp_path: Path, head: str) -> None:
     rows = [(a, c, b) for a, b, c in TRIPLES] if head.startswith("from") else TRIPLES
-    made = guess(written(tmp_path, rows, head))
+    head, mark, option = head.partition("?")
+    made = guess(written(tmp_path, rows, head) + mark + option)
     assert [line.split('"')[1] for line in bound(made)] == ["knows", "likes"]
     assert '@edge("knows").\n@edge("likes").' in made.text
     assert "ann,cid" in derived(made, "reach")
@@ -314,6 +315,24 @@ def test_the_only_relation_of_triples_is_called_so(tmp_path: Path, head: str) ->
     assert "column 2" in told(made)
     assert "holds the relation of all edges (knows)" in told(made)
     assert "ann,cid" in derived(made, "reach")
+
+
+@pytest.mark.parametrize("kinds", [["Directed"], ["Directed", "Undirected"], [1], [""]])
+def test_what_is_no_kind_of_edges_splits_none(tmp_path: Path, kinds: list[object]) -> None:
+    rows = [(f"p{i % 30}", f"p{i * 7 % 30}", kinds[i % len(kinds)]) for i in range(90)]
+    made = guess(written(tmp_path, rows, "Source,Target,Type"))
+    assert [line.split('"')[1] for line in bound(made)] == ["edge"]
+
+
+@pytest.mark.parametrize(
+    ("head", "columns"),
+    [("id,name,parent_id", "parent_id,id"), ("emp_id,name,manager_emp_id", "emp_id,manager_emp_id")],
+)
+def test_ids_that_another_column_refers_to_are_ends_though_they_count(
+    tmp_path: Path, head: str, columns: str
+) -> None:
+    made = guess(written(tmp_path, [(i, f"Firm {i}", i // 3) for i in range(1, 50)], head))
+    assert f'"csv useHeaders=true columns={columns}"' in bound(made)[0]
 
 
 def test_rows_without_a_kind_are_counted(tmp_path: Path) -> None:

@@ -485,7 +485,7 @@ def _gaps(columns: Sequence[Column], reasons: list[str]) -> dict[str, str]:
 
 def _prefix(source: Column, target: Column) -> str | None:
     """Two name spaces, where both ends are numbers called after what they count, as userId and movieId."""
-    if not (source.whole and target.whole):
+    if not (source.whole and target.whole) or source.words < target.words or target.words < source.words:
         return None
     stems = [re.sub(r"[\W_]*ids?$", "", c.name, flags=re.IGNORECASE).lower() for c in (source, target)]
     known = (OWNERS | OWNED | SOURCES | TARGETS) - {"user", "item", "movie", "product"}
