@@ -77,8 +77,8 @@ def not_given(program: CheckedProgram) -> tuple[Diagnostic, ...]:
         Code E127.
     """
     findings = Findings()
-    sources = (*program.facts, *program.binds, *program.queries_bound)
-    given = {*program.inputs, *(source.predicate for source in sources)}
+    given = {*program.inputs, *(fact.predicate for fact in program.facts)}
+    given |= {bind.predicate for bind in program.binds} | {query.predicate for query in program.queries_bound}
     for predicate in program.edges:
         if predicate in program.heads and predicate not in given:
             findings.add(
