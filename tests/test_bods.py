@@ -132,6 +132,16 @@ def test_vertices_called_by_their_names(tmp_path: Path) -> None:
         rows(file, label="nmae")
 
 
+def test_names_that_look_the_same_or_are_blank_keep_their_vertices_apart(tmp_path: Path) -> None:
+    called = {"E1": "Adler", "E2": "Ａｄｌｅｒ", "E3": " Adler", "E4": " ", "E5": "Bär  AG"}
+    parties = [old(id, "entity", name=name) for id, name in called.items()]
+    file = written(tmp_path, [*parties, *(holding(f"r{id}", "P", id, shares(9)) for id in called)])
+    assert {b for _, b, _ in rows(file, label="name")} == {"Adler", "Ａｄｌｅｒ", " Adler", "E4", "Bär  AG"}
+    assert {b for _, b, _ in rows(file, label="name", names="normalize")} == {
+        *("Adler (E1)", "Adler (E2)", "Adler (E3)", "E4", "Bär AG"),
+    }
+
+
 def test_names_of_which_one_looks_like_another_with_its_id() -> None:
     names = _told_apart(["1", "2", "3", "4"], ["A", "A", "A (1)", "B"])
     assert len(set(names)) == 4

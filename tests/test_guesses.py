@@ -130,6 +130,28 @@ def test_a_slip_among_percentages_is_named(tmp_path: Path) -> None:
     assert "row 52: 160.0 > 100 (line 53)" in told(made)
 
 
+def test_a_slip_under_a_header_that_says_percent_shows_both_readings(tmp_path: Path) -> None:
+    table = written(tmp_path, [*OWN[:51], (*OWN[51][:2], 60.0), *OWN[52:]], "owner,company,percent")
+    made = guess(table)
+    assert "percent=true" in bound(made)[0]
+    other = f"kgreason init '{table}?percent=false'"
+    assert f"1 of 120 numbers above 1 may be slips among parts of 1; the other reading: {other}" in told(made)
+    assert "row 52: 60.0 > 1 (line 53)" in told(guess(f"{table}?percent=false"))
+
+
+@pytest.mark.parametrize(("marked", "option", "other"), [(2, "", "true"), (60, "percent=true ", "false")])
+def test_percent_signs_in_some_rows_change_no_others_without_a_word(
+    tmp_path: Path, marked: int, option: str, other: str
+) -> None:
+    rows = [(a, b, f"{w:.0%}" if i % (120 // marked) == 0 else w) for i, (a, b, w) in enumerate(OWN)]
+    table = written(tmp_path, rows, "owner,company,share")
+    made = guess(table)
+    assert f'"csv useHeaders=true {option}columns=owner,company,share"' in bound(made)[0]
+    assert f"the other reading: kgreason init '{table}?percent={other}'" in told(made)
+    assert "wrong: " not in told(made) + told(guess(f"{table}?percent={other}"))
+    assert ("\n@incoming_sum" in made.text, made.kind) == (True, "control")
+
+
 def test_slips_of_typed_tables_have_no_line(tmp_path: Path) -> None:
     rows = [dict(zip(("owner", "company", "share"), row, strict=True)) for row in OWN]
     rows[51]["share"] = 1.2
@@ -181,6 +203,7 @@ VERTICES = {
     "id,name": [(f"c{i}", f"Firm {chr(65 + i % 26)}") for i in range(60)],
     "": [(f"c{i}", f"Firm {chr(65 + i % 26)}") for i in range(60)],
     "name,town": [(f"c{i}", ("Bonn", "Rome", "Wien")[i % 3]) for i in range(60)],
+    "company,owner_type": [(f"c{i}", ("person", "fund")[i % 2]) for i in range(60)],
     "company,country": [(f"c{i}", ("DE", "IT")[i % 2]) for i in range(60)],
     "x,y": [(f"c{i}", f"t{i % 7}") for i in range(60)],
 }
@@ -254,7 +277,8 @@ def test_ranks_are_neither_ends_nor_weights(tmp_path: Path) -> None:
     assert "columns=shareholder_name,symbol,percent_share" in bound(made)[0]
     assert "2 (rank) (" in made.text.split("Not read:")[1]
     for head in ("from,to,rank", "from,to,n"):
-        assert "columns=from,to" in bound(guess(written(tmp_path, RANKED, head)))[0]
+        for ranked in (RANKED, [(a, b, float(n)) for a, b, n in RANKED]):
+            assert 'columns=from,to"' in bound(guess(written(tmp_path, ranked, head)))[0]
     with pytest.raises(DataError):
         guess(written(tmp_path, [(i + 1, f"Town{i % 9}") for i in range(40)], "rank,town"))
 
@@ -269,10 +293,11 @@ TRIPLES = [
 ]
 
 
-@pytest.mark.parametrize("head", ["", "subject,predicate,object", "from,to,type"])
+@pytest.mark.parametrize("head", ["", "subject,predicate,object", "from,to,type", "s,p,o?useHeaders=true"])
 def test_triples_keep_the_relation(tmp_path: Path, head: str) -> None:
     rows = [(a, c, b) for a, b, c in TRIPLES] if head.startswith("from") else TRIPLES
-    made = guess(written(tmp_path, rows, head))
+    head, mark, option = head.partition("?")
+    made = guess(written(tmp_path, rows, head) + mark + option)
     assert [line.split('"')[1] for line in bound(made)] == ["knows", "likes"]
     assert '@edge("knows").\n@edge("likes").' in made.text
     assert "ann,cid" in derived(made, "reach")
@@ -280,6 +305,43 @@ def test_triples_keep_the_relation(tmp_path: Path, head: str) -> None:
     runs(made.file)
     for kind in ("knows", "likes"):
         assert facts(tmp_path, kind) == sorted(f"{a},{b}" for a, r, b in TRIPLES if r == kind)
+
+
+@pytest.mark.parametrize("head", ["", "subject,predicate,object"])
+def test_the_only_relation_of_triples_is_called_so(tmp_path: Path, head: str) -> None:
+    knows = [("ann", "knows", "bob"), ("bob", "knows", "cid"), ("cid", "knows", "ann")]
+    made = guess(written(tmp_path, knows, head))
+    assert '@edge("knows").' in made.text
+    assert "column 2" in told(made)
+    assert "holds the relation of all edges (knows)" in told(made)
+    assert "ann,cid" in derived(made, "reach")
+
+
+@pytest.mark.parametrize("kinds", [["Directed"], ["Directed", "Undirected"], [1], [""]])
+def test_what_is_no_kind_of_edges_splits_none(tmp_path: Path, kinds: list[object]) -> None:
+    rows = [(f"p{i % 30}", f"p{i * 7 % 30}", kinds[i % len(kinds)]) for i in range(90)]
+    made = guess(written(tmp_path, rows, "Source,Target,Type"))
+    assert [line.split('"')[1] for line in bound(made)] == ["edge"]
+
+
+@pytest.mark.parametrize(
+    ("head", "columns"),
+    [("id,name,parent_id", "parent_id,id"), ("emp_id,name,manager_emp_id", "emp_id,manager_emp_id")],
+)
+def test_ids_that_another_column_refers_to_are_ends_though_they_count(
+    tmp_path: Path, head: str, columns: str
+) -> None:
+    made = guess(written(tmp_path, [(i, f"Firm {i}", i // 3) for i in range(1, 50)], head))
+    assert f'"csv useHeaders=true columns={columns}"' in bound(made)[0]
+
+
+def test_rows_without_a_kind_are_counted(tmp_path: Path) -> None:
+    kinds = cycle(("mail", "call", ""))
+    rows = [(f"p{i % 30}", f"p{i * 7 % 30}", next(kinds)) for i in range(90)]
+    made = guess(written(tmp_path, rows, "from,to,type"))
+    assert "each is a relation of its own; 30 rows without one are left out" in told(made)
+    rows = [(*row[:2], row[2].replace("call", "")) for row in rows]
+    assert [line.split('"')[1] for line in bound(guess(written(tmp_path, rows, "from,to,type")))] == ["edge"]
 
 
 @pytest.mark.slow

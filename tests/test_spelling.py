@@ -72,10 +72,11 @@ def test_the_note_shows_a_few_and_counts_all() -> None:
         "1 name stands there in spellings that differ by blanks or the width of letters only, and so as several "
         f"vertices: {SPACED!r} and {JOINED!r}; names=normalize makes all of them one"
     )
-    many = [f"{letter}{blank}x" for letter in "abcde" for blank in ("", " ")]
+    many = [f"{letter}{blank}x" for letter in "abcdefghijkl" for blank in ("", " ")]
+    pairs = "; ".join(f"'{letter}x' and '{letter} x'" for letter in "abcdefghij")
     assert note(many) == (
-        "5 names stand there in spellings that differ by blanks or the width of letters only, and so as several "
-        "vertices: 'ax' and 'a x'; 'bx' and 'b x'; 'cx' and 'c x'; ...; mend the data if they are one"
+        "12 names stand there in spellings that differ by blanks or the width of letters only, and so as several "
+        f"vertices: {pairs}; ...; mend the data if they are one"
     )
     assert str(note([*many, "d  x"])).endswith("names=normalize makes 1 of them one")
 

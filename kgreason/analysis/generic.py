@@ -68,6 +68,29 @@ def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
     return (*findings.all, *(check_generic(grounded) if grounded is not None else ()))
 
 
+def not_given(program: CheckedProgram) -> tuple[Diagnostic, ...]:
+    """Edges that rules derive and that have no data in the rule file, which ``--data`` alone could give them.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        Code E127.
+    """
+    findings = Findings()
+    given = {*program.inputs, *(fact.predicate for fact in program.facts)}
+    given |= {bind.predicate for bind in program.binds} | {query.predicate for query in program.queries_bound}
+    for predicate in program.edges:
+        if predicate in program.heads and predicate not in given:
+            findings.add(
+                "E127",
+                f"@edge says that `{predicate}` is given, but it has no data: rules derive it",
+                next(rule.head.span for rule in program.rules if rule.head.predicate == predicate),
+                hint=f'leave @edge("{predicate}") out: what rules derive from the graph goes by '
+                f'@derived("{predicate}"); or give its table, --data {predicate}=FILE',
+            )
+    return findings.all
+
+
 def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram | None:
     """Refuse vertices and edges that rules derive from other tables; the rest of the rules, `None` if none is left."""
     ground, beside = {*program.nodes, *program.edges}, {a.predicate for a in _side_tables(program)}

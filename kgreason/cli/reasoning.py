@@ -113,12 +113,12 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
 
 def _refused(found: Examined) -> Sequence[Diagnostic]:
     """Why anonymize refuses rules about a graph; of rules about sensitive links, which are for attackers, nothing."""
-    from kgreason.analysis.generic import for_anonymization, refusals
+    from kgreason.analysis.generic import for_anonymization, not_given, refusals
 
     program = found.program
     if program is None or not program.edges or program.sensitive:
         return ()
-    return refusals(for_anonymization(program))
+    return refusals(for_anonymization(program)) or not_given(program)
 
 
 def _examined(file: Path, found: Examined) -> dict[str, object]:

@@ -43,6 +43,10 @@ def _told(error: Any) -> tuple[str, str]:
                 f"{name} has no option {error.option_name}",
                 "the graph that is given goes by --data PRED=FILE",
             )
+        if error.option_name == "--data" and context is not None:
+            takes = [p.metavar for p in context.command.params if p.param_type_name == "argument"]
+            if takes and takes[0]:
+                return f"{name} has no option --data", f"it takes files alone: {name} {takes[0].strip('[].')}"
         elsewhere = _elsewhere(error.option_name, context)
         return f"{name} has no option {error.option_name}", (
             elsewhere or _means(near) + f"{help} lists its options"
@@ -102,10 +106,10 @@ def _rules_of(words: Sequence[str]) -> str | None:
 
 
 def original_of(words: Sequence[str]) -> str | None:
-    """The given graph among words that stand alone: the first file that lies in no folder of a release."""
+    """The given graph among words that stand alone, as FILE or PRED=FILE: the first file in no folder of a release."""
     from kgreason import form
 
-    files = [word for word in words if _is_file(word)]
+    files = [file for word in words for file in (word, word.partition("=")[2]) if _is_file(file)]
     return min(files, key=lambda file: (Path(file).parent / form.README).is_file(), default=None)
 
 

@@ -143,10 +143,12 @@ class Column:
     @property
     def rank(self) -> bool:
         """Whether it numbers the rows, or those of each thing, from 1."""
-        if self.whole and self.words & RANKS:
+        found = [n for n in numbers(self) if n is not None] if self.numeric else []
+        if not found or self.marked or any(n % 1 for n in found):
+            return False
+        if self.words & RANKS:
             return True
-        found = [n for n in numbers(self) if n is not None] if self.whole and not self.words & WEIGHTS else []
-        if len(found) < _RUNS or found[0] not in (0, 1):
+        if self.words & WEIGHTS or len(found) < _RUNS or found[0] not in (0, 1):
             return False
         steps = sum(b - a == 1 or b == found[0] for a, b in pairwise(found))
         return steps >= 0.95 * (len(found) - 1) and max(found) > 1

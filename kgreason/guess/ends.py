@@ -97,9 +97,15 @@ def _candidates(table: Found, relation: Column | None) -> list[Column]:
     likely = [
         c
         for c in possible
-        if not c.time and (not c.rank or c.words & (SOURCES | TARGETS)) and not _measure(c)
+        if not (c.time or _measure(c))
+        and (not c.rank or c.words & (SOURCES | TARGETS) or any(_refers(o, c) for o in possible))
     ]
     return (likely if len(likely) > 1 else [c for c in possible if not c.dated])[:40]
+
+
+def _refers(one: Column, other: Column) -> bool:
+    """Whether a column holds ids of another one, as parent_id does of id."""
+    return bool(other.words & IDS) and other.words < one.words and shared(one, other) > 0.02
 
 
 def _explained(one: Column) -> bool:
@@ -194,21 +200,28 @@ def relation(table: Found) -> tuple[Column, str | None] | None:
 
     Triples have it between their ends; where kinds are numbers, it may stand behind them.
     """
-    columns = [c for c in table.columns if not (c.nested or c.constant or c.dated or fraction(c))]
+    columns = [c for c in table.columns if not (c.nested or c.dated or fraction(c))]
+    columns = [c for c in columns if not (c.constant and (c.missing or c.numeric)) and not _directions(c)]
     for one in columns:
-        if one.words & RELATIONS and not one.words & (SOURCES | TARGETS) and one.distinct > 1:
+        if one.words & RELATIONS and not one.words & (SOURCES | TARGETS):
             return (one, None) if 2 * one.distinct <= len(one.values) else None
-    if len(table.columns) < 3 or any(c not in columns or c.words for c in table.columns[:3]):
-        return None
-    first, second, third = table.columns[:3]
+    first_three = table.columns[:3]
+    if len(first_three) < 3 or any(c not in columns or any(w[1:] for w in c.words) for c in first_three):
+        return None  # letters, as s, p, o, say nothing
+    first, second, third = first_three
     if _between(first, second, third):
         return second, None if shared(first, third) > 0.02 else "1,2,3"
     return (third, "1,2,3") if _codes(first, second, third) else None
 
 
+def _directions(one: Column) -> bool:
+    """Whether a column says which edges have a direction, as the type of edges of Gephi does."""
+    return {value.lower() for value in one.seen} <= {"directed", "undirected"}
+
+
 def _between(first: Column, second: Column, third: Column) -> bool:
     """Whether a column without a name stands between two ends as the relation of triples does."""
-    if first.numeric != third.numeric or second.distinct < 2:
+    if first.numeric != third.numeric or second.distinct < 1:
         return False
     few = second.distinct <= _FEWER * min(first.distinct, third.distinct)
     if second.numeric:

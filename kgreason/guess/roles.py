@@ -199,10 +199,11 @@ def _guessed(table: Found) -> Edges | Either | None:
     if weight is not None:
         found = turned_by_sums(found, weight)
     if kinds is not None and said is None and _shares(table, found, weight):
-        doubts.append(
-            f"column {shown(kinds[0])} may hold kinds of edges; the other reading, in which each kind is a relation: "
-            f"{table.reading('relation=' + called(table, kinds[0]))}"
-        )
+        if not kinds[0].constant:
+            doubts.append(
+                f"column {shown(kinds[0])} may hold kinds of edges; the other reading, in which each kind is a "
+                f"relation: {table.reading('relation=' + called(table, kinds[0]))}"
+            )
         kinds = None
     elif kinds is not None and kinds[1] is not None:
         doubts.append(
@@ -217,7 +218,7 @@ def _guessed(table: Found) -> Edges | Either | None:
             f"{table.reading(f'columns={_columns(table, turned, weight)}{more}')}"
         )
     edges = _edges(table, found, weight, kinds[0] if kinds else None, doubts)
-    key = None if edges.relation is not None else vertex_key(edges, frozenset())
+    key = vertex_key(edges, frozenset())
     if key is None or found.sure or (weight is not None and weight.words & SHARES):
         if key is found.source and table.raw.graph and found.target.distinct <= 0.2 * found.source.distinct:
             doubt = (
@@ -251,7 +252,7 @@ def vertex_key(edges: Edges, ends: frozenset[str]) -> Column | None:
     ends
         Ends of the edges of other tables; empty if there are none.
     """
-    if edges.said or edges.ownership or edges.relation is not None:
+    if edges.said or edges.ownership or (edges.relation is not None and not edges.relation.constant):
         return None
     if not ends:
         return edges.source if edges.source.unique else None
@@ -353,6 +354,10 @@ def _edges(
     if kinds is not None:
         names, lost = _kinds(table, kinds)
         told = f"{len(names)} kinds of edges, and each is a relation of its own"
+        if len(names) == 1:
+            told = f"the relation of all edges ({names[0]})"
+        if kinds.missing and names:
+            told += f"; {kinds.missing:,} rows without one are left out"
         if lost is not None:
             told = f"kinds of edges, which are lost, for {lost}: all edges are of one relation"
         reasons.append(f"column {shown(kinds)} holds {told}")
@@ -382,7 +387,8 @@ def _edges(
     vertices = len(source.seen | target.seen)
     if len(table.raw) > len(source.values):
         vertices = max(vertices, _vertices(table, source, target))
-    named = bool(source.words & SOURCES and target.words & TARGETS)
+    words = source.words | target.words  # the type of an owner is not an owner
+    named = bool(source.words & SOURCES and target.words & TARGETS) and words <= SOURCES | TARGETS | IDS
     return Edges(
         *(table, source, target, weight, kinds, names, options, ownership, bounded, vertices),
         undirected=_both_ways(table),
@@ -479,7 +485,7 @@ def _gaps(columns: Sequence[Column], reasons: list[str]) -> dict[str, str]:
 
 def _prefix(source: Column, target: Column) -> str | None:
     """Two name spaces, where both ends are numbers called after what they count, as userId and movieId."""
-    if not (source.whole and target.whole):
+    if not (source.whole and target.whole) or source.words < target.words or target.words < source.words:
         return None
     stems = [re.sub(r"[\W_]*ids?$", "", c.name, flags=re.IGNORECASE).lower() for c in (source, target)]
     known = (OWNERS | OWNED | SOURCES | TARGETS) - {"user", "item", "movie", "product"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -58,8 +58,9 @@ class _Spread:
         return int(self.rows[(self.values < low) | (self.values > high)].sum())
 
     def outside(self, high: float) -> frozenset[str]:
-        """Texts of numbers outside of [0, high]."""
-        return frozenset(t for t, v in zip(self.texts, self.values, strict=True) if not 0 <= v <= high)
+        """Texts of numbers outside of [0, high], or of [0, 100] with a percent sign."""
+        pairs = zip(self.texts, self.values, strict=True)
+        return frozenset(t for t, v in pairs if not 0 <= v <= _whole(t, high))
 
 
 def scale(table: Found, target: Column, weight: Column, *, ownership: bool) -> Scale:
@@ -112,10 +113,10 @@ def _judged(table: Found, target: Column, weight: Column, spread: _Spread, *, ow
     rows = int(spread.rows.sum())
     over, over_percent = spread.count(0, 1), spread.count(0, 100)
     slips = max(1, int(_WRONG * rows))
+    if weight.marked == 1 and over_percent <= slips:
+        return Scale(whole=100.0, wrong=spread.outside(100))
     if weight.marked > 0 and over_percent <= slips:
-        said = "some of its numbers have a % and some do not: all are taken for percentages"
-        marks = {"percent": "true"} if weight.marked < 1 else {}
-        return Scale(marks, (said,) if marks else (), (), 100.0, spread.outside(100))
+        return _mixed(table, spread)
     if not over:
         return Scale(doubts=_of_one_percent(table, target, weight))
     if ownership or weight.percent:
@@ -134,6 +135,20 @@ def _judged(table: Found, target: Column, weight: Column, spread: _Spread, *, ow
             f"{table.reading('scale=minmax')}",
         )
     return Scale({"scale": "abs"}, (said,), doubts, None)
+
+
+def _mixed(table: Found, spread: _Spread) -> Scale:
+    """Numbers of which some have a percent sign; those without may be percentages, too, or parts of 1."""
+    plain = np.array(["%" not in text for text in spread.texts])
+    rows, over = int(spread.rows[plain].sum()), int(spread.rows[plain & (spread.values > 1)].sum())
+    said = "some of its numbers have a % and some do not: "
+    if over <= max(1, int(_WRONG * rows)) and 2 * rows > int(spread.rows.sum()):
+        doubt = f"all may be percentages; the other reading: {table.reading('percent=true')}"
+        return Scale(said=(f"{said}those without are parts of 1",), doubts=(doubt,), wrong=spread.outside(1))
+    doubt = f"those without may be parts of 1; the other reading: {table.reading('percent=false')}"
+    return Scale(
+        {"percent": "true"}, (f"{said}all are taken for percentages",), (doubt,), 100.0, spread.outside(100)
+    )
 
 
 def _of_one_percent(table: Found, target: Column, weight: Column) -> tuple[str, ...]:
@@ -155,7 +170,9 @@ def _share(table: Found, target: Column, weight: Column, spread: _Spread) -> Sca
     far = int(spread.rows[spread.values > MORE].sum())
     as_parts = Scale(wrong=spread.outside(1))
     if weight.percent and over_percent <= slips:
-        return _percent(spread)
+        few = f"{over:,} of {rows:,} numbers above 1 may be slips among parts of 1; the other reading: "
+        doubts = (f"{few}{table.reading('percent=false')}",) if over <= slips else ()
+        return replace(_percent(spread), doubts=doubts)
     if over_percent > slips or (weight.whole and _too_much(target, weight)):
         said = (
             "its numbers are counts, not parts of 1: each is divided by the greatest. Rules of control need what part "
@@ -199,10 +216,15 @@ def _sums_like_percent(target: Column, weight: Column) -> bool:
 def sums(target: Column, weight: Column, whole: float, most: float | None = None) -> list[float]:
     """Sums of the weights into each target, among the first rows, of those from 0 to `most`."""
     totals: defaultdict[str, float] = defaultdict(float)
-    for name, number in zip(target.values, numbers(weight), strict=True):
-        if number is not None and (most is None or 0 <= number <= most):
-            totals[name] += number / whole
+    for name, text, number in zip(target.values, weight.values, numbers(weight), strict=True):
+        if number is not None and (most is None or 0 <= number <= _whole(text, most)):
+            totals[name] += number / _whole(text, whole)
     return list(totals.values())
+
+
+def _whole(text: str, whole: float) -> float:
+    """What 1 is written as in a cell: a percent sign says it, whatever it is in others."""
+    return 100.0 if "%" in text else whole
 
 
 def wrong_rows(table: Found, weight: Column, found: Scale) -> tuple[str, ...]:
@@ -214,7 +236,7 @@ def wrong_rows(table: Found, weight: Column, found: Scale) -> tuple[str, ...]:
     told = []
     for row, text in rows[:_NAMED]:
         number, line = read_number(text, weight) or 0.0, table.raw.line(row)
-        bound = "< 0" if number < 0 else f"> {found.whole:g}"
+        bound = "< 0" if number < 0 else f"> {_whole(text, found.whole):g}"
         told.append(f"row {row + 1}: {text.strip()} {bound}" + (f" (line {line})" if line else ""))
     if len(rows) > _NAMED:
         told[-1] += f", and {len(rows) - _NAMED:,} more"

@@ -14,6 +14,7 @@ from kgreason.errors import DataError
 from kgreason.graph.io.fields import check_indices
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
+from kgreason.graph.io.spelling import normal
 from kgreason.lang.names import suggest
 
 _USUAL = ("label", "name")
@@ -163,6 +164,9 @@ def called(raw: Raw, options: Options) -> Raw:
         raise DataError(raw.file, "no vertex has a name", hint=other)
     import pyarrow as pa
 
+    if options.normalize:  # before names are compared: two ids stay two
+        labels = normal(pa.array(labels, pa.large_string())).to_pylist()
+    labels = [label if label.strip() else id for id, label in zip(ids, labels, strict=True)]
     return _renamed(raw, vertices, pa.array(_told_apart(ids, labels), vertices.columns[0].type), "name")
 
 

@@ -33,7 +33,7 @@ _UNSPACED = (
 )
 """Letters of scripts that put no blanks between words."""
 _KEPT = "\x1f"  # stands for a blank between digits
-_SHOWN = 3
+_SHOWN = 10
 
 
 def normal(column: Column) -> Column:
