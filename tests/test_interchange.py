@@ -262,6 +262,12 @@ def test_tables_out() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["percent", "Percentage", "Anteil in %", "pct_owned"])
+def test_a_column_of_percentages_is_called_share_as_it_holds_shares(name: str) -> None:
+    graph = load_graph(OWN, {"own": FRAME.set_axis([*FRAME.columns[:2], name], axis=1)})
+    assert to_pandas(graph).columns.tolist() == [*FRAME.columns[:2], "share"]
+
+
 def test_integer_vertices_stay_integers_and_join_the_tables_that_they_came_from() -> None:
     shares = pd.DataFrame({"owner": [1, 2, 3], "company": [2, 3, 4], "share": [0.6, 0.7, 0.4]})
     names = pd.DataFrame({"id": [1, 2, 3, 4], "name": list("abcd")})

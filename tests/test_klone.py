@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import networkx as nx
@@ -17,8 +18,10 @@ from kgreason.anonymizers.matching import between_copies, match_between
 from kgreason.anonymizers.publish import fresh_labels, publish
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
+from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
+from tests.conftest import ROOT
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 
@@ -166,6 +169,17 @@ def test_few_vertices_are_added_to_a_large_graph() -> None:
     n = 300
     graph = build(n, [(int(u), int(v), 0.1) for u, v in rng.integers(0, n, (900, 2))])
     assert klone(graph).graph.n <= 3 * n + 5
+
+
+@pytest.mark.parametrize(("k", "least", "most"), [(2, 2.2, 3.2), (3, 3.5, 6.2), (5, 6.0, 15.0)])
+def test_the_edges_are_as_many_as_the_readme_says(k: int, least: float, most: float) -> None:
+    alike = erdos_renyi(500, 5_000, np.random.default_rng(0))
+    unlike = scale_free(500, 3.0, np.random.default_rng(0))
+    for graph in (alike, unlike):
+        copied = Klone(k=k, trials=1).augment(graph, RULES, np.random.default_rng(1), SILENT).graph
+        assert least <= round(copied.m / graph.m, 1) <= most
+    said = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.search(rf"\b{least:g} to {most:g} times (as many as before )?for k = {k}\b", said)
 
 
 def test_empty_graphs() -> None:

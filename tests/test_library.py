@@ -10,6 +10,7 @@ import csv
 from itertools import permutations
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import kgreason
@@ -59,6 +60,24 @@ def test_example(topic: str) -> None:
         renamed(found, dict(zip(labels, order, strict=True))) == wanted
         for order in permutations(nulls(wanted))
     ), found
+
+
+@pytest.mark.parametrize("topic", [t for t in RULES if t != "significant_control"])  # it orders names
+def test_ids_that_are_integers_stay_integers(topic: str) -> None:
+    texts = {p.stem: pd.read_csv(p) for p in (EXAMPLES / topic).glob("*.csv")}
+    names = {n for t in texts.values() for n in t.select_dtypes(exclude="number").to_numpy().flat}
+    codes: dict[object, object] = {name: number for number, name in enumerate(sorted(names), 1000)}
+    numbers = {p: t.map(lambda value: codes.get(value, value)).infer_objects() for p, t in texts.items()}
+    wanted, found = (kgreason.reason(ROOT / "rules" / f"{topic}.vada", t) for t in (texts, numbers))
+    for predicate in wanted.predicates:
+        rows = {tuple(codes.get(value, value) for value in row) for row in wanted.rows(predicate)}
+        assert set(map(repr, found.rows(predicate))) == set(map(repr, rows))
+
+
+def test_ids_are_strings_where_a_table_beside_the_graph_has_strings() -> None:
+    own, person = pd.DataFrame([(1, 2, 0.6), (2, 3, 0.7)]), pd.DataFrame({"person": ["1", "Anna"]})
+    rules = '@edge("own"). @output("led"). led(P, Y) :- person(P), own(P, Y, W).'
+    assert kgreason.reason(rules, {"own": own, "person": person}).rows("led") == [("1", "2")]
 
 
 @pytest.mark.parametrize("topic", RULES)

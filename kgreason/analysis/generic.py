@@ -230,6 +230,39 @@ def is_generic(program: CheckedProgram) -> bool:
     return not check_generic(program)
 
 
+def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
+    """Find the positions (predicate, 0-based argument) that rules compare with vertices, also beside the graph.
+
+    Returns
+    -------
+    frozenset of Position or None
+        `None` if rules do more with vertices than to join them and to test for equality, or name one.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> met = met_by_vertices(load_text('@edge("own"). n(X) :- own(X,Y,_), of(Y,P), not sold(P,Y).'))
+    >>> sorted(met)
+    [('n', 0), ('of', 0), ('own', 0), ('own', 1), ('sold', 1)]
+    """
+    positions, size = vertex_positions(program), 0
+    while size < len(positions):
+        size = len(positions)
+        for rule in program.rules:
+            vertices, atoms = _vertices(rule, positions), (rule.head, *rule.positives, *rule.negatives)
+            places = [
+                (a.predicate, i, t) for a in atoms for i, t in enumerate(a.terms) if isinstance(t, Variable)
+            ]
+            vertices |= {term.name for p, i, term in places if (p, i) in positions}
+            positions |= {(p, i) for p, i, term in places if term.name in vertices}
+    findings = Findings()
+    for fact in program.facts:
+        _check_fact(fact, positions, findings)
+    for rule in program.rules:
+        _Rule(rule, positions, findings).check()
+    return None if findings.all else positions
+
+
 def vertex_positions(program: CheckedProgram) -> frozenset[Position]:
     """Find the positions (predicate, 0-based argument) that vertices reach from the graph through the rules.
 

@@ -97,7 +97,7 @@ def _legend(found: Attacks) -> Iterator[str]:
     yield "            that share no vertex and differ in all degrees; succeeds n/m: n of m targets do not"
     if any(reason.startswith("x'") for reason in reasons):
         yield f"            not asked (x' > ... or < ...): -x {sizes} does not cover parts of this size. KLONE promises"
-        yield "            every size: name -x 1..8 for its releases"
+        yield "            every size: name this one by -x, too, for its releases"
     if "other rules" in reasons:
         yield "            not asked (other rules): the definition knows the rules of the release alone"
     if "original weights" in reasons:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.generic import is_generic
+from kgreason.analysis.generic import met_by_vertices
 from kgreason.arrays import as_numpy
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
@@ -43,8 +43,9 @@ def load_facts(
     The facts of a predicate come from what `data` names for it, else from its ``@bind`` annotations; several
     sources are joined. Facts written in the rule file are not repeated here. A unary ``@node`` predicate
     holds, besides its own data, for every end of an ``@edge`` fact. Repeated rows count once. Vertices are strings;
-    integers if all sources of ``@edge`` and ``@node`` predicates have types of their own and give integers, and the
-    rules treat all vertices alike, so that they cannot tell the difference.
+    integers if all sources of ``@edge`` and ``@node`` predicates have types of their own and give integers, the
+    rules treat all vertices alike, so that they cannot tell the difference, and other tables have integers where the
+    rules compare them with vertices.
 
     Parameters
     ----------
@@ -65,8 +66,9 @@ def load_facts(
     loader = Loader(program, data, progress)
     tables: dict[str, Table] = {}
     parts: dict[str, Sequence[Rows]] = {}
+    met = met_by_vertices(program)
     if numbered is None:
-        numbered = is_generic(program)
+        numbered = met is not None
     named = tables
     waiting = loader.predicates()
     needed = {*waiting} if goals is None else _needed(program, goals)
@@ -83,7 +85,12 @@ def load_facts(
                 memory.look(now=True)
         waiting = [p for p in waiting if p not in here]
         if numbered and not {*program.edges, *program.nodes}.intersection(waiting):
-            named, tables, numbered = tables, _integers(program, tables, loader.symbols), False
+            named, numbered = tables, False
+            beside = [
+                (p, i) for p, i in met or () if p in tables and p not in (*program.edges, *program.nodes)
+            ]
+            if all(tables[p].kinds[i] is Kind.INT for p, i in beside):
+                tables = _integers(program, tables, loader.symbols)
         if waiting:
             chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
     for edge in program.edges:
