@@ -608,6 +608,9 @@ def test_what_a_configuration_says_is_told(here: Path) -> None:
     Path("kgreason.toml").write_text('[reason]\nrules = "theirs/r.vada"\n')
     rules("p(1).")
     assert "kgreason.toml says --rules" in run("reason").stderr
+    assert "kgreason.toml" not in run("reason", "-q").stderr
+    Path("kgreason.toml").write_text('quiet = true\n[reason]\nrules = "theirs/r.vada"\n')
+    assert "kgreason.toml says --rules, --quiet" in run("reason").stderr
 
 
 # --- releases --------------------------------------------------------------------
