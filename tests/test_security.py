@@ -758,7 +758,7 @@ def test_caches_of_others_are_not_used(tmp_path: Path, monkeypatch: pytest.Monke
     assert caches.place("vadalog.grammar", __file__) is None
 
 
-@says("Ctrl-C and SIGTERM end a run within a second")
+@says("Ctrl-C and SIGTERM end the query of a database within a second")
 def test_an_interrupt_ends_a_query(tmp_path: Path) -> None:
     """More in test_interrupts.py and test_postgres.py."""
     source = endless("sqlite", tmp_path)
