@@ -234,7 +234,9 @@ def test_what_was_mended_is_told_also_by_a_refusal(tmp_path: Path, way: str) -> 
         killed(folders, top, point)
         if found(folders) == ["old", "new"]:
             break
-    with pytest.raises(ReleaseError, match=r"was finished: both are of that run now; .*release exists already"):
+    with pytest.raises(
+        ReleaseError, match=r"was finished: both are of that run now; .*release exists already"
+    ):
         Folders(folders.release, folders.private).check()
     assert found(folders) == ["new", "new"]
 
