@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import caches
+from kgreason.interrupts import deferred
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,8 +77,9 @@ class Compiled(ABC, Generic[P, R]):
         return self._run(*args, **kwargs)
 
     def _first(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        self._run = self._made()
-        return self._run(*args, **kwargs)
+        with deferred():  # within the compiler an interrupt would be lost
+            self._run = self._made()
+            return self._run(*args, **kwargs)
 
     @abstractmethod
     def _made(self) -> Callable[P, R]:

@@ -82,9 +82,12 @@ class Folders:
                 hint="publishing the one would publish the other; choose two separate folders",
             )
         mended = mend(self.release, self.private, _is_replaceable)
-        for folder, kind in ((self.release, "release"), (self.private, "private")):
-            _check_writable(folder, kind)
-        self.check_replaceable()
+        try:
+            for folder, kind in ((self.release, "release"), (self.private, "private")):
+                _check_writable(folder, kind)
+            self.check_replaceable()
+        except ReleaseError as error:  # it tells of what was mended, too
+            raise replace(error, message="; ".join((*mended, error.message))) from error
         return mended
 
     def check_replaceable(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -231,3 +232,22 @@ def test_a_thread_that_compiles_does_not_wait_for_one_that_waits_for_it(
         thread.join(30)
         assert not thread.is_alive()
     assert not global_compiler_lock.is_locked()
+
+
+def test_an_interrupt_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a callback of LLVM it would be printed, and the run go on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    done = []
+
+    def made(_: object) -> object:
+        signal.raise_signal(signal.SIGINT)
+        done.append("whole")
+        return lambda: None
+
+    monkeypatch.setattr(jit.Kernel, "_made", made)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            jit.kernel(made)()  # type: ignore[call-arg]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done == ["whole"]

@@ -223,6 +223,24 @@ def test_mending_may_be_killed_as_well(tmp_path: Path, way: str) -> None:
                 break
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_what_was_mended_is_told_also_by_a_refusal(tmp_path: Path, way: str) -> None:
+    changes = count(tmp_path / "counted")
+    for point in range(changes - 22, changes):
+        top = tmp_path / str(point)
+        folders = Folders(top / "release", top / "private", force=True)
+        top.mkdir()
+        publish(folders, "old")
+        killed(folders, top, point)
+        if found(folders) == ["old", "new"]:
+            break
+    with pytest.raises(
+        ReleaseError, match=r"was finished: both are of that run now; .*release exists already"
+    ):
+        Folders(folders.release, folders.private).check()
+    assert found(folders) == ["new", "new"]
+
+
 def test_what_a_run_that_lives_is_writing_stays(tmp_path: Path) -> None:
     folders = Folders(tmp_path / "release", tmp_path / "private", force=True)
     with staged(folders) as (release, private):

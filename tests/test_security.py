@@ -439,6 +439,8 @@ def test_python_says_it_by_an_argument(here: Path) -> None:
             call(path)
         call(path, allow_files=True)
         call(kgreason.load(path, allow_files=True))
+    text = path.read_text(encoding="utf-8").replace("../..", "mine")  # seen from the working directory
+    assert kgreason.reason(text).rows("p")
     with pytest.raises(ProgramError, match="E209"):
         kgreason.reason(
             path.read_text(encoding="utf-8").replace("../..", "/etc").replace("own.csv", "passwd")
@@ -608,6 +610,9 @@ def test_what_a_configuration_says_is_told(here: Path) -> None:
     Path("kgreason.toml").write_text('[reason]\nrules = "theirs/r.vada"\n')
     rules("p(1).")
     assert "kgreason.toml says --rules" in run("reason").stderr
+    assert "kgreason.toml" not in run("reason", "-q").stderr
+    Path("kgreason.toml").write_text('quiet = true\n[reason]\nrules = "theirs/r.vada"\n')
+    assert "kgreason.toml says --rules, --quiet" in run("reason").stderr
 
 
 # --- releases --------------------------------------------------------------------
@@ -710,6 +715,9 @@ def test_results_are_the_data(here: Path) -> None:
     assert json.loads(run(*words, "--json").stdout)["facts"]["p"] == [[f"{TITLE}\u202e"]]
     assert run(*words, "--out", "facts").exit_code == 0
     assert f"{TITLE}\u202e" in Path("facts/p.csv").read_text(encoding="utf-8")
+    Path("own.csv").write_text("x\n=1+1\n", encoding="utf-8")  # a formula for spreadsheets
+    assert run(*words, "--out", "facts").exit_code == 0
+    assert "=1+1" in [row.strip('"') for row in Path("facts/p.csv").read_text(encoding="utf-8").splitlines()]
 
 
 @says("Passwords are neither taken")
@@ -755,9 +763,9 @@ def test_caches_of_others_are_not_used(tmp_path: Path, monkeypatch: pytest.Monke
     assert caches.place("vadalog.grammar", __file__) is None
 
 
-@says("Ctrl-C and SIGTERM end a run within a second")
+@says("Ctrl-C and SIGTERM end the query of a database within a second")
 def test_an_interrupt_ends_a_query(tmp_path: Path) -> None:
-    """More in test_interrupts.py and test_postgres.py."""
+    """More in test_interrupts.py, test_jit.py, test_publication.py and test_postgres.py."""
     source = endless("sqlite", tmp_path)
     with interrupted(signal.SIGTERM):
         read_table(source)

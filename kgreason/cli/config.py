@@ -239,7 +239,8 @@ class Config:
 
         flags = [p.opts[0] for p in context.command.params if self.line_of(context, p.name) is not None]
         if flags:
-            with hushed(quiet):
+            unsaid = quiet and "--quiet" not in flags  # a file that a stranger wrote does not hide itself
+            with hushed(unsaid):
                 tell(f"{self.file} says {', '.join(flags)}")
 
 
