@@ -203,6 +203,25 @@ def test_completions_have_weights_of_their_own(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["Beta", "uniform"])
+def test_edges_that_kguard_adds(name: str) -> None:
+    """Whole releases: how many edges of copies are above a number of the rules is of rare parts, no more is told."""
+    graph = weighted(name, 100)
+    weights, kinds = [], []
+    for seed in range(36):
+        rng = np.random.default_rng(seed)
+        released = choose("kguard", "exact", 3, (3,), 3, None).augment(graph, COMPARED, rng, SILENT)
+        weight = released.graph.relations["own"].weight
+        weights.append(features(weight, 1)[:, [0, 1, 4, 6]])
+        kinds.append(np.arange(len(weight)) >= graph.m)
+    seen, kind = np.concatenate(weights), np.concatenate(kinds)
+    for side in (seen[:, 0] > GRID / 2, seen[:, 0] <= GRID / 2):
+        assert kind[side].sum() > 300
+        for column in seen.T:
+            assert abs(roc_auc_score(kind[side], column[side]) - 0.5) <= 0.05
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["klone", "kguard"])
 def test_ninety_nine_of_a_hundred_ones(method: Method) -> None:
     """Of the released edges that have the weight of nearly all original ones, most are not synthetic."""
