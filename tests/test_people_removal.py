@@ -1,7 +1,9 @@
 """Users who are removed because keeping them costs more, and options of methods that have an effect or are refused."""
 
+import importlib
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,6 +84,27 @@ def test_the_default_is_as_good_as_the_published_mode(seed: int, n: int) -> None
         except AnonymizationError:  # nobody would be left
             continue
         assert result.utility.ail <= published.utility.ail + 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["te_2-5-1", "te_5-50-5", "zipf_2-5-1-2", "zipf_5-50-5-2"])
+@pytest.mark.parametrize("name", ["freebase", "yago"])
+def test_the_default_is_as_good_as_the_published_mode_on_the_settings_of_the_page(
+    real_data: Path, monkeypatch: pytest.MonkeyPatch, name: str, setting: str
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    measured = importlib.import_module("attribute_kg")
+    graph = measured.people(real_data, name)
+    file = min((real_data / "pckga" / "k_values").glob(f"{name}_{setting}_*"))
+    levels = measured.authors_levels(real_data, name, file, graph).tolist()
+    own = dict(zip(graph.labels.tolist(), levels, strict=True))
+    result = anonymize_people(graph, k_values=own, seed=1)
+    assert result.holds
+    published = [
+        anonymize_people(graph, k_values=own, mode="published", tau=tau, seed=1) for tau in (0.5, 1.0)
+    ]
+    assert result.utility.ail <= min(p.utility.ail for p in published)
+    assert len(result.removed) <= min(len(p.removed) for p in published)
 
 
 @st.composite

@@ -18,6 +18,7 @@ from kgreason.analysis.check import load_text
 from kgreason.anonymizers import klone
 from kgreason.anonymizers.assemble import assemble
 from kgreason.anonymizers.choose import choose
+from kgreason.anonymizers.completion import Completer, Model
 from kgreason.anonymizers.density import GRID
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.choices import Method
@@ -159,6 +160,65 @@ def test_copied_and_synthetic_edges_of_kguard(name: str, program: str) -> None:
     for other in (1, 2):
         rows = (kind == 0) | (kind == other)
         assert hardly(told(*((weight[rows], kind[rows] > 0) for weight in released)))
+
+
+@pytest.mark.parametrize("name", ["ties", "Pareto", "uniform"])
+def test_copies_of_small_graphs_repeat_no_weights(name: str) -> None:
+    """As many copied as original edges, made a few at a time: values of copies occur no more often."""
+    graph = weighted(name, 60)
+    own, m = graph.relations["own"], graph.m
+    weights, kinds = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        noising = WeightNoising.fit(graph, UNREAD, 3)
+        weight = [noising.originals(rng, SILENT).relations["own"].weight]
+        for rows in np.array_split(rng.permutation(m), 8):
+            part = Relation(own.source[rows], own.target[rows], weight[0][rows])
+            copied = noising.copies(KnowledgeGraph(graph.labels, {"own": part}), rng)
+            weight.append(copied.relations["own"].weight)
+        weights.append(features(np.concatenate(weight), 1))
+        kinds.append(np.arange(2 * m) >= m)
+    often, kind = np.concatenate(weights)[:, 1], np.concatenate(kinds)
+    assert abs(roc_auc_score(kind, often) - 0.5) <= 0.05
+
+
+def test_completions_have_weights_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A weight that only its model has would tell which edge was made."""
+    same = []
+    made = Completer._made
+
+    def compared(self: Completer, member: npt.NDArray[np.int64], model: Model) -> npt.NDArray[np.int64]:
+        old = [w for *_, a, b, w in self._edges(model.member) if model.hole in (a, b)]
+        same.extend(w == before for (*_, w), before in zip(model.edges, old, strict=True))
+        return made(self, member, model)
+
+    monkeypatch.setattr(Completer, "_made", compared)
+    graph = weighted("Pareto", 300)
+    for seed in range(6):
+        choose("kguard", "exact", 3, (3,), 3, None).augment(
+            graph, COMPARED, np.random.default_rng(seed), SILENT
+        )
+    assert len(same) > 3
+    assert np.mean(same) < 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Beta", "uniform"])
+def test_edges_that_kguard_adds(name: str) -> None:
+    """Whole releases: how many edges of copies are above a number of the rules is of rare parts, no more is told."""
+    graph = weighted(name, 100)
+    weights, kinds = [], []
+    for seed in range(36):
+        rng = np.random.default_rng(seed)
+        released = choose("kguard", "exact", 3, (3,), 3, None).augment(graph, COMPARED, rng, SILENT)
+        weight = released.graph.relations["own"].weight
+        weights.append(features(weight, 1)[:, [0, 1, 4, 6]])
+        kinds.append(np.arange(len(weight)) >= graph.m)
+    seen, kind = np.concatenate(weights), np.concatenate(kinds)
+    for side in (seen[:, 0] > GRID / 2, seen[:, 0] <= GRID / 2):
+        assert kind[side].sum() > 300
+        for column in seen.T:
+            assert abs(roc_auc_score(kind[side], column[side]) - 0.5) <= 0.05
 
 
 @pytest.mark.slow

@@ -7,14 +7,15 @@ far from it, or with a new one: no attacked subgraph changes, and few edges are 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.between import Between
 from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
+from kgreason.anonymizers.noise import WeightNoising
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.records import dataclass
@@ -28,6 +29,7 @@ Ints = npt.NDArray[np.int64]
 _DRAWN = 512  # sets that are looked at for each completion
 _HOSTS = 48  # vertices that are tried as the last one
 _TRIED = 24  # completions whose derived edges are looked at
+_ATTEMPTS = 4  # at weights of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +72,12 @@ class Completer:
     def __init__(
         self,
         cover: Cover,
-        program: CheckedProgram,
+        noising: WeightNoising,
         reasoner: InducedReasoner,
         draft: Draft,
         rng: np.random.Generator,
     ) -> None:
-        self._program = program
+        self._noising = noising
         self.cover, self.draft, self.rng = cover, draft, rng
         self._reasoner = reasoner
         self._graph = cover.catalogue.graph
@@ -146,7 +148,24 @@ class Completer:
                 ordered, number = self._small.classified(member[None, others])
                 rest = others[[int(np.flatnonzero(member[others] == v)[0]) for v in ordered[0]]]
                 edges = tuple(e for e in self._edges(member) if p in e[1:3])
-                yield Model(member, p, rest.astype(np.int64), int(number[0]), tied[p], edges)
+                yield self._reweighed(Model(member, p, rest.astype(np.int64), int(number[0]), tied[p], edges))
+
+    def _reweighed(self, model: Model) -> Model:
+        """Weights of their own, such as copies get, from which the rules derive the same, if some are found."""
+        relations = {}
+        for name, between in self._between.items():
+            a, b, w = np.array([e[1:] for e in model.edges if e[0] == name]).reshape(-1, 3).T
+            weight = None if between.relation.weight is None else w
+            relations[name] = Relation(a.astype(np.int64), b.astype(np.int64), weight)
+        graph = KnowledgeGraph(np.arange(len(model.member)).astype(object), relations)
+        for _ in range(_ATTEMPTS):
+            drawn = self._noising.copies(graph, self.rng).relations.items()
+            new = {name: iter(r.weight.tolist()) for name, r in drawn if r.weight is not None}
+            edges = tuple((n, a, b, next(new[n]) if n in new else w) for n, a, b, w in model.edges)
+            own = replace(model, edges=edges)
+            if self._derives(model.member, own):
+                return own
+        return model
 
     def _edges(self, vertices: Ints) -> Iterator[tuple[str, int, int, float]]:
         """Edges among some vertices: relation, positions, weight."""
@@ -272,7 +291,9 @@ class Completer:
                 weight = np.concatenate([weight[row], np.array([e[2] for e in new], dtype=np.float64)])
             relations[name] = Relation(source, target, weight)
         places = np.arange(len(member), dtype=np.int64)
-        alone = InducedReasoner(KnowledgeGraph(places.astype(str).astype(object), relations), self._program)
+        alone = InducedReasoner(
+            KnowledgeGraph(places.astype(str).astype(object), relations), self._noising.program
+        )
         return bool((alone.masks(places[None]) == self._reasoner.masks(model.member[None])).all())
 
     @staticmethod

@@ -110,8 +110,7 @@ class Mending:
         for cover, lack in lacks:
             few = len(lack.members) <= _FEW and len(np.unique(lack.classes)) <= _RARE
             if len(lack.members) and few and cover.x > 1 and not apart:
-                program = self.noising.program
-                lack = Completer(cover, program, self.reasoner, draft, self.rng).mend(lack)
+                lack = Completer(cover, self.noising, self.reasoner, draft, self.rng).mend(lack)
             rest.append((cover, lack))
         if any(len(lack.members) for _, lack in rest):
             pieces.make(rest, apart=apart)

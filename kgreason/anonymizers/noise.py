@@ -28,6 +28,7 @@ from kgreason.progress import Progress
 from kgreason.records import dataclass
 
 _NEARER = 30  # draws in vain that a redraw counts for
+_DRAWN, _MOST = 100, 10_000  # weights that copies draw from: so many for each edge, up to so many in all
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,10 +251,10 @@ class WeightNoising:
     def _sample(self, name: str) -> Sample:
         """Weights as the original edges of a relation have them, of other draws for these."""
         if name not in self._samples:
-            drawing = self.drawings[name]
-            self._samples[name] = Sample(
-                np.sort(self._again(name, len(drawing.old))), self.densities[name].levels
-            )
+            # many more than there are copies: who draws from few draws some twice, and such weights would tell them
+            m = len(self.drawings[name].old)
+            drawn = self._again(name, max(m, min(_DRAWN * m, _MOST)))
+            self._samples[name] = Sample(np.sort(drawn), self.densities[name].levels)
         return self._samples[name]
 
     def _again(self, name: str, size: int) -> Units:
