@@ -6,6 +6,7 @@ import gzip
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -247,10 +248,8 @@ def test_sqlite_with_names_that_are_no_text(tmp_path: Path) -> None:
     ):
         assert old in sound
         error = failed(written(path, sound.replace(old, new)))
-        assert (error.file, error.message[:39]) == (
-            str(path),
-            "no SQLite database that can be read: ut"[:39],
-        ) or (error.message.startswith("no SQLite database that can be read: "))
+        assert error.file == str(path)
+        assert error.message.startswith("no SQLite database that can be read: ")
         assert error.hint
 
 
@@ -512,10 +511,17 @@ def test_what_the_fuzzer_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def large(folder: Path) -> None:
         np.ones(10_000_000)
 
+    def slow(folder: Path) -> None:
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
+
     assert found(lambda folder: int("x")) == "ValueError in test_damaged.py:<lambda>"
     assert found(nameless) == "no file: DataError a"
     monkeypatch.setattr(run, "MEMORY", 50_000_000)
     assert found(large) == "memory: a"
+    monkeypatch.setattr(run, "SECONDS", 0.01)
+    assert found(slow) == "time: a"
     assert drawn(cases(releases=False), 3, 11)[1] == drawn(cases(releases=False), 3, 11)[1]
 
 
@@ -569,10 +575,10 @@ def test_options_that_are_no_text(tmp_path: Path) -> None:
 
 def test_times_of_day(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
-    for name, time in (("last", "23:59:59.999999"), ("next", "24:00:00")):
+    for name, said in (("last", "23:59:59.999999"), ("next", "24:00:00")):
         with closing(duckdb.connect(str(tmp_path / f"{name}.duckdb"))) as database:
             database.execute(
-                f"CREATE TABLE t AS SELECT 'x' a, TIME '00:00:00' v UNION SELECT 'y', TIME '{time}'"
+                f"CREATE TABLE t AS SELECT 'x' a, TIME '00:00:00' v UNION SELECT 'y', TIME '{said}'"
             )
     last = load_facts(TABLE, {"t": [parse_file(str(tmp_path / "last.duckdb"))]}).rows("t")
     assert sorted(last) == [("x", "00:00:00.000000"), ("y", "23:59:59.999999")]
