@@ -585,3 +585,27 @@ def test_times_of_day(tmp_path: Path) -> None:
     error = failed(tmp_path / "next.duckdb")
     assert error.column == "v"
     assert "86,400,000,000 us is not a time of day before 24:00:00" in error.message
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (pa.array([1, 2**31 - 1], pa.date32()), "row 2: infinity is not a date from the year 1 to 9999"),
+        (pa.array([None, 2**62], pa.timestamp("us")), "row 2: a date of about the year 148108 is not a date"),
+        (pa.array([None, [1, 2]], pa.list_(pa.int64())), "row 2: [...] is not one value"),
+        (pa.array([{"a": 1}, None]), "row 1: {...} is not a value of the rules"),
+        (pa.array([b"\xff", b"a"]), "row 1: b'\\xff' is not a value of the rules"),
+    ],
+    ids=lambda column: str(getattr(column, "type", "")),
+)
+def test_columns_of_people_without_a_text(tmp_path: Path, column: pa.Array, said: str) -> None:
+    parquet(tmp_path / "p.parquet", id=["x", "y"], city=["a", "b"], v=column)
+    text = '[[tables]]\nfiles = ["p.parquet"]\nid = "id"\n[kinds]\ncategorical = ["city"]\n'
+    with pytest.raises(DataError) as caught:
+        read_people(written(tmp_path / "people.toml", f'{text}others = "categorical"\n'))
+    assert (caught.value.file, caught.value.column) == (str(tmp_path / "p.parquet"), "v")
+    assert caught.value.message.startswith(said)
+    assert caught.value.hint
+    for ignored in ('ignore = ["v"]', 'others = "ignore"'):
+        people = read_people(written(tmp_path / "people.toml", f"{text}{ignored}\n"))
+        assert list(people.attributes) == ["city"]

@@ -116,6 +116,34 @@ def _times(column: Column) -> Column:
     return written
 
 
+def as_texts(column: Column) -> Column:
+    """Bring a column of Arrow to large strings, as Arrow writes its values; what is missing stays so.
+
+    Raises
+    ------
+    CastError
+        If a value is a list, an object, bytes, or a date or time that there is none of.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return as_texts(column.cast(kind.value_type))
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column = in_range(column)
+    elif pa.types.is_time(kind):
+        return _times(column)
+    elif isinstance(kind, pa.BaseExtensionType):
+        column = plain(column)
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowException:
+        row = next((row for row, value in enumerate(plain(column)) if value is not None), None)
+        if row is None:
+            return pa.nulls(len(column), pa.large_string())
+        raise CastError(row, "[...]", "one value", UNFIT_HINT) from None
+
+
 def claim_texts(texts: Column, places: Column) -> None:
     """Ask for the memory of the texts at some places, of which one may stand at many."""
     import pyarrow as pa
