@@ -153,8 +153,13 @@ def texts(column: Column) -> Column:
     return pc.fill_null(column.cast(pa.large_string()), "")
 
 
-def _texts(raw: Raw, place: int, title: str) -> Column:
+def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Column:
     """A column of a file as texts.
+
+    Parameters
+    ----------
+    hint
+        What to do about a value without a text; `None`: what is right for a file of a schema.
 
     Raises
     ------
@@ -168,7 +173,7 @@ def _texts(raw: Raw, place: int, title: str) -> Column:
     try:
         return texts(as_texts(raw.columns[place]))
     except CastError as error:
-        hint = _UNFIT if error.hint == UNFIT_HINT else error.hint
+        hint = hint or (_UNFIT if error.hint == UNFIT_HINT else error.hint)
         raise raw.error(error.row, f"{error.value} is not {error.expected}", title, hint) from error
 
 
@@ -193,7 +198,7 @@ def by_role(raw: Raw, columns: Sequence[str], *, behind: bool = False) -> dict[s
             raw.line(0) if len(raw) else None,
             hint=_widths(raw.file, width, columns, behind=behind),
         )
-    return {role: _texts(raw, place, role) for place, role in enumerate(columns) if role != SKIPPED}
+    return {role: texts_of(raw, place, role) for place, role in enumerate(columns) if role != SKIPPED}
 
 
 def _widths(file: str, width: int, columns: Sequence[str], *, behind: bool) -> str:
@@ -250,7 +255,7 @@ def _cells(table: Table, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part |
     if place is None:
         user = pa.array(np.arange(before + 1, before + 1 + len(raw))).cast(pa.large_string())
     else:
-        user = _texts(raw, place, titles[place])
+        user = texts_of(raw, place, titles[place])
         if (gone := np.flatnonzero(empty(user))).size:
             raise raw.error(
                 int(gone[0]), "the user has no name", titles[place], "complete the line or remove it"
@@ -262,7 +267,7 @@ def _cells(table: Table, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part |
     for column, title in enumerate(titles):
         if column != place and title != SKIPPED:
             ignored = named.get(title, kinds.others) == "ignore"
-            target = unread if ignored else _texts(raw, column, title)
+            target = unread if ignored else texts_of(raw, column, title)
             yield Part(
                 raw, row, user, (title,), zeros, target, table.names, table=True, missing=table.missing
             )
