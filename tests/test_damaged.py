@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
@@ -28,6 +29,7 @@ from kgreason.graph.people.read import read_people
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.fuzz import run
 from tests.fuzz.corpus import Case, cases
+from tests.fuzz.mutation import LARGEST, mutate
 from tests.fuzz.run import drawn, examine
 
 TABLE = load_text('@input("t"). @output("t").')
@@ -522,6 +524,7 @@ def test_what_the_fuzzer_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert found(large) == "memory: a"
     monkeypatch.setattr(run, "SECONDS", 0.01)
     assert found(slow) == "time: a"
+    assert all(len(mutate(b"a\n" * 400_000, Random(n), binary=False)) <= LARGEST for n in range(30))
     assert drawn(cases(releases=False), 3, 11)[1] == drawn(cases(releases=False), 3, 11)[1]
 
 
