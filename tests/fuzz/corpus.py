@@ -95,7 +95,7 @@ def table(name: str, data: bytes, **options: str) -> Case:
     def read(folder: Path) -> None:
         source = {"t": [SourceSpec(folder / name, None, options)]}
         refused = []
-        ways = [partial(way, source) for way in (_as_edges, _as_facts, _as_nodes)]
+        ways: list[Callable[[], object]] = [partial(way, source) for way in (_as_edges, _as_facts, _as_nodes)]
         for run in (*ways, partial(start, [f"{folder}/{said}"], folder / "made.vada")):
             try:
                 run()
