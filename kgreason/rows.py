@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ from kgreason.errors import DataError
 from kgreason.graph.io.plain_tables import read_table
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.parts import empty, texts
+from kgreason.graph.people.parts import empty, texts, texts_of
 from kgreason.written import UNCHANGED, as_written, check_whole
 
 
 def read_rows(path: Path, header: Sequence[str], blank: Sequence[str] = ()) -> Raw:
-    """Read a table of a release.
+    """Read a table of a release, as texts.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def read_rows(path: Path, header: Sequence[str], blank: Sequence[str] = ()) -> R
     Raises
     ------
     DataError
-        If the file is not whole, its columns are called otherwise, or a cell is empty.
+        If the file is not whole, its columns are called otherwise, or a cell is empty or has no text.
     """
     with as_written():
         if path.suffix != ".parquet":
@@ -38,8 +39,9 @@ def read_rows(path: Path, header: Sequence[str], blank: Sequence[str] = ()) -> R
     if raw.names != tuple(header):
         what = f"the names of columns must be {','.join(header)}, not {','.join(raw.names)}"
         raise DataError(str(path), what, raw.title_line, hint=UNCHANGED)
+    raw = replace(raw, columns=tuple(texts_of(raw, i, name, UNCHANGED) for i, name in enumerate(header)))
     for name, column in zip(header, raw.columns, strict=True):
-        if name not in blank and (gone := empty(texts(column))).any():
+        if name not in blank and (gone := empty(column)).any():
             raise raw.error(int(gone.argmax()), f"there is no {name}", hint=UNCHANGED)
     return raw
 

@@ -6,9 +6,11 @@ import gzip
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
@@ -27,6 +29,7 @@ from kgreason.graph.people.read import read_people
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.fuzz import run
 from tests.fuzz.corpus import Case, cases
+from tests.fuzz.mutation import LARGEST, mutate
 from tests.fuzz.run import drawn, examine
 
 TABLE = load_text('@input("t"). @output("t").')
@@ -195,16 +198,16 @@ def test_as_many_vertices_as_a_file_may_declare(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "line"),
     [
-        ("a.net", f"*Vertices {10**18}\n"),
-        ("a.mtx", f"%%MatrixMarket matrix coordinate real general\n{10**18} 1 0\n"),
+        ("a.net", f"*Vertices {10**18}\n", 1),
+        ("a.mtx", f"%%MatrixMarket matrix coordinate real general\n{10**18} 1 0\n", 2),
     ],
 )
-def test_more_vertices_than_any_machine_holds(tmp_path: Path, name: str, text: str) -> None:
+def test_more_vertices_than_any_machine_holds(tmp_path: Path, name: str, text: str, line: int) -> None:
     error = failed(written(tmp_path / name, text))
-    assert error.file == str(tmp_path / name)
-    assert "there is not enough memory to read it" in error.message or "the file declares" in error.message
+    assert (error.file, error.line) == (str(tmp_path / name), line)
+    assert "the file declares 1,000,000,000,000,000,000 vertices" in error.message
 
 
 def test_letters_of_pajek_that_are_none(tmp_path: Path) -> None:
@@ -215,11 +218,7 @@ def test_letters_of_pajek_that_are_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "said"),
-    [
-        (LONG, f"'{LONG[:60]}...' is not an integer of 64 bits"),
-        ("0" * 5_000 + "7", None),
-        (str(2**63), "64 bits"),
-    ],
+    [(LONG, "999...' is not an integer of 64 bits"), ("0" * 5_000 + "7", None), (str(2**63), "64 bits")],
 )
 def test_long_integers_in_tables(tmp_path: Path, cell: str, said: str | None) -> None:
     file = written(tmp_path / "a.csv", f"n\n1\n{cell}\n")
@@ -251,10 +250,8 @@ def test_sqlite_with_names_that_are_no_text(tmp_path: Path) -> None:
     ):
         assert old in sound
         error = failed(written(path, sound.replace(old, new)))
-        assert (error.file, error.message[:39]) == (
-            str(path),
-            "no SQLite database that can be read: ut"[:39],
-        ) or (error.message.startswith("no SQLite database that can be read: "))
+        assert error.file == str(path)
+        assert error.message.startswith("no SQLite database that can be read: ")
         assert error.hint
 
 
@@ -516,10 +513,18 @@ def test_what_the_fuzzer_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def large(folder: Path) -> None:
         np.ones(10_000_000)
 
+    def slow(folder: Path) -> None:
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
+
     assert found(lambda folder: int("x")) == "ValueError in test_damaged.py:<lambda>"
     assert found(nameless) == "no file: DataError a"
     monkeypatch.setattr(run, "MEMORY", 50_000_000)
     assert found(large) == "memory: a"
+    monkeypatch.setattr(run, "SECONDS", 0.01)
+    assert found(slow) == "time: a"
+    assert all(len(mutate(b"a\n" * 400_000, Random(n), binary=False)) <= LARGEST for n in range(30))
     assert drawn(cases(releases=False), 3, 11)[1] == drawn(cases(releases=False), 3, 11)[1]
 
 
@@ -545,6 +550,24 @@ def test_init_of_damaged_files(
     assert done.stderr.startswith(f"error: {file}: ")
 
 
+@pytest.mark.parametrize("value", [*(value for value, _ in NO_DATES), "7::VARINT", "INTERVAL 300000 YEARS"])
+def test_init_leaves_out_values_that_are_none(tmp_path: Path, value: str) -> None:
+    table, rules = tmp_path / "t.duckdb", str(tmp_path / "o.vada")
+    with closing(duckdb.connect(str(table))) as connection:
+        rows = "VALUES ('a', 'b', 0.6), ('b', 'c', 0.7), ('a', 'd', 0.9)"
+        connection.execute(
+            f"CREATE TABLE own AS SELECT *, {value} AS v FROM ({rows}) o(owner, company, share)"
+        )
+
+    def code(*words: str) -> int:
+        return CliRunner().invoke(app, words, catch_exceptions=False).exit_code
+
+    for named in ("relation=v", "columns=owner,company,v", "columns=owner,v"):
+        assert code("init", f"{table}?{named}", "--out", rules, "--force") in (0, 2)
+    assert code("init", str(table), "--out", rules, "--force") == 0
+    assert code("reason", "--rules", rules) == 0
+
+
 def test_options_that_are_no_text(tmp_path: Path) -> None:
     file = written(tmp_path / "a.csv", "a,b\nx,y\n")
     for option in ("prefix=\udcff:,b:", "columns=\udcff,b", "\udcff=1"):
@@ -555,13 +578,37 @@ def test_options_that_are_no_text(tmp_path: Path) -> None:
 
 def test_times_of_day(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
-    for name, time in (("last", "23:59:59.999999"), ("next", "24:00:00")):
+    for name, said in (("last", "23:59:59.999999"), ("next", "24:00:00")):
         with closing(duckdb.connect(str(tmp_path / f"{name}.duckdb"))) as database:
             database.execute(
-                f"CREATE TABLE t AS SELECT 'x' a, TIME '00:00:00' v UNION SELECT 'y', TIME '{time}'"
+                f"CREATE TABLE t AS SELECT 'x' a, TIME '00:00:00' v UNION SELECT 'y', TIME '{said}'"
             )
     last = load_facts(TABLE, {"t": [parse_file(str(tmp_path / "last.duckdb"))]}).rows("t")
     assert sorted(last) == [("x", "00:00:00.000000"), ("y", "23:59:59.999999")]
     error = failed(tmp_path / "next.duckdb")
     assert error.column == "v"
     assert "86,400,000,000 us is not a time of day before 24:00:00" in error.message
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (pa.array([1, 2**31 - 1], pa.date32()), "row 2: infinity is not a date from the year 1 to 9999"),
+        (pa.array([None, 2**62], pa.timestamp("us")), "row 2: a date of about the year 148108 is not a date"),
+        (pa.array([None, [1, 2]], pa.list_(pa.int64())), "row 2: [...] is not one value"),
+        (pa.array([{"a": 1}, None]), "row 1: {...} is not a value of the rules"),
+        (pa.array([b"\xff", b"a"]), "row 1: b'\\xff' is not a value of the rules"),
+    ],
+    ids=lambda column: str(getattr(column, "type", "")),
+)
+def test_columns_of_people_without_a_text(tmp_path: Path, column: pa.Array, said: str) -> None:
+    parquet(tmp_path / "p.parquet", id=["x", "y"], city=["a", "b"], v=column)
+    text = '[[tables]]\nfiles = ["p.parquet"]\nid = "id"\n[kinds]\ncategorical = ["city"]\n'
+    with pytest.raises(DataError) as caught:
+        read_people(written(tmp_path / "people.toml", f'{text}others = "categorical"\n'))
+    assert (caught.value.file, caught.value.column) == (str(tmp_path / "p.parquet"), "v")
+    assert caught.value.message.startswith(said)
+    assert caught.value.hint
+    for ignored in ('ignore = ["v"]', 'others = "ignore"'):
+        people = read_people(written(tmp_path / "people.toml", f"{text}{ignored}\n"))
+        assert list(people.attributes) == ["city"]

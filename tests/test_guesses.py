@@ -617,9 +617,9 @@ def test_nested_columns_are_not_read(tmp_path: Path) -> None:
     ]
     (tmp_path / "t.json").write_text(json.dumps(rows))
     made = guess(str(tmp_path / "t.json"))
-    assert "Not read: 4 (meta.a) (lists or objects), 5 (tags) (lists or objects)." in made.text
+    assert "Not read: 4 (meta.a) (lists, objects or bytes), 5 (tags) (lists, objects or bytes)." in made.text
     assert derived(made, "control")
-    with pytest.raises(DataError, match="the column holds lists or objects"):
+    with pytest.raises(DataError, match="the column holds lists, objects or bytes"):
         guess(f"{tmp_path / 't.json'}?columns=owner,tags")
 
 

@@ -22,6 +22,8 @@ from kgreason.links.pairs import read_released
 from kgreason.links.readme import readme
 from kgreason.people.pairs import read_published
 from kgreason.publication import Folders
+from kgreason.rows import labels_of, read_rows
+from kgreason.written import UNCHANGED
 
 CANARY = "Kanarienvogel"
 BESIDE = ("README.txt", "report.html", "report.json")
@@ -91,6 +93,19 @@ def test_people_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert again.n == there.n == 6
     assert {n: len(r) for n, r in again.relations.items()} == {n: len(r) for n, r in there.relations.items()}
     assert run("anonymize", *kinds(file), "--method", "ckga", "-k", 2, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+@pytest.mark.parametrize("type", [pa.list_(pa.int64()), pa.binary(), pa.date32()], ids=str)
+def test_columns_of_parquet_that_are_no_texts(tmp_path: Path, type: pa.DataType, rows: int) -> None:
+    value = {pa.binary(): b"\xff", pa.date32(): 2**31 - 1}.get(type, [1])
+    pq.write_table(pa.table({"user": pa.array([value] * rows, type)}), tmp_path / "users.parquet")
+    if rows:
+        with pytest.raises(DataError, match=r"row 1: .* is not") as caught:
+            read_rows(tmp_path / "users.parquet", ["user"])
+        assert (caught.value.column, caught.value.hint) == ("user", UNCHANGED)
+    else:
+        assert labels_of(read_rows(tmp_path / "users.parquet", ["user"]), "user").to_pylist() == []
 
 
 @pytest.mark.parametrize("format", [*FORMATS, "txt"])

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from kgreason.graph.io.cast import ABSENT
+from kgreason.graph.io.cast import ABSENT, foreign
 from kgreason.graph.io.values import Objects, Unfit
 from kgreason.guess.words import COUNTS, PERCENTS, RANKS, TIMES, WEIGHTS, tokens
 from kgreason.records import dataclass
@@ -55,7 +55,7 @@ class Column:
     named
         The file has a name for it.
     nested
-        It holds lists or objects, of which nothing else is known.
+        It holds lists, objects or bytes, of which nothing else is known.
     """
 
     name: str
@@ -169,13 +169,27 @@ def column(name: str, number: int, cells: Any, *, named: bool = True) -> Column:
     """
     if _nested(cells):
         return Column(name, number, (), len(cells), 0, frozenset(), named=named, nested=True)
-    texts = [_text(v) for v in cells.slice(0, SAMPLE).to_pylist()]
-    whole = _distinct(cells)
+    first = texts(cells.slice(0, SAMPLE))
     rows, missing = len(cells), _missing(cells)
-    filled = [v for v in whole if v.strip()]
-    facts = _numbers(filled, [v for v in texts if v.strip()])
-    values = tuple(v if v.strip() else "" for v in texts)
+    filled = [v for v in _distinct(cells) if v.strip()]
+    facts = _numbers(filled, [v for v in first if v.strip()])
+    values = tuple(v if v.strip() else "" for v in first)
     return Column(name, number, values, rows, missing, frozenset(values) - {""}, named=named, **facts)
+
+
+def texts(cells: Any) -> list[str]:
+    """Values of a column as texts; an empty one for what Python has no value for, such as an infinite date."""
+    try:
+        return [_text(v) for v in cells.to_pylist()]
+    except (ValueError, OverflowError):
+        return [_text(_python(v)) for v in cells]
+
+
+def _python(value: Any) -> object:
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _text(value: object) -> str:
@@ -187,17 +201,20 @@ def _text(value: object) -> str:
 
 
 def _nested(cells: Any) -> bool:
-    """Whether a column of JSON or Parquet holds lists or objects."""
+    """Whether a column of JSON, Parquet or DuckDB holds lists or objects, or bytes of a type of its own."""
     import pyarrow as pa
 
-    return isinstance(cells, Objects | Unfit) or pa.types.is_nested(cells.type)
+    if isinstance(cells, Objects | Unfit):
+        return True
+    own = isinstance(cells.type, pa.BaseExtensionType)
+    return pa.types.is_nested(cells.type) or (own and foreign(cells.type.storage_type))
 
 
 def _distinct(cells: Any) -> list[str]:
     """All different values."""
     import pyarrow.compute as pc
 
-    return [_text(v) for v in pc.unique(cells).to_pylist()]
+    return texts(pc.unique(cells))
 
 
 def _missing(cells: Any) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kgreason.errors import DataError
-from kgreason.guess.columns import Column
+from kgreason.guess.columns import Column, texts
 from kgreason.guess.ends import (
     Ends,
     called,
@@ -405,7 +405,9 @@ def _refuse(table: Found, *columns: Column) -> None:
     for one in columns:
         if one.nested:
             hint = "name other columns, or write the values into columns of their own"
-            raise DataError(table.name, "the column holds lists or objects", column=one.name, hint=hint)
+            raise DataError(
+                table.name, "the column holds lists, objects or bytes", column=one.name, hint=hint
+            )
     grouped = next((c for c in columns[2:] if c.grouped), None)
     if grouped is not None:
         raise DataError(
@@ -421,8 +423,8 @@ def _kinds(table: Found, relation: Column) -> tuple[tuple[str, ...], str | None]
     import pyarrow.compute as pc
 
     counted = pc.value_counts(table.raw.columns[relation.number - 1])
-    pairs = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
-    found = Counter({str(v): n for v, n in pairs if v is not None and str(v).strip()})
+    pairs = zip(texts(counted.field("values")), counted.field("counts").to_pylist(), strict=True)
+    found = Counter({text: n for text, n in pairs if text.strip()})
     if len(found) > KINDS:
         return (), f"there are {len(found):,} of them, more than {KINDS}"
     if not table.whole:
@@ -498,7 +500,7 @@ def _prefix(source: Column, target: Column) -> str | None:
 def _other(one: Column) -> str:
     """What is left out, with a word on what it looks like."""
     for what, known in (
-        ("lists or objects", one.nested),
+        ("lists, objects or bytes", one.nested),
         ("one value", one.constant),
         ("a time", one.time),
         ("numbers the rows", one.counter),

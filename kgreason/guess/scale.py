@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError
-from kgreason.guess.columns import Column, numbers, read_number
+from kgreason.guess.columns import Column, numbers, read_number, texts
 from kgreason.guess.tables import Found
 from kgreason.records import dataclass
 
@@ -82,10 +82,11 @@ def _spread(table: Found, weight: Column) -> _Spread:
     import pyarrow.compute as pc
 
     counted = pc.value_counts(table.raw.columns[weight.number - 1])
-    texts = [_text(v) for v in counted.field("values").to_pylist()]
     read = [
         (text, read_number(text, weight), rows)
-        for text, rows in zip(texts, counted.field("counts").to_pylist(), strict=True)
+        for text, rows in zip(
+            texts(counted.field("values")), counted.field("counts").to_pylist(), strict=True
+        )
     ]
     known = [(t, v, n) for t, v, n in read if v is not None]
     return _Spread(
@@ -93,10 +94,6 @@ def _spread(table: Found, weight: Column) -> _Spread:
         np.array([v for _, v, _ in known], dtype=np.float64),
         np.array([n for *_, n in known], dtype=np.int64),
     )
-
-
-def _text(value: object) -> str:
-    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
 def _given(table: Found, spread: _Spread) -> Scale | None:
@@ -231,8 +228,8 @@ def wrong_rows(table: Found, weight: Column, found: Scale) -> tuple[str, ...]:
     """Name the rows whose weights are none, as in ``row 52: 1.2 > 1``."""
     if not found.wrong or found.whole is None:
         return ()
-    cells = table.raw.columns[weight.number - 1].to_pylist()
-    rows = [(row, text) for row, text in enumerate(map(_text, cells)) if text in found.wrong]
+    cells = texts(table.raw.columns[weight.number - 1])
+    rows = [(row, text) for row, text in enumerate(cells) if text in found.wrong]
     told = []
     for row, text in rows[:_NAMED]:
         number, line = read_number(text, weight) or 0.0, table.raw.line(row)

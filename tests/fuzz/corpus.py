@@ -33,6 +33,7 @@ from kgreason.graph.io.load import load_facts, load_graph
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.graph.links.read import read_links
 from kgreason.graph.people.read import read_people
+from kgreason.guess.start import start
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.test_fuzz import REAL, survive
 
@@ -87,22 +88,24 @@ class Case:
 
 
 def table(name: str, data: bytes, **options: str) -> Case:
-    """A table, read as edges with weights, as facts and as vertices; an error is one of all three."""
+    """A table, read as edges with weights, as facts, as vertices and by `init`; an error is one of all."""
+    shown = "&".join(f"{option}={value}" for option, value in options.items())
+    said = f"{name}?{shown}" if shown else name
 
     def read(folder: Path) -> None:
         source = {"t": [SourceSpec(folder / name, None, options)]}
         refused = []
-        for run in (_as_edges, _as_facts, _as_nodes):
+        ways: list[Callable[[], object]] = [partial(way, source) for way in (_as_edges, _as_facts, _as_nodes)]
+        for run in (*ways, partial(start, [f"{folder}/{said}"], folder / "made.vada")):
             try:
-                run(source)
+                run()
             except KgreasonError as error:
                 refused.append(error)
         nameless = [error for error in refused if str(folder) not in str(error)]
-        if nameless or len(refused) == 3:
+        if nameless or len(refused) == 4:
             raise (nameless or refused)[0]
 
-    shown = "&".join(f"{option}={value}" for option, value in options.items())
-    return Case(f"{name}?{shown}" if shown else name, {name: data}, read)
+    return Case(said, {name: data}, read)
 
 
 def _as_edges(source: Mapping[str, list[SourceSpec]]) -> None:

@@ -98,6 +98,8 @@ _MARKS = (
     b",",
     b";",
 )
+LARGEST = 1_000_000
+"""Bytes of a mutated file: lines of long lines, repeated, would take their time by their size alone."""
 _TIMES = (100, 3_000, 100_000)
 
 
@@ -255,12 +257,14 @@ _ON_BYTES: Sequence[Mutation] = (
 
 
 def mutate(data: bytes, rng: Random, *, binary: bool) -> bytes:
-    """Damage a file in one way or a few."""
+    """Damage a file in one way or a few; a damage that would make it larger than `LARGEST` is left out."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         if data[:2] == b"\x1f\x8b" and rng.random() < 0.5:
-            data = repack(data, rng)
+            damage: Mutation = repack
         elif rng.random() < 0.05:
-            data = pack(data, rng)
+            damage = pack
         else:
-            data = rng.choice(_ON_BYTES if binary else _ON_TEXT)(data, rng)
+            damage = rng.choice(_ON_BYTES if binary else _ON_TEXT)
+        if len(damaged := damage(data, rng)) <= LARGEST:
+            data = damaged
     return data

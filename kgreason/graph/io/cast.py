@@ -90,7 +90,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
         column = column.cast(pa.float64())
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         column = _fitting(in_range(column), pa.timestamp("us"), "a date of microseconds")
-    elif _foreign(kind):
+    elif foreign(kind):
         value = next((v for v in column if v.is_valid), None)
         if value is None:
             return pa.nulls(len(column), pa.large_string())
@@ -116,6 +116,34 @@ def _times(column: Column) -> Column:
     return written
 
 
+def as_texts(column: Column) -> Column:
+    """Bring a column of Arrow to large strings, as Arrow writes its values; what is missing stays so.
+
+    Raises
+    ------
+    CastError
+        If a value is a list, an object, bytes, or a date or time that there is none of.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return as_texts(column.cast(kind.value_type))
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column = in_range(column)
+    elif pa.types.is_time(kind):
+        return _times(column)
+    elif isinstance(kind, pa.BaseExtensionType):
+        column = plain(column)
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowException:
+        row = next((row for row, value in enumerate(plain(column)) if value is not None), None)
+        if row is None:
+            return pa.nulls(len(column), pa.large_string())
+        raise CastError(row, "[...]", "one value", UNFIT_HINT) from None
+
+
 def claim_texts(texts: Column, places: Column) -> None:
     """Ask for the memory of the texts at some places, of which one may stand at many."""
     import pyarrow as pa
@@ -125,7 +153,7 @@ def claim_texts(texts: Column, places: Column) -> None:
         memory.claim(pc.sum(pc.binary_length(texts).cast(pa.int64()).take(places)).as_py() or 0)
 
 
-def _foreign(kind: Any) -> bool:
+def foreign(kind: Any) -> bool:
     """Whether values of an Arrow type are none of the language, not even as text."""
     import pyarrow as pa
 
@@ -159,7 +187,7 @@ def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
 def _stored(column: Column) -> Column:
     """A column of a type beyond those of Arrow, as what it is stored as, unless that is bytes."""
     kind = column.type
-    if not _foreign(kind.storage_type):
+    if not foreign(kind.storage_type):
         return plain(column.cast(kind.storage_type))
     name = getattr(kind, "type_name", kind.extension_name)
     hint = "take it as another type where the table is made: in SQL CAST(n AS BIGINT), or AS VARCHAR"

@@ -60,8 +60,8 @@ def read_mtx(path: Path, options: Options) -> Raw:
         undirected = ~diagonal
     if head.symmetry == "skew-symmetric":
         columns, lines, undirected = _negated(columns, lines)
-    memory.claim(_BYTES * max(head.rows, head.columns))
     check_declared(path, max(head.rows, head.columns), head.lines)
+    memory.claim(_BYTES * max(head.rows, head.columns))
     declared = pa.array(np.arange(1, max(head.rows, head.columns) + 1)).cast(pa.string())
     vertices = Raw(str(path), ("id",), (declared,), lambda _: head.lines)
     raw = Raw(

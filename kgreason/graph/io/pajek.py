@@ -135,8 +135,8 @@ def _count(file: str, title: str, line: int) -> int:
 def _vertices(file: str, body: Iterator[_Block], first: int, count: int) -> Raw:
     import pyarrow as pa
 
-    memory.claim(_BYTES * count)
     check_declared(Path(file), count, first - 1)
+    memory.claim(_BYTES * count)
     labels, lines = [""] * count, np.full(count, first - 1)
     numbered = ((line, text) for start, some in body for line, text in enumerate(some.split("\n"), start))
     for line, text in numbered:

@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import DataError
+from kgreason.graph.io.cast import as_texts
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import Column, Raw
+from kgreason.graph.io.values import UNFIT_HINT, CastError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.firsts import check_first
-from kgreason.graph.people.sources import SKIPPED, File, Schema, Table, Triples
+from kgreason.graph.people.sources import SKIPPED, File, Kinds, Schema, Table, Triples
 from kgreason.lang.names import suggest
 from kgreason.progress import Progress
 from kgreason.records import dataclass
@@ -101,6 +103,7 @@ class Users:
     users_looked_up: bool
 
 
+_UNFIT = "ignore the column, or write it as text or numbers where the table is made"
 _IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers add _2 to a name that stands twice
 
 
@@ -116,7 +119,7 @@ def parts_of(schema: Schema, progress: Progress) -> Iterator[Part | Users]:
         count = 0
         for file in table.files:
             raw = read_raw(file, progress)
-            yield from _cells(table, raw, count)
+            yield from _cells(table, raw, count, schema.kinds)
             count += len(raw)
             progress.advance()
     for triples in schema.triples:
@@ -150,6 +153,30 @@ def texts(column: Column) -> Column:
     return pc.fill_null(column.cast(pa.large_string()), "")
 
 
+def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Column:
+    """A column of a file as texts.
+
+    Parameters
+    ----------
+    hint
+        What to do about a value without a text; `None`: what is right for a file of a schema.
+
+    Raises
+    ------
+    DataError
+        If a value is none that has a text.
+    """
+    import pyarrow as pa
+
+    if not len(raw):
+        return pa.array([], pa.large_string())
+    try:
+        return texts(as_texts(raw.columns[place]))
+    except CastError as error:
+        hint = hint or (_UNFIT if error.hint == UNFIT_HINT else error.hint)
+        raise raw.error(error.row, f"{error.value} is not {error.expected}", title, hint) from error
+
+
 def by_role(raw: Raw, columns: Sequence[str], *, behind: bool = False) -> dict[str, Column]:
     """Columns of a file by their roles.
 
@@ -171,14 +198,7 @@ def by_role(raw: Raw, columns: Sequence[str], *, behind: bool = False) -> dict[s
             raw.line(0) if len(raw) else None,
             hint=_widths(raw.file, width, columns, behind=behind),
         )
-    found: Sequence[Column] = raw.columns or ([],) * len(columns)
-    return {r: _column(c) for r, c in zip(columns, found, strict=True) if r != SKIPPED}
-
-
-def _column(column: Column) -> Column:
-    import pyarrow as pa
-
-    return texts(column if len(column) else pa.array([], pa.large_string()))
+    return {role: texts_of(raw, place, role) for place, role in enumerate(columns) if role != SKIPPED}
 
 
 def _widths(file: str, width: int, columns: Sequence[str], *, behind: bool) -> str:
@@ -226,32 +246,31 @@ def _statements(triples: Triples, file: File, progress: Progress, *, behind: boo
     )
 
 
-def _cells(table: Table, raw: Raw, before: int) -> Iterator[Part | Users]:
+def _cells(table: Table, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part | Users]:
+    import pyarrow as pa
+
     titles = _titles(table, raw)
     row = np.arange(len(raw), dtype=np.int64)
     place = _place(table, raw, titles)
     if place is None:
-        user = texts(_numbers(before + 1, len(raw)))
+        user = pa.array(np.arange(before + 1, before + 1 + len(raw))).cast(pa.large_string())
     else:
-        user = texts(raw.columns[place])
+        user = texts_of(raw, place, titles[place])
         if (gone := np.flatnonzero(empty(user))).size:
             raise raw.error(
                 int(gone[0]), "the user has no name", titles[place], "complete the line or remove it"
             )
     yield Users(raw, row, user, table.names)
     zeros = np.zeros(len(raw), dtype=np.int64)
+    unread = pa.array([""], pa.large_string()).take(pa.array(zeros))
+    named = kinds.named()
     for column, title in enumerate(titles):
         if column != place and title != SKIPPED:
-            target = texts(raw.columns[column])
+            ignored = named.get(title, kinds.others) == "ignore"
+            target = unread if ignored else texts_of(raw, column, title)
             yield Part(
                 raw, row, user, (title,), zeros, target, table.names, table=True, missing=table.missing
             )
-
-
-def _numbers(first: int, count: int) -> Column:
-    import pyarrow as pa
-
-    return pa.array(np.arange(first, first + count))
 
 
 def _titles(table: Table, raw: Raw) -> tuple[str, ...]:
