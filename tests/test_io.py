@@ -558,6 +558,9 @@ def test_konect_forms(write: Callable[..., Path]) -> None:
     bipartite = write("out.y", "% bip weighted\n1 1 3\n")
     assert "prefix=left:,right:" in fails(EDGE, "e", bipartite)
     assert rows(EDGE, "e", bipartite, prefix="u,m") == [("u1", "m1")]
+    assert "option prefix is for source and target, and n takes one column\n  help: leave" in fails(
+        "q(X) :- n(X).", "n", write("n.csv", "id\na\n"), prefix="u,m"
+    )
 
 
 MTX = "%%MatrixMarket matrix coordinate real symmetric\n% comment\n3 3 4\n" + (

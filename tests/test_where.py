@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,8 @@ def test_lines_in_messages_are_those_of_the_file(register: Path) -> None:
         ("owner in ()", "expected a column, a text in '...' or a number, found )"),
         ("owner between 1", "expected AND, found the end"),
         ("owner not 'A'", "expected IN, BETWEEN or LIKE"),
+        ("share > 1e999", "expected a smaller number, found 1e999"),
+        (f"share < -{'9' * 40}", "expected a smaller number, found -999"),
         ("owner like 5", "expected a pattern in '...'"),
         (" ", "there is no expression"),
         (f"{'(' * 60}owner = 'A'{')' * 60}", "more than 50 brackets or NOT within one another"),
@@ -179,6 +181,20 @@ def test_databases_get_the_condition(tmp_path: Path, kind: str) -> None:
     assert owners(file, "n = 9007199254740992") == []
     message = fails(lambda: owners(file, "\"nosuch\" = 'a'"))  # SQLite alone would take it for a text
     assert "there is no column 'nosuch'\n  help: there are owner, n, share, Kind of" in message
+
+
+@pytest.mark.parametrize(
+    ("view", "said"), [("read_csv('x.csv')", "x.csv"), ("gone", "Table with name gone does not exist")]
+)
+def test_conditions_on_views_that_cannot_be_read(tmp_path: Path, view: str, said: str) -> None:
+    file = made(tmp_path, "duckdb")
+    (tmp_path / "x.csv").write_text("owner\na\n", encoding="utf-8")
+    with closing(pytest.importorskip("duckdb").connect(str(file))) as db, chdir(tmp_path):
+        db.execute(f"CREATE TABLE gone (owner VARCHAR); CREATE VIEW v AS SELECT owner FROM {view}")
+        db.execute("DROP TABLE gone")
+    message = fails(lambda: owners(file, "owner = 'a'", "&table=v"))
+    assert message.startswith(str(file))
+    assert said in message
 
 
 def test_integers_are_compared_exactly(tmp_path: Path) -> None:

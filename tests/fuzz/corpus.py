@@ -173,6 +173,9 @@ def _texts() -> Iterator[Case]:
     yield table("latin.csv", latin.encode("latin-1"), encoding="latin-1")
     yield table("gb.csv", latin.encode("gb18030"), encoding="gb18030")
     yield text("own.tsv")
+    yield text("nodes.csv", prefix="u:,m:")
+    yield text("own.edges", scale="minmax", prefix="u:,m:")
+    yield text("rows.json", where="since > 5 OR since IS NULL", missing="null")
     yield text("own.tsv", where="share > 0.1 AND owner <> 'Ann'", names="normalize")
     yield text("own.gml", names="label,normalize")
     yield text("own.bods.json", share="middle", label="name")
@@ -297,6 +300,7 @@ def _options() -> Iterator[Case]:
     """Options behind the name of a file."""
     condition = "share >= 0.25 AND owner <> 'Ann' OR NOT company IN ('Berg', 'Cord') AND \"owner\" LIKE 'A%'"
     where = f"where={condition} OR share IS NULL OR share BETWEEN 0.1 AND 1"
+    integers = f"{where} OR since < 2019.5"
     said = b"columns=owner,company,share&percent=true&encoding=utf-8&delimiter=comma&skip=0&quotemode=all"
     more = b"&missing=skip&nullString=NA&scale=abs&prefix=a:,b:&selectedColumns=[0:2;4]&decimal=point"
 
@@ -304,7 +308,11 @@ def _options() -> Iterator[Case]:
         text = (folder / "options.txt").read_bytes().decode(errors="surrogateescape")
         _as_facts({"t": [parse_file(f"{folder / name}?{text}")]})
 
-    for name, text in (("own.csv", said + more), ("own.tsv", where.encode()), ("rows.json", where.encode())):
+    for name, text in (
+        ("own.csv", said + more),
+        ("own.tsv", where.encode()),
+        ("rows.json", integers.encode()),
+    ):
         yield Case(
             f"options of {name}",
             {"options.txt": text, name: (FILES / name).read_bytes()},

@@ -10,6 +10,8 @@ from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
 from kgreason.records import dataclass
 
+_HALF = float(np.finfo(np.float64).max) / 2
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -65,6 +67,8 @@ def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float
     [1.0, 0.5]
     >>> scaled(np.array([-10.0, 5.0, -4.0]), "minmax").tolist()
     [0.0, 1.0, 0.4]
+    >>> scaled(np.array([-1e308, 1e308, 0.0]), "minmax").tolist()
+    [0.0, 1.0, 0.5]
     """
     if not len(weights):
         return weights
@@ -72,5 +76,7 @@ def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float
         size = np.abs(weights)
         top = float(size.max())
         return size / top if top else size
+    if np.abs(weights).max() > _HALF:
+        weights = weights / 2  # what lies between the least and the greatest is a double, too
     low, high = float(weights.min()), float(weights.max())
     return np.ones_like(weights) if low == high else (weights - low) / (high - low)

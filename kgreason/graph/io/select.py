@@ -140,6 +140,9 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         ends = 2 if shape.edge else 1 if shape.node else len(columns)
         columns[:ends] = [spelling.normal(c) if is_text(c) else c for c in columns[:ends]]
     if options.prefix is not None:
+        if len(columns) < 2:
+            what = f"option prefix is for source and target, and {shape.predicate} takes one column"
+            raise DataError(raw.file, what, hint="leave prefix out")
         columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
     names = tuple(raw.names[p] for p in positions)
     rows = np.arange(len(raw))

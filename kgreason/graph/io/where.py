@@ -6,6 +6,7 @@ nothing else.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -256,9 +257,12 @@ class _Parser:
             return Literal(token.replace("''", "'"))
         if kind == "number":
             if not re.fullmatch(r"-?\d+", token):
-                return Literal(float(token))
-            if len(token) < 40:
+                if math.isfinite(value := float(token)):
+                    return Literal(value)
+            elif len(token) < 40:
                 return Literal(int(token))
+            self._next -= 1
+            return self._refuse("expected a smaller number")
         if kind == "word" and token.lower() in ("true", "false"):
             return Literal(token.lower() == "true")
         self._next -= 1
