@@ -45,8 +45,13 @@ class Log:
         Raises
         ------
         ReleaseError
-            If the file cannot be written.
+            If the file cannot be written, or its name does not end in ``.log``: no table must get lines.
         """
+        if self.file.suffix != ".log":
+            raise ReleaseError(
+                f"the log {self.file} does not end in .log: lines are added to it, and it may be another file",
+                hint=f"name it {self.file}.log",
+            )
         now = datetime.now(UTC).isoformat(timespec="seconds")
         first, *rest = printable(without_secrets(text)).split("\n")
         lines = [f"{now} {os.getpid()} {kind} {first}", *(f"    {line}" for line in rest)]

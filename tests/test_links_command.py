@@ -100,11 +100,10 @@ def test_a_generated_school_has_a_row_for_each_shared_class(tmp_path: Path) -> N
     lonely = run(
         *("generate", "school", "--students", 3, "--classes", 0, "--classes-each", 0),
         *("--groups-each", 0, "--leak", 0),
-        "--out",
-        out,
+        *("--out", tmp_path / "alone.csv"),
     )
     assert "3 students without links" in lonely.stderr
-    full = refused("generate", "school", "--students", 100, "--classes", 1, "--out", out)
+    full = refused("generate", "school", "--students", 100, "--classes", 1, "--out", tmp_path / "none.csv")
     assert "cannot be picked" in full
 
 

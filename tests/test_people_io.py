@@ -851,9 +851,8 @@ def test_the_command_takes_files(tmp_path: Path) -> None:
     result = run("generate-k", "te", "--data", f"{EXAMPLE / 'facts.csv'}?header=true", *lists, "--out", out)
     assert result.exit_code == 0, result.output
     table = f"{EXAMPLE / 'people.csv'}?id=name"
-    assert (
-        run("generate-k", "te", "--data", table, "--table", "--numeric", "age", "--out", out).exit_code == 0
-    )
+    numeric = ("--table", "--numeric", "age", "--out", out, "--force")
+    assert run("generate-k", "te", "--data", table, *numeric).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -740,7 +740,7 @@ def test_no_command_repeats_a_password(
     (tmp_path / "control.vada").write_text(CONTROL, encoding="utf-8")
     address = f"postgresql://reader:{CANARY}@db1/register?table=own"
     given = [word.replace("ADDRESS", address) for word in words]
-    done = _command(*given, *(["--log", "log.txt"] if log and words[0] != "frobnicate" else []))
+    done = _command(*given, *(["--log", "run.log"] if log and words[0] != "frobnicate" else []))
     assert done.exit_code in (1, 2)
     assert CANARY not in done.stdout + done.stderr
     for file in (file for file in tmp_path.rglob("*") if file.is_file()):

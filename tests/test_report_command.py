@@ -57,6 +57,10 @@ def test_the_page_goes_where_it_is_said(place: Path) -> None:
     assert run("report", "private", "--out", "page.html").exit_code == 0
     assert (place / "page.html").read_bytes() == (place / "private" / "report.html").read_bytes()
     assert stat.S_IMODE((place / "page.html").stat().st_mode) == 0o600
+    (place / "page.html").write_text("mine")
+    assert "page.html exists already" in run("report", "private", "--out", "page.html").stderr
+    assert (place / "page.html").read_text() == "mine"
+    assert run("report", "private", "--out", "page.html", "--force").exit_code == 0
     assert run("report", "release", "--out", "public.html").stdout.startswith(
         "public.html: Anonymized knowledge graph"
     )

@@ -305,6 +305,39 @@ def test_defects_are_logged_with_where_they_came_from(here: Path, monkeypatch: p
     assert text.endswith("end exit code 1\n")
 
 
+def test_a_table_gets_no_lines_of_a_log(here: Path) -> None:
+    before = (here / "own.csv").read_bytes()
+    for words in (["reason", "--rules", "control.vada"], ["reason", "--rulez", "none.vada"]):
+        done = run(*words, "--log", "own.csv")
+        assert done.exit_code == 2
+        assert "the log own.csv does not end in .log: lines are added to it" in done.stderr
+        assert "help: name it own.csv.log" in done.stderr
+    assert (here / "own.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["generate", "er"],
+        ["generate", "scale-free"],
+        ["generate", "ownership"],
+        ["generate", "school"],
+        ["generate-k", "te", "--data", "own.csv", "--table"],
+        ["generate-k", "zipf", "--data", "own.csv", "--table"],
+        ["risk", "--rules", "control.vada"],
+    ],
+)
+def test_what_is_there_is_replaced_by_force_alone(here: Path, words: list[str]) -> None:
+    before = (here / "own.csv").read_bytes()
+    done = run(*words, "--out", "own.csv")
+    assert done.exit_code == 2
+    assert "own.csv exists already\n  help: use --force to replace it, or --out FILE" in done.stderr
+    assert (here / "own.csv").read_bytes() == before
+    (here / "new.csv").write_text("x")
+    assert run(*words, "--out", "new.csv", "--force").exit_code == 0
+    assert (here / "new.csv").read_bytes() != b"x"
+
+
 @pytest.mark.parametrize("place", ["release/run.log", "private/run.log", "old/run.log", "old/deep/run.log"])
 def test_a_log_is_never_published(here: Path, place: str) -> None:
     (here / "old" / "deep").mkdir(parents=True)

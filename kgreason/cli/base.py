@@ -15,7 +15,7 @@ import typer
 from kgreason.cli.every import COMMON, begin, with_common
 from kgreason.cli.failing import Kind, fail
 from kgreason.cli.run import all_letters, aloud, hushed, running, tell
-from kgreason.errors import DataError, Diagnostic, KgreasonError, render_all
+from kgreason.errors import DataError, Diagnostic, KgreasonError, ReleaseError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
 from kgreason.passwords import hidden
 from kgreason.printable import screened
@@ -105,6 +105,18 @@ def check_no_table(file: Path) -> None:
         raise DataError(
             str(file), "this is a table, no rule file", hint=f"kgreason init {file} writes rules for it"
         )
+
+
+def check_free(out: Path, force: bool) -> None:
+    """Refuse to replace a file without ``--force``.
+
+    Raises
+    ------
+    ReleaseError
+        Naming it.
+    """
+    if (out.is_file() or out.is_symlink()) and not force:
+        raise ReleaseError(f"{out} exists already", hint="use --force to replace it, or --out FILE")
 
 
 def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgreason.cli.base import counted, guarded, print_json
-from kgreason.cli.options import AsJson, OutFile, Seed, Vertices
+from kgreason.cli.base import check_free, counted, guarded, print_json
+from kgreason.cli.options import AsJson, Force, OutFile, Seed, Vertices
 from kgreason.cli.run import tell
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ def generate_er(
     n: Vertices = 1000,
     m: Annotated[int | None, typer.Option("-m", min=0, help="Number of edges; default n ln(n) / 2.")] = None,
     seed: Seed = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Erdős–Rényi D(n, M) with uniform weights."""
     from kgreason.graph import generators
 
-    return _write(lambda rng: generators.erdos_renyi(n, m, rng), out, seed, as_json)
+    return _write(lambda rng: generators.erdos_renyi(n, m, rng), out, seed, force, as_json)
 
 
 @generate_app.command("scale-free")
@@ -43,28 +44,36 @@ def generate_scale_free(
     alpha: Annotated[float, typer.Option(help="Exponent of the out-degree distribution, above 1.")] = 3.0,
     economic: Annotated[bool, typer.Option("--economic", help="Incoming weights sum to at most 1.")] = False,
     seed: Seed = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Out-degrees by a power law, uniform targets."""
     from kgreason.graph import generators
 
-    return _write(lambda rng: generators.scale_free(n, alpha, rng, economic=economic), out, seed, as_json)
+    return _write(
+        lambda rng: generators.scale_free(n, alpha, rng, economic=economic), out, seed, force, as_json
+    )
 
 
 @generate_app.command("ownership")
 @guarded
-def generate_ownership(out: OutFile, n: Vertices = 1000, seed: Seed = None, as_json: AsJson = False) -> int:
+def generate_ownership(
+    out: OutFile, n: Vertices = 1000, seed: Seed = None, force: Force = False, as_json: AsJson = False
+) -> int:
     """Company ownership: groups, joint ventures, dispersed holders; incoming shares sum to at most 1."""
     from kgreason.graph import generators
 
-    return _write(lambda rng: generators.ownership(n, rng), out, seed, as_json)
+    return _write(lambda rng: generators.ownership(n, rng), out, seed, force, as_json)
 
 
-def _write(make: Callable[[Any], KnowledgeGraph], out: Path, seed: int | None, as_json: bool) -> int:
+def _write(
+    make: Callable[[Any], KnowledgeGraph], out: Path, seed: int | None, force: bool, as_json: bool
+) -> int:
     import numpy as np
 
     from kgreason.publication import write_graph
 
+    check_free(out, force)
     graph = make(np.random.default_rng(seed))
     write_graph(out, graph)
     isolated = int(((graph.in_degree() + graph.out_degree()) == 0).sum())
@@ -98,6 +107,7 @@ def generate_school(
         float, typer.Option(min=0, max=1, help="Probability that a shared group causes one.")
     ] = 0.6,
     seed: Seed = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Students with classmates, groupmates and friends: triples user, relation, target, a row for each shared class."""
@@ -106,6 +116,7 @@ def generate_school(
     from kgreason.graph.links.school import school
     from kgreason.graph.links.triples import write_triples
 
+    check_free(out, force)
     drawn = school(
         np.random.default_rng(seed),
         students=students,

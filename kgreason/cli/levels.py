@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgreason.cli.base import counted, guarded, print_json
-from kgreason.cli.options import AsJson, OutFile, Seed
+from kgreason.cli.base import check_free, counted, guarded, print_json
+from kgreason.cli.options import AsJson, Force, OutFile, Seed
 from kgreason.cli.people import (
     Attributes,
     IsTable,
@@ -58,6 +58,7 @@ def zipf(
     mutual: Mutual = None,
     table: IsTable = False,
     seed: Seed = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Random levels, low ones by far the most frequent."""
@@ -71,7 +72,7 @@ def zipf(
     low, high, step = range
     with progress() as shown:
         graph = read_people(the_schema(data, schema, attributes, numeric, relations, mutual, table), shown)
-    return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng), as_json)
+    return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng), force, as_json)
 
 
 @levels_app.command("te")
@@ -86,6 +87,7 @@ def te(
     relations: Relations = None,
     mutual: Mutual = None,
     table: IsTable = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Levels that grow with the number of a user's edges."""
@@ -95,14 +97,15 @@ def te(
 
     with progress() as shown:
         graph = read_people(the_schema(data, schema, attributes, numeric, relations, mutual, table), shown)
-    return _write(out, graph, te_levels(graph, *range), as_json)
+    return _write(out, graph, te_levels(graph, *range), force, as_json)
 
 
-def _write(out: Path, graph: PeopleGraph, levels: Levels, as_json: bool) -> int:
+def _write(out: Path, graph: PeopleGraph, levels: Levels, force: bool, as_json: bool) -> int:
     import numpy as np
 
     from kgreason.graph.people.levels import write_levels
 
+    check_free(out, force)
     write_levels(out, graph, levels)
     drawn = {int(k): int(n) for k, n in zip(*np.unique(levels, return_counts=True), strict=True)}
     if as_json:

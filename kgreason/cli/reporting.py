@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli.base import guarded, print_json
-from kgreason.cli.options import AsJson
+from kgreason.cli.base import check_free, guarded, print_json
+from kgreason.cli.options import AsJson, Force
 from kgreason.errors import ReleaseError
 
 SECRET = "It tells of the original: keep it secret."
@@ -26,6 +26,7 @@ def report(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Where to write the page; default: report.html there."),
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
@@ -52,6 +53,8 @@ def report(
             f"{page.parent} is published, and the page is secret",
             hint="name a file elsewhere: --out FILE",
         )
+    if out is not None:
+        check_free(out, force)
     write_page(page, found)
     if out is None and (told := renewed(file.parent, HTML)) is not None:
         with replacing(file) as temporary:

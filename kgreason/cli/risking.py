@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgreason.choices import MAX_EXAMINED
-from kgreason.cli.base import counted, guarded, load_rules, print_json, sources, tables
+from kgreason.cli.base import check_free, counted, guarded, load_rules, print_json, sources, tables
 from kgreason.cli.grid import Line, print_grid
-from kgreason.cli.options import AsJson, DataFiles, K, RulesFile, SomeX
+from kgreason.cli.options import AsJson, DataFiles, Force, K, RulesFile, SomeX
 from kgreason.cli.run import tell
 from kgreason.errors import ReleaseError
 
@@ -55,6 +55,7 @@ def risk(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write all figures as JSON, readable by you alone."),
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
@@ -64,6 +65,8 @@ def risk(
 
     if out is not None and not out.parent.is_dir():
         raise ReleaseError(f"{out}: there is no folder {out.parent}", hint="make it first")
+    if out is not None:
+        check_free(out, force)
     read = sources(data)
     program = load_rules(rules, given=read)
     among = None if not population else tables(program, population)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kgreason.cli.base import guarded, print_json
-from kgreason.cli.options import AsJson
+from kgreason.cli.base import check_free, guarded, print_json
+from kgreason.cli.options import AsJson, Force
 from kgreason.cli.reasoning import tell_alike
 from kgreason.errors import ReleaseError
 
@@ -29,7 +29,7 @@ def init(
             "--out", metavar="FILE", help="Rule file to write; default: called after the first table."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Write a first rule file for tables: guess which columns are what, and say why. Asks nothing.
@@ -40,8 +40,7 @@ def init(
     from kgreason.output.place import replacing
 
     made = start(tables, out)
-    if (made.file.exists() or made.file.is_symlink()) and not force:
-        raise ReleaseError(f"{made.file} exists already", hint="use --force to replace it, or --out FILE")
+    check_free(made.file, force)
     if not made.file.parent.is_dir():
         raise ReleaseError(f"{made.file}: there is no folder {made.file.parent}", hint="make it first")
     with replacing(made.file) as temporary:
