@@ -175,10 +175,8 @@ def test_edges_that_rules_derive_from_the_graph_are_no_given_ones(anywhere: Path
     assert "@edge says that 'control' is given, but it has no data: rules derive it" in result.output
     assert 'goes by @derived("control")' in result.output
     told = run("check", "a.vada").output
-    assert (
-        "anonymize refuses them unless --data gives the edges:\na.vada:3:9: error[E127]: @edge says that `control` is given, but it has"
-        in told
-    )
+    assert "anonymize refuses them unless --data gives the edges:\na.vada:3:9: error[E127]: @edge" in told
+    assert "`control` is given, but it has no data" in told
     assert "or give its table, --data control=FILE" in told
     Path("b.vada").write_text(rules + '@input("control").', encoding="utf-8")
     assert "anonymize refuses" not in run("check", "b.vada").output
