@@ -175,13 +175,42 @@ def test_edges_that_rules_derive_from_the_graph_are_no_given_ones(anywhere: Path
     assert "@edge says that 'control' is given, but it has no data: rules derive it" in result.output
     assert 'goes by @derived("control")' in result.output
     told = run("check", "a.vada").output
-    assert (
-        "anonymize refuses them:\na.vada:3:9: error[E127]: @edge says that `control` is given, but it has"
-        in told
-    )
+    assert "anonymize refuses them unless --data gives the edges:\na.vada:3:9: error[E127]: @edge" in told
+    assert "`control` is given, but it has no data" in told
     assert "or give its table, --data control=FILE" in told
     Path("b.vada").write_text(rules + '@input("control").', encoding="utf-8")
     assert "anonymize refuses" not in run("check", "b.vada").output
+
+
+def test_check_tells_of_all_that_anonymize_refuses(anywhere: Path) -> None:
+    rules = """
+        @input("other"). @edge("knows"). @edge("owns"). @edge("third"). @derived("two").
+        knows(Y, X) :- knows(X, Y).
+        knows(X, Y) :- other(X, Y).
+        third(X, Y) :- owns(X, Y).
+        two(X, Z) :- knows(X, Y), third(Y, Z), X != "a".
+        %s
+    """
+    Path("a.vada").write_text(rules % "", encoding="utf-8")
+    told = run("check", "a.vada").output
+    assert "anonymize refuses them:\n" in told
+    assert re.findall(r"error\[(\w+)\]: .*?`(\w+)`", told) == [("E127", "knows"), ("E127", "third")]
+    Path("b.vada").write_text((rules % 'two(X, "b") :- knows(X, Y).').replace("knows(X, Y) :- other", "% "))
+    codes = [d["code"] for d in json.loads(run("check", "b.vada", "--json").output)["files"][0]["anonymize"]]
+    assert codes.count("E127") == 2
+    assert codes.count("E404") >= 1
+    assert run("check", "b.vada").output.count("error[") == len(codes)
+
+
+def test_edges_that_the_data_give_are_no_hindrance(anywhere: Path) -> None:
+    text = (
+        '@edge("knows"). @derived("two"). knows(Y, X) :- knows(X, Y). two(X, Z) :- knows(X, Y), knows(Y, Z).'
+    )
+    Path("a.vada").write_text(text, encoding="utf-8")
+    Path("knows.csv").write_text("source,target\na,b\nb,c\n", encoding="utf-8")
+    assert "anonymize refuses them unless --data gives the edges:\na.vada:1:" in run("check", "a.vada").output
+    data = ("--data", "knows=knows.csv", "--method", "klone", "-k", "2", "-x", "2", "--trials", "1")
+    assert run("anonymize", "--rules", "a.vada", *data).exit_code == 0
 
 
 def test_check_prints_all_errors_and_fails(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ import pytest
 import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.anonymizers.base import Guarantee
+from kgreason.form import Expected, _same_duckdb, files
+from kgreason.imprint import account, not_of_account
 from kgreason.layout import Layout
 from kgreason.output.target import FORMATS
 from kgreason.people.readme import Claim
@@ -338,6 +341,37 @@ def test_rules_that_tell_more_are_not_decided(tmp_path: Path, made: Callable[[st
     rules.write_text(rules.read_text() + "% Adler is k3m9xw4b2a\n")
     found = judged(tmp_path)
     assert (found["files"], found["exit"]) == ("undecided", 1)
+
+
+@pytest.mark.parametrize(("text", "state"), [(b"", "holds"), (SECRET, "fails")])
+def test_a_mark_holds_no_text(tmp_path: Path, text: bytes, state: str) -> None:
+    """Not even where the account tells of it, as whoever writes the folder can make it."""
+    texts = {"README.txt": b"Nothing was confirmed."}
+    for name, written in {**texts, "UNVERIFIED": text}.items():
+        (tmp_path / name).write_bytes(written)
+    digests = {p.name: sha256(p.read_bytes()).hexdigest() for p in tmp_path.iterdir()}
+    (tmp_path / "report.json").write_text(account({}, digests), encoding="utf-8")
+    assert not_of_account(tmp_path) == []
+    found = files(tmp_path, Expected((), lambda _: None, lambda holds, _: {} if holds else texts))
+    assert (found.name, found.state) == ("files", state)
+    assert ("UNVERIFIED: it is not empty" in str(found.witnesses)) == bool(text)
+
+
+@pytest.mark.parametrize("page", range(3))
+def test_header_pages_of_duckdb_hold_no_text(tmp_path: Path, page: int) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    file = tmp_path / "graph.duckdb"
+    duckdb_(tmp_path, file.name, "CREATE TABLE own AS SELECT 'a' AS source, 'b' AS target")
+    data = file.read_bytes()
+    hidden = bytearray(data)
+    text = SECRET.ljust(40, b" ")
+    at = page * 4096 + 2048
+    hidden[at : at + 80] = 2 * text  # words that come twice leave the checksum as it was
+    file.write_bytes(hidden)
+    with closing(duckdb.connect(str(file), read_only=True)) as base:
+        assert base.execute("SELECT * FROM own").fetchall() == [("a", "b")]
+    assert _same_duckdb(data, data, 1)
+    assert not _same_duckdb(bytes(hidden), data, 1)
 
 
 def test_a_folder_of_another_program(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from kgreason.publication import Folders
 from kgreason.report import exposure, links, people, rules_public
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
 from kgreason.report.distributions import counts_chart, values_chart
+from kgreason.report.files import files_section
 from kgreason.report.json import as_dict, from_dict, read_report
 from kgreason.report.seen import as_shown, by_classes
 from kgreason.report.terms import TERMS, term_of
@@ -203,6 +204,17 @@ def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path
     for name, text in texts(folders.release, told).items():
         assert (folders.release / name).read_bytes() == text
         assert b"Canary" not in text
+
+
+def test_each_file_of_links_is_told_for_what_it_is() -> None:
+    section = files_section(["links.csv", "links.toml", "nodes.tsv", "report.html"], links.FILES)
+    (files,) = section.items
+    assert isinstance(files, Table)
+    told = {str(row[0]): str(row[1]) for row in files.rows}
+    assert told["links.csv"] == "links between nodes"
+    assert told["links.toml"].startswith("says what the tables hold")
+    assert told["nodes.tsv"].startswith("the nodes")
+    assert told["report.html"].startswith("this report")
 
 
 def test_the_owners_figures_are_those_of_verdict_and_score(

@@ -27,6 +27,7 @@ from kgreason import caches
 from kgreason.analysis.check import examine_file, load_file
 from kgreason.cli import app
 from kgreason.errors import DataError, KgreasonError, ProgramError
+from kgreason.graph.io.duck import _opened
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.postgres import one_select
 from kgreason.graph.io.source import SourceSpec
@@ -485,8 +486,31 @@ def test_views_read_their_database(here: Path) -> None:
     assert run("convert", "theirs/own.duckdb?table=v", "v.csv").exit_code == 2
     assert run("convert", "theirs/own.duckdb?table=v", "v.csv", "--allow-files").exit_code == 0
     assert run("init", "theirs/own.duckdb?table=v").exit_code == 2
-    database("sqlite", "create view v as select load_extension('x')")
-    assert run("reason", "--rules", path, "--data", "q=theirs/own.sqlite?table=v").exit_code == 2
+    for asked in ("load_extension('x')", "file from pragma_database_list"):  # SQLite itself trusts the second
+        database("sqlite", f"create view v as select {asked}")
+        done = run("reason", "--rules", path, "--data", "q=theirs/own.sqlite?table=v")
+        assert done.exit_code == 2, done.output
+        assert "unsafe use of" in done.stderr
+
+
+@pytest.mark.parametrize("allowed", [[], ["--allow-files"]])
+def test_settings_of_duckdb_are_locked(here: Path, allowed: list[str]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    false = ("autoinstall_known_extensions", "autoload_known_extensions", "allow_persistent_secrets")
+    off = " and ".join(f"not current_setting('{name}')" for name in false)
+    asked = f"select current_setting('lock_configuration') and {off} as locked"
+    file = database("duckdb", f"create view v as {asked}")
+    for where in ("own.duckdb", ""):
+        path = rules(f'@qbind("q", "duckdb", "{where}", "{asked}"). @output("p"). p(X) :- q(X).')
+        assert run("reason", "--rules", path, *allowed).stdout == "p(#T).\n", where
+    path = rules("p(X) :- q(X).")
+    table = f"q={file}?table=v"
+    assert run("reason", "--rules", path, "--data", table, *allowed).stdout == "p(#T).\n"
+    for place in (file, file.parent):
+        with closing(_opened(duckdb, place, allow_files=bool(allowed))) as connection:
+            for setting in ("autoload_known_extensions = true", "threads = 2"):
+                with pytest.raises(duckdb.Error, match="locked"):
+                    connection.execute(f"set {setting}")
 
 
 @says("An XML file that defines entities")

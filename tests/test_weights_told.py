@@ -224,7 +224,7 @@ def test_edges_that_kguard_adds(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["klone", "kguard"])
 def test_ninety_nine_of_a_hundred_ones(method: Method) -> None:
-    """Of the released edges that have the weight of nearly all original ones, most are not synthetic."""
+    """The weight of nearly all edges before is that of few released ones, synthetic or not."""
     graph = weighted("nearly constant", 150)
     ones = np.zeros(2)
     for seed in range(6):
@@ -232,4 +232,4 @@ def test_ninety_nine_of_a_hundred_ones(method: Method) -> None:
         augmented = choose(method, "exact", 3, (3,), 3, None).augment(graph, COMPARED, rng, SILENT)
         weight = augmented.graph.relations["own"].weight
         ones += [(weight[: graph.m] == 1).mean(), (weight[graph.m :] == 1).mean()]
-    assert ones[1] / 6 < 0.02
+    assert (ones / 6 < 0.02).all()

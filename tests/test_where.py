@@ -124,6 +124,15 @@ def test_what_cannot_be_read_names_file_expression_and_columns(
     assert message in found
 
 
+def test_the_text_to_compare_with_is_one_that_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("owner,company\nd'Arc,Ash\n", encoding="utf-8")
+    hint = fails(lambda: owners(file, "owner > 5")).partition("help: compare with a text: ")[2]
+    assert owners(file, hint) == ["d'Arc"]
+    file.write_text(f"owner,company\n{'d' * 70},Ash\n", encoding="utf-8")  # which is shown in part
+    assert "help: compare the column with a text, in '...'" in fails(lambda: owners(file, "owner > 5"))
+
+
 @pytest.mark.parametrize(
     "where",
     [

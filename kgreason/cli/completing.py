@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-TABLES = (
+_TABLES = (
     ".csv",
     ".tsv",
     ".parquet",
@@ -37,11 +37,11 @@ def tables_of_predicates(context: typer.Context, incomplete: str) -> list[str]:
     rules = context.params.get("rules")
     if not rules:
         found = _beginning(incomplete)
-        return [_shown(p, incomplete) for p in found if p.is_file() and p.suffix in TABLES]
+        return [_shown(p, incomplete) for p in found if p.is_file() and p.suffix in _TABLES]
     predicates = _predicates(Path(str(rules)))
     before, equals, rest = incomplete.partition("=")
     names = [p for p in predicates if p == before or (not equals and p.startswith(before))]
-    files = [p for p in _beginning(rest) if p.is_file() and p.suffix in TABLES]
+    files = [p for p in _beginning(rest) if p.is_file() and p.suffix in _TABLES]
     return [f"{name}={_shown(p, rest)}" for name in names for p in files]
 
 

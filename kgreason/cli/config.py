@@ -19,8 +19,8 @@ from kgreason.toml import parsed
 
 NAME = "kgreason.toml"
 EVERYWHERE = "quiet", "log"
-_LOG = ".log"  # a log that a stranger names is no table, which would get its lines
 """Keys that may stand before all sections: they are of every command."""
+_LOG = ".log"  # a log that a stranger names is no table, which would get its lines
 NEVER = {
     "functions": "a file that is found in a folder runs no code",
     "allow-files": "a file that is found in a folder opens no others",

@@ -84,6 +84,7 @@ def tell_alike(file: Path) -> None:
 
 
 def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
+    from kgreason.analysis.generic import not_given
     from kgreason.analysis.wardreport import explain as explain_nulls
     from kgreason.api import commutation
 
@@ -105,10 +106,11 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
         print(f"{file}: {commutes}")
     refused = _refused(found)
     if refused:
-        print(f"{hidden(str(file))}: reason takes these rules, anonymize refuses them:")
-        print(render_all(refused[:1], found.sources))
-        if len(refused) > 1:
-            print(f"  and {counted(len(refused) - 1, 'other place')}, which anonymize shows")
+        unless = (
+            " unless --data gives the edges" if found.program and refused == not_given(found.program) else ""
+        )
+        print(f"{hidden(str(file))}: reason takes these rules, anonymize refuses them{unless}:")
+        print(render_all(refused, found.sources))
 
 
 def _refused(found: Examined) -> Sequence[Diagnostic]:
@@ -118,7 +120,10 @@ def _refused(found: Examined) -> Sequence[Diagnostic]:
     program = found.program
     if program is None or not program.edges or program.sensitive:
         return ()
-    return refusals(for_anonymization(program)) or not_given(program)
+    refused = refusals(for_anonymization(program))
+    heads = {rule.head.span: rule.head.predicate for rule in program.rules}
+    told = {heads.get(d.span) for d in refused if d.code == "E127" and d.span}
+    return (*refused, *(d for d in not_given(program) if d.span and heads[d.span] not in told))
 
 
 def _examined(file: Path, found: Examined) -> dict[str, object]:

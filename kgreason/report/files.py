@@ -15,7 +15,9 @@ KNOWN = {
 
 
 def files_section(names: Iterable[str], known: Mapping[str, str]) -> Section:
-    """A row for each file, by the name before its first dot."""
+    """A row for each file, by its whole name or by that before its first dot."""
     said = {**known, **KNOWN}
-    rows = tuple((name, said.get(table_of(name), "a table of the release")) for name in sorted(names))
+    rows = tuple(
+        (name, said.get(name) or said.get(table_of(name), "a table of the release")) for name in sorted(names)
+    )
     return Section("Files", "How to read the release.", (Table("Files", ("file", "what it is"), rows),))

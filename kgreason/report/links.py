@@ -50,7 +50,8 @@ RISK = (
 FILES = {
     "nodes": "the nodes, and for how many entities each stands; labels are random",
     "attributes": "their values",
-    "links": "links between nodes, or links.toml, which says what the tables hold",
+    "links": "links between nodes",
+    "links.toml": "says what the tables hold; kgreason reads the release by it",
 }
 
 

@@ -16,7 +16,7 @@ _TYPES = {
     **dict.fromkeys(("float", "double"), "double"),
     "boolean": "bool",
 }
-_DEFAULT, _DIRECTED, _UNDIRECTED = -1, 0, 1
+_DEFAULT, _UNDIRECTED = -1, 1
 
 
 class Parts:

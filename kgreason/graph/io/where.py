@@ -469,8 +469,11 @@ class _Rows:
         except CastError as error:
             row = int(np.flatnonzero(~self._absent(name))[error.row])
             message = f"where={self._options.where}: {error.value!r} is not {error.expected}"
-            hint = f"compare with a text: {name} = '{error.value}'" if kind is not Kind.DATE else error.hint
-            raise self._raw.error(row, message, name, error.hint or hint) from error
+            double = error.value.replace("'", "''")
+            cut = error.value.endswith("...")
+            text = _AS_TEXT if cut else f"compare with a text: {name} = '{double}'"
+            hint = error.hint or (text if kind is not Kind.DATE else None)
+            raise self._raw.error(row, message, name, hint) from error
         forms: dict[Kind, Callable[[], Column]] = {
             Kind.DOUBLE: lambda: as_arrow(codes.view(np.float64)),
             Kind.BOOL: lambda: as_arrow(codes != 0),
