@@ -101,12 +101,6 @@ class Figures:
         """Edges that are not real."""
         return sum(f.added for f in self.links.values())
 
-    @property
-    def removed_edges(self) -> int:
-        """Edges removed between users of the release."""
-        return sum(f.removed for f in self.links.values())
-
-
 @dataclass(frozen=True, eq=False)
 class Generalized:
     """A generalized graph.
