@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
@@ -225,9 +226,72 @@ def test_vertices_with_numbers_as_ids_and_ages_are_no_edges(tmp_path: Path) -> N
     ages = written(tmp_path, [(i, 20 + i % 60) for i in range(101)], "id,age", "people.csv")
     made = guess(edges, ages)
     assert [line.split('"')[1] for line in bound(made)] == ["edge", "vertex"]
-    with pytest.raises(DataError, match="no table of edges is among these") as error:
-        guess(ages)
-    assert f"'{ages}?columns=id,age'" in str(error.value.hint)
+    alone = start([ages])
+    assert alone.kind == "people"
+    assert (
+        f"not sure: its lines may be edges; the other reading: kgreason init '{ages}?columns=id,age'"
+        in (alone.guesses[ages])
+    )
+
+
+PEOPLE = [(f"Ann{chr(97 + i % 26)}{chr(97 + i // 26)}", "fm"[i * 7 % 5 % 2]) for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (("yes", ""), None),
+        (("yes", "no", ""), None),
+        ((7, ""), None),
+        (("yes",), "has the same value in each row"),
+        (("",), "is empty"),
+        (tuple(f"x{i}" for i in range(40)), "has another value in nearly each row"),
+        ((*(f"x{i}" for i in range(20)), *[""] * 20), "has another value in nearly each row"),
+    ],
+)
+@pytest.mark.parametrize("wide", [True, False])
+def test_no_attribute_of_people_is_left_out_without_its_reason(
+    here: Path, cells: tuple[object, ...], why: str | None, wide: bool
+) -> None:
+    rows = [(*p[: 1 + wide], cell) for p, cell in zip(PEOPLE, cycle(cells), strict=False)]
+    table = written(here, rows, "name,sex,gone" if wide else "name,gone", "q.csv")
+    said = f"column {2 + wide} (gone) {why}, so it is left out"
+    if why and not wide:
+        with pytest.raises(DataError, match="as one of people it has no attribute: ") as error:
+            guess(table)
+        assert said in str(error.value)
+        assert f"if its lines are edges: kgreason init '{table}?columns=name,gone'" in str(error.value.hint)
+        return
+    done = run("init", table)
+    schema = (here / "q.toml").read_text(encoding="utf-8")
+    kinds = tomllib.loads(schema)["kinds"]
+    assert kinds["ignore"] == (["gone"] if why else [])
+    assert ("gone" in kinds["categorical"] + kinds["numeric"]) is (why is None)
+    if why:
+        assert said in done.stdout
+        assert f"# C{said[1:]}." in schema
+    assert run("anonymize", "--method", "pckga", "--schema", "q.toml", "-k", 3, "-q").exit_code == 0
+    released = (here / "release" / "attributes.csv").read_text(encoding="utf-8")
+    assert (",gone," in released) is (why is None)
+
+
+def test_a_rare_code_that_few_of_many_have_is_kept(tmp_path: Path) -> None:
+    """Empty cells beyond the rows that are looked at are none of those that hold a value."""
+    rows = [(f"P{chr(97 + i % 26)}{i}", "ab"[i % 2] if i < 20_000 else "") for i in range(45_000)]
+    made = start([written(tmp_path, rows, "name,code") + "?columns=name"])
+    assert 'categorical = ["code"]' in made.text
+
+
+@pytest.mark.parametrize(
+    ("head", "sure"), [("", False), ("% asym unweighted\n", True), ("% sym unweighted\n", True)]
+)
+def test_an_edge_list_alone_says_nothing_of_direction(tmp_path: Path, head: str, sure: bool) -> None:
+    table = tmp_path / "t.edges"
+    table.write_text(f"{head}1 2\n2 3\n3 4\n1 4\n", encoding="utf-8")
+    said = f"not sure: nothing says which end is the source, so the first is; the other reading: kgreason init '{table}"
+    made = told(guess(str(table)))
+    assert (f"{said}?columns=2,1'" in made) is not sure
+    assert ("an edge list has its ends first" in made) is not sure
 
 
 def test_a_list_of_departments_beside_mail_names_vertices(here: Path, real_data: Path) -> None:

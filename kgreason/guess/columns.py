@@ -95,6 +95,13 @@ class Column:
         return self.distinct <= 1 < len(self.values)
 
     @property
+    def telling(self) -> bool:
+        """Whether its cells differ; an empty one, which is no value, differs from one that holds something."""
+        if self.missing:
+            return self.missing < self.rows
+        return not self.constant or len(self.values) < self.rows
+
+    @property
     def unique(self) -> bool:
         """Whether no value is there twice."""
         return self.distinct == len(self.values) - self.values.count("") > 1 and not self.missing

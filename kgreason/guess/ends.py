@@ -6,6 +6,7 @@ from collections import defaultdict
 from itertools import combinations
 
 from kgreason.errors import DataError
+from kgreason.graph.io.edgelist import konect_form
 from kgreason.guess.columns import Column, numbers
 from kgreason.guess.tables import Found
 from kgreason.guess.words import (
@@ -60,6 +61,9 @@ def ends(table: Found, relation: Column | None) -> Ends | None:
     if table.raw.graph and len(table.columns) >= 2:
         places = (0, 2) if relation is table.columns[1] and len(table.columns) > 2 else (0, 1)
         source, target = (table.columns[i] for i in places)
+        if table.format in ("edges", "konect") and konect_form(table.path) is None:
+            why = "an edge list has its ends first"
+            return Ends(source, target, why, directed=places == (0, 2), sure=True)
         return Ends(source, target, "the format says so", directed=True, sure=True)
     candidates = _candidates(table, relation)
     alone = len(candidates) == 2 and all(

@@ -21,18 +21,18 @@ def schema(found: Names, out: Path) -> tuple[str, tuple[str, ...]]:
         Where it will stand; the table is named as seen from there.
     """
     table = found.table
-    numeric = [c for c in found.attributes if c.numeric and not c.others and not c.marked and not c.comma]
-    ignored = [c for c in found.attributes if _names_its_row(c)]
-    categorical = [c for c in found.attributes if c not in numeric and c not in ignored]
-    numeric = [c for c in numeric if c not in ignored]
+    kept = attributes(found)
+    numeric = [c for c in kept if c.numeric and not c.others and not c.marked and not c.comma]
+    categorical = [c for c in kept if c not in numeric]
+    ignored = [c for c in table.columns if c is not found.name and c not in kept]
     said = [f"column {shown(found.name)} names the users: it has another value in each row"]
-    said += [f"column {shown(c)} has another value in nearly each row, so it is left out" for c in ignored]
+    said += left_out(found)
     said += [
         f"column {shown(c)} has decimal commas or other marks, so its numbers are taken for categories"
         for c in categorical
         if c.numeric
     ]
-    constant = [c for c in table.columns if c.constant]
+    said += [f"not sure: {doubt}" for doubt in found.doubts]
     options = [f'id = "{_escaped(found.name.name)}"', f"header = {'true' if table.raw.named else 'false'}"]
     if "delimiter" in table.options:
         options.append(f'delimiter = "{_escaped(table.options["delimiter"])}"')
@@ -44,7 +44,7 @@ def schema(found: Names, out: Path) -> tuple[str, tuple[str, ...]]:
         "#",
         f"#   kgreason anonymize --method pckga --schema {quote(one_line(out.name))}",
         "#",
-        *(f"# {text[:1].upper()}{text[1:]}." for text in said),
+        *(f"# {text[:1].upper()}{one_line(text[1:])}." for text in said),
         "",
         "[[tables]]",
         f'files = ["{_escaped(relative(table.path, out.parent))}"]',
@@ -53,16 +53,32 @@ def schema(found: Names, out: Path) -> tuple[str, tuple[str, ...]]:
         "[kinds]",
         f"numeric = {_list(numeric)}",
         f"categorical = {_list(categorical)}",
-        "# Values that name their user must not be published.",
-        f"ignore = {_list([*ignored, *constant])}",
+        "# Columns that tell nothing, and those whose values name their user, which must not be published.",
+        f"ignore = {_list(ignored)}",
         "",
     ]
     return "\n".join(lines), tuple(said)
 
 
+def left_out(found: Names) -> list[str]:
+    """Say why columns of a table of people are no attributes."""
+    said = []
+    for c in found.table.columns:
+        if c is found.name or (c.telling and not _names_its_row(c)):
+            continue
+        why = "has another value in nearly each row" if c.telling else "has the same value in each row"
+        said.append(f"column {shown(c)} {'is empty' if c.missing == c.rows else why}, so it is left out")
+    return said
+
+
+def attributes(found: Names) -> list[Column]:
+    """Columns of a table of people that are kept."""
+    return [c for c in found.attributes if not _names_its_row(c)]
+
+
 def _names_its_row(one: Column) -> bool:
     """Whether nearly each value is of one row, as an account number is."""
-    return not (one.numeric and not one.whole) and one.distinct > 0.9 * max(2, len(one.values) - one.missing)
+    return not (one.numeric and not one.whole) and one.distinct > 0.9 * max(2, sum(map(bool, one.values)))
 
 
 def _list(columns: list[Column]) -> str:

@@ -113,7 +113,7 @@ class Either:
             table.name,
             f"a line may be an edge from {taken[0]} to {taken[1]}, or a vertex {name} with what is known of it",
             hint=f"say which: edges {table.reading('columns=' + ','.join(taken))}, "
-            f"vertices {table.reading('columns=' + name)} (with a table of edges beside it)",
+            f"vertices {table.reading('columns=' + name)} (beside a table of edges, or alone, of people)",
         )
 
 
@@ -241,7 +241,7 @@ def _columns(table: Found, found: Ends, weight: Column | None) -> str:
 
 def as_names(table: Found, key: Column, *doubts: str) -> Names:
     """Take a table for one with a line for each vertex."""
-    return Names(table, key, tuple(c for c in table.columns if c is not key and not c.constant), doubts)
+    return Names(table, key, tuple(c for c in table.columns if c is not key and c.telling), doubts)
 
 
 def vertex_key(edges: Edges, ends: frozenset[str]) -> Column | None:

@@ -341,7 +341,7 @@ def _file(table: Found) -> str:
 
 
 def _comment(text: str) -> list[str]:
-    return [f"%% {line}" for line in wrap(text, _WIDTH, break_on_hyphens=False)]
+    return [f"%% {line}" for line in wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)]
 
 
 def _column(table: Found, number: int) -> str:

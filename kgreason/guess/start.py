@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
 from kgreason.guess.ends import called, shown
-from kgreason.guess.people import schema
+from kgreason.guess.people import attributes, left_out, schema
 from kgreason.guess.roles import Edges, Either, Names, Nothing, as_names, keys, role, vertex_key
 from kgreason.guess.rules import program
 from kgreason.guess.tables import Found, allowance, tables
@@ -72,9 +73,9 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
     named = [r for r in found if isinstance(r, Names)]
     unknown = [r for r in found if isinstance(r, Nothing)]
     if not edges:
-        if named and len(found) == len(named) == 1 and len(named[0].attributes) > 1:
+        if len(found) == len(named) == 1 and attributes(named[0]):
             return _people(named[0], out)
-        raise _nothing(found)
+        raise _nothing([r for r in found if not isinstance(r, Edges)])
     stem = edges[0].table.options.get("table") or edges[0].table.path.name.partition(".")[0]
     file = out or Path(f"{stem}.vada")
     vertices, left = _vertices(edges, named)
@@ -169,21 +170,31 @@ def _people(found: Names, out: Path | None) -> Start:
         raise DataError(
             str(file), "this table is of people, and what is written for it is a schema", hint=hint
         )
+    if len(table.columns) == 2:
+        doubt = f"its lines may be edges; the other reading: {_as_edges(table)}"
+        found = replace(found, doubts=(*found.doubts, doubt))
     text, said = schema(found, file)
-    said += tuple(f"not sure: {doubt}" for doubt in found.doubts)
     command = f"kgreason anonymize --method pckga --schema {shlex.quote(str(file))}"
     return Start(file, text, "people", {table.name: (*table.said, *said)}, (command,))
 
 
-def _nothing(found: Sequence[Edges | Names | Nothing]) -> DataError:
+def _nothing(found: Sequence[Names | Nothing]) -> DataError:
     first = found[0]
     if isinstance(first, Nothing):
         return DataError(first.table.name, f"nothing can be guessed: {first.why}", hint=first.hint)
     table: Found = first.table
-    hint = (
-        "name a table of edges, too: kgreason init EDGES VERTICES; of people with attributes, one table alone"
-    )
-    if len(found) == 1 and len(table.columns) > 1:
-        ends = ",".join(called(table, one) for one in table.columns[:2])
-        hint += f"; if its lines are edges: {table.reading(f'columns={ends}')}"
-    return DataError(table.name, "no table of edges is among these", hint=hint)
+    hint = "name a table of edges, too: kgreason init EDGES VERTICES"
+    if len(found) > 1:
+        hint += "; of people with attributes, one table alone"
+        return DataError(table.name, "no table of edges is among these", hint=hint)
+    if len(table.columns) > 1:
+        hint += f"; if its lines are edges: {_as_edges(table)}"
+    left = "; ".join(left_out(first))
+    why = f"this is no table of edges, and as one of people it has no attribute{f': {left}' if left else ''}"
+    return DataError(table.name, why, hint=hint)
+
+
+def _as_edges(table: Found) -> str:
+    """The command that takes the first two columns for the ends of edges."""
+    ends = ",".join(called(table, one) for one in table.columns[:2])
+    return table.reading(f"columns={ends}")

@@ -101,6 +101,7 @@ class Figures:
         """Edges that are not real."""
         return sum(f.added for f in self.links.values())
 
+
 @dataclass(frozen=True, eq=False)
 class Generalized:
     """A generalized graph.

@@ -22,7 +22,7 @@ _KONECT = re.compile(rb"%\s*(sym|asym|bip)\s+\w+")
 
 def read_edges(path: Path, options: Options) -> Raw:
     """Read an edge list or a KONECT file; ids stay as written."""
-    form = _konect_form(path)
+    form = konect_form(path)
     if form == "bip" and options.prefix is None:
         raise DataError(
             str(path),
@@ -47,7 +47,8 @@ def read_edges(path: Path, options: Options) -> Raw:
     return labelled(raw, path, options)
 
 
-def _konect_form(path: Path) -> str | None:
+def konect_form(path: Path) -> str | None:
+    """What the first line of a KONECT file says of its edges: sym, asym or bip; `None`: it is another list."""
     with open_bytes(path) as stream:
         found = _KONECT.match(read_block(path, stream, 1 << 10))
     return found.group(1).decode() if found else None
