@@ -45,12 +45,12 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
     place = place or str(file)
     with closing(_opened(duckdb, file, allow_files=options.allow_files)) as connection:
         tables = _tables(connection)
+        whole = query is None
+        query = query or f"SELECT * FROM {_named(file, table or only(file, tables), tables)}"
         try:
-            if query is None:
-                query = f"SELECT * FROM {_named(file, table or only(file, tables), tables)}"
-                if options.where is not None:
-                    names = connection.sql(f"{query} LIMIT 0").columns
-                    query += f" WHERE {condition(place, options.where, names)}"
+            if whole and options.where is not None:
+                names = connection.sql(f"{query} LIMIT 0").columns
+                query += f" WHERE {condition(place, options.where, names)}"
             if not _reads(duckdb, connection, query):
                 raise refused(place, query, ONLY_READS, tables)
             found = stoppable(partial(_fetched, connection, query), connection.interrupt)
