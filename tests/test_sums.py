@@ -74,10 +74,11 @@ def test_sums_are_fitted(edges: list[tuple[int, int]], seed: int) -> None:
         assert (np.bincount(target, fitted) <= GRID).all()
         assert (fitted <= units).all()
     room = np.array([0.0, 20.0, 300_000.0, np.inf])
-    fitted = fitted_room(units, target, room, levels, rng)
-    count, total = np.bincount(target, minlength=4), np.bincount(target, fitted, minlength=4)
-    assert (total <= np.maximum(room, count)).all()
-    assert np.array_equal(fitted[target == 3], units[target == 3])
+    for alike, usual in ((1, levels), (3, levels), (1, levels[:0])):
+        fitted = fitted_room(units, target, room, usual, levels, rng, alike)
+        count, total = np.bincount(target, minlength=4), np.bincount(target, fitted, minlength=4)
+        assert (total <= np.maximum(room, count)).all()
+        assert np.array_equal(fitted[target == 3], units[target == 3])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ on the release. It sees the weight, its digits, how often it occurs, and the gap
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
 
+import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.anonymizers import klone
 from kgreason.anonymizers.assemble import assemble
@@ -21,6 +23,8 @@ from kgreason.anonymizers.choose import choose
 from kgreason.anonymizers.completion import Completer, Model
 from kgreason.anonymizers.density import GRID
 from kgreason.anonymizers.noise import WeightNoising
+from kgreason.api import load, read_graph
+from kgreason.arguments import anonymizable
 from kgreason.choices import Method
 from kgreason.graph.generators import scale_free
 from kgreason.graph.model import KnowledgeGraph, Relation
@@ -200,6 +204,30 @@ def test_completions_have_weights_of_their_own(monkeypatch: pytest.MonkeyPatch) 
         )
     assert len(same) > 3
     assert np.mean(same) < 0.3
+
+
+@pytest.mark.parametrize(
+    # KLONE adds five edges for each original one, so nine of ten are synthetic anyhow
+    ("method", "nearly_all", "most"),
+    [("kguard", 0.9, 0.1), ("klone", 0.98, 0.04)],
+)
+def test_values_of_synthetic_edges_where_sums_are_bounded(
+    method: Method, nearly_all: float, most: float
+) -> None:
+    """Where little room is left, the few original weights that fit must not become marks of synthetic edges."""
+    rules = load(Path(kgreason.__file__).parents[1] / "examples" / "ownership" / "control.vada")
+    graph, rules = read_graph(rules), anonymizable(rules)
+    shares = []
+    for seed in (1, 5, 6):
+        rng = np.random.default_rng(seed)
+        released = choose(method, "exact", 3, (4,), 10, None).augment(graph, rules, rng, SILENT).graph
+        _, place, count = np.unique(
+            np.rint(released.relations["own"].weight * GRID), return_inverse=True, return_counts=True
+        )
+        synthetic = np.bincount(place[graph.m :], minlength=len(count))
+        marks = (count >= 6) & (synthetic >= nearly_all * count)
+        shares.append(synthetic[marks].sum() / synthetic.sum())
+    assert np.mean(shares) < most
 
 
 @pytest.mark.slow

@@ -150,7 +150,7 @@ class WeightNoising:
         bounded = [n for n in self._seen if n in self.program.incoming_sums]
         if not self.judge.queries or not bounded:
             return loud
-        quiet = self._quiet(loud, bounded, fixed, rng)
+        quiet = self._quiet(loud, bounded, fixed, alike, rng)
         repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
         if self._grows:
             if all(
@@ -272,7 +272,8 @@ class WeightNoising:
             target = relation.target
             used = np.bincount(target[:fixed], weights=units[:fixed], minlength=target.max(initial=-1) + 1)
             room = bound - used.astype(np.float64)
-            units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, np.sort(units[:fixed]), rng)
+            usual, levels = np.sort(units[:fixed]), self.densities[name].levels
+            units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, usual, levels, rng, alike)
             check_sums(units, target, bound, name)
         return np.concatenate([weight[:fixed], units[fixed:] / GRID])
 
@@ -287,7 +288,12 @@ class WeightNoising:
         return rng.permutation(np.concatenate([drawn, rng.choice(present, size - len(drawn))]))
 
     def _quiet(
-        self, loud: KnowledgeGraph, names: Iterable[str], fixed: Mapping[str, int], rng: np.random.Generator
+        self,
+        loud: KnowledgeGraph,
+        names: Iterable[str],
+        fixed: Mapping[str, int],
+        alike: int,
+        rng: np.random.Generator,
     ) -> KnowledgeGraph:
         """Lower synthetic weights of some relations to where rules see as little of them as they can."""
         weights = {}
@@ -302,7 +308,7 @@ class WeightNoising:
             high = start + np.flatnonzero(sight.single.side(units[start:] / GRID) > side.min())
             units[high] = Sample(usual, levels).draw(rng, len(high), lowest)
             room = room_below(target[:start], units[:start], int(target.max(initial=-1)) + 1, sight.added)
-            units[start:] = fitted_room(units[start:], target[start:], room, usual, rng)
+            units[start:] = fitted_room(units[start:], target[start:], room, usual, levels, rng, alike)
             weights[name] = np.concatenate([_weights(relation)[:start], units[start:] / GRID])
         return loud.with_weights(weights)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.density import GRID, Units, decimal_levels, floored, nearest
+from kgreason.anonymizers.density import GRID, Units, floored, nearest
 from kgreason.anonymizers.sight import Cuts
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices, Weights
@@ -18,7 +18,7 @@ _TIE = 1e-9
 _HEADROOM = (1.2, 1.5)  # Beta law of what original edges leave of a bound at least, as a share of the most
 _MOST = 0.4
 _LEAST = 0.002  # share of a bound that is left where there is less head room than usual
-_FILLED = (0.4, 0.9)  # share of what is left that an edge gets where no usual weight fits
+_FEW = 1 / 3  # share of the different usual weights that have to fit for one of them to be drawn
 Flags = npt.NDArray[np.bool_]
 
 
@@ -140,32 +140,51 @@ def fitted_sums(
 
 
 def fitted_room(
-    units: Units, target: Vertices, room: npt.NDArray[np.float64], usual: Units, rng: np.random.Generator
+    units: Units,
+    target: Vertices,
+    room: npt.NDArray[np.float64],
+    usual: Units,
+    levels: Units,
+    rng: np.random.Generator,
+    alike: int = 1,
 ) -> Units:
     """Replace weights where they are together more than the room at their target, shape (n,).
 
-    One edge after another gets one of the usual weights that fit into what room is left. Where none does, it gets a
-    level of one digit.
+    One edge after another gets one of the usual weights that fit into what room is left. Where few different ones do,
+    it gets any level that fits: else so many edges would get the least usual weights that these would tell them.
 
     Parameters
     ----------
     usual
         Weights to draw from, ascending.
+    levels
+        Weights that may be released, ascending.
+    alike
+        Number of edges that get each level drawn, as far as possible.
     """
-    n, usual = len(room), usual if len(usual) else decimal_levels(1)
+    n, usual = len(room), usual if len(usual) else levels
+    different = np.unique(usual)
+    # of levels that stand several times fewer are drawn
+    least = max(1, int(_FEW * len(different)) // alike)
     room = room - np.bincount(target, minlength=n)  # a unit for each edge is kept back
     full = np.flatnonzero((np.bincount(target, weights=units, minlength=n) > room)[target])
     full = rng.permutation(full)
     full = full[np.argsort(target[full], kind="stable")]
     rank = np.arange(len(full)) - np.searchsorted(target[full], target[full])
+    after = np.bincount(target[full], minlength=n)[target[full]] - rank
     fitted = units.copy()
     for number in range(int(rank.max(initial=-1)) + 1):
-        rows = full[rank == number]
-        left = np.maximum(room[target[rows]], 0.0)
+        now = rank == number
+        rows, left = full[now], np.maximum(room[target[full[now]]], 0.0)
+        part = left / np.sqrt(after[now])  # the next ones need some, too
+        order = np.argsort(part, kind="stable")
+        rows, left, part = rows[order], left[order], part[order]
+        group = np.arange(len(rows)) // alike
+        level = floored(levels, part[group * alike] * rng.random(len(rows))[group])
+        few = np.searchsorted(different, left, side="right") < least
         fitting = np.searchsorted(usual, left, side="right")
         drawn = usual[rng.integers(0, np.maximum(fitting, 1))]
-        odd = floored(decimal_levels(1), left * rng.uniform(*_FILLED, len(rows)))
-        fitted[rows] = np.where(fitting > 0, drawn, odd)
+        fitted[rows] = np.where(few[group * alike] | (fitting == 0), level, drawn)
         room[target[rows]] -= fitted[rows]
     return fitted
 
