@@ -290,9 +290,13 @@ def resolve_mapping(
     number = {label: i for i, label in enumerate(released.labels.tolist())}
     labels = original.labels.tolist()
     if lacking := [label for label in labels if label not in pairs]:
+        hint = (
+            "it is one of the release: rules in its folder read the release; --rules or --data must name the original"
+            if lacking[0] in number
+            else "the mapping must have a row original,released for every vertex of the original graph: is it cut off?"
+        )
         raise ReleaseError(
-            f"{file}: the original vertex {lacking[0]!r} has no row{_more(lacking, labels)}",
-            hint="the mapping must have a row original,released for every vertex of the original graph: is it cut off?",
+            f"{file}: the original vertex {lacking[0]!r} has no row{_more(lacking, labels)}", hint=hint
         )
     if unknown := [label for label in labels if pairs[label] not in number]:
         line = f":{lines[unknown[0]]}" if lines else ""

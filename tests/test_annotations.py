@@ -359,7 +359,9 @@ def test_syntax_error_of_an_included_file_counts_once(tmp_path: Path) -> None:
 def test_unreadable_file(tmp_path: Path) -> None:
     result = examine_file(tmp_path / "none.vada")
     assert (result.program, [d.code for d in result.diagnostics]) == (None, ["E007"])
-    assert str(result).endswith("none.vada: No such file or directory")
+    assert str(result).endswith(
+        "none.vada: No such file or directory\n  help: the folder holds no rule files (.vada)"
+    )
     with pytest.raises(ProgramError, match="E007"):
         result.checked()
 

@@ -14,6 +14,7 @@ import pytest
 
 import kgreason
 from kgreason import api
+from kgreason.errors import CallError
 from kgreason.graph.model import Relation
 from kgreason.pairs import read_mapping, resolve_mapping, with_vertices
 from kgreason.publication import Folders
@@ -61,6 +62,9 @@ def test_rules_from_path_text_or_program(ownership: Path) -> None:
     file = ownership / "control.vada"
     program = kgreason.load(file)
     assert kgreason.load(str(file)) == program
+    for name in ("own.csv", __file__):  # no such file; one that does not end in .vada
+        with pytest.raises(CallError, match="is the name of a file, no rules\n  help: rule files end in"):
+            kgreason.load(name)
     assert kgreason.load(program) is program
     assert kgreason.load(RULES).rules == program.rules
 

@@ -852,7 +852,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
         "  note: rule files are UTF-8\n  help: save the file as UTF-8"
     ]
     assert [d.render() for d in check_file(missing)] == [
-        f"error[E007]: cannot read {missing}: No such file or directory"
+        f"error[E007]: cannot read {missing}: No such file or directory\n  help: the folder holds latin.vada"
     ]
     assert [d.code for d in check_file(tmp_path)] == ["E007"]
     for path in (latin, missing, tmp_path):

@@ -835,6 +835,10 @@ def test_reasoning_on_weights_outside_the_unit_interval(write: Callable[..., Pat
     assert fails(shares, "own", path) == (
         "a.csv:3: column 'w': the weight 60 is outside [0,1] (2 such rows)\n  help: percent=true divides by 100"
     )
+    assert fails(shares, "own", write("d.csv", "s,t,w\na,b,2835\nb,c,12\n"), percent="true") == (
+        "d.csv:2: column 'w': the weight 2835 percent is outside [0,1] (1 such row)\n  help: percentages lie between "
+        "0 and 100: correct these rows, or say scale=abs (or scale=minmax) in place of percent"
+    )
     rounded = write("c.csv", "s,t,w\na,b,100.01%\n")
     assert "help: shares are at most 1: correct these rows" in fails(shares, "own", rounded)
     negative = write("b.csv", "s,t,w\na,b,-3\n")

@@ -134,6 +134,113 @@ def test_errors_on_the_command_line_tell_the_next_step(here: Path, words: str, w
     assert "╭" not in done.stderr
 
 
+@pytest.fixture
+def released(here: Path) -> Path:
+    """A folder with what a release of these rules holds, as far as it matters here."""
+    folder = here / "release"
+    folder.mkdir()
+    rules = (here / "control.vada").read_text(encoding="utf-8")
+    bound = "" if "@bind" in rules else '@bind("own", "csv", "", "own.csv").\n'
+    (folder / "rules.vada").write_text(bound + rules, encoding="utf-8")
+    (folder / "own.csv").write_text("from,to,weight\nv1,v2,0.5\n", encoding="utf-8")
+    (folder / "nodes.csv").write_text("id\nv1\nv2\n", encoding="utf-8")
+    (here / "mapping.csv").write_text("original,released\na,v1\nb,v2\n", encoding="utf-8")
+    (here / "empty").mkdir()
+    (here / "people.toml").write_text('[[triples]]\nfiles = ["facts.csv"]\n', encoding="utf-8")
+    return folder
+
+
+SCHEMA = "kgreason anonymize --method pckga --schema people.toml"
+THEIRS = "it is a folder; name a rule file in it, such as release/rules.vada"
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "hint"),
+    [
+        ("verify release", "none are named", "say --rules release/rules.vada; releases of people"),
+        ("verify release --mapping mapping.csv", "none are named", "say --rules FILE; releases of people"),
+        ("verify nothing", "none are named", "say --rules FILE; releases of people"),
+        (
+            "verify release --rules release/rules.vada --mapping mapping.csv",
+            "the original vertex 'v1' has no row",
+            "rules in its folder read the release; --rules or --data must name the original",
+        ),
+        (
+            "score release --rules release/rules.vada --mapping mapping.csv",
+            "the original vertex 'v1' has no row",
+            "rules in its folder read the release; --rules or --data must name the original",
+        ),
+        (
+            "verify release --rules control.vada --schema people.toml",
+            "--schema has no meaning for the model kx-isomorphism",
+            "for a release of people name its --model, such as p-k-ad",
+        ),
+        ("check people.toml", "people.toml: this is a schema, no rule file", SCHEMA),
+        ("fmt people.toml", "people.toml: this is a schema, no rule file", SCHEMA),
+        ("risk --rules people.toml", "people.toml: this is a schema, no rule file", SCHEMA),
+        ("reason --rules people.toml", "people.toml: this is a schema, no rule file", SCHEMA),
+        ("init people.toml", "people.toml: this is a schema, no table", SCHEMA),
+        ("fmt own.csv", "own.csv: this is a table, no rule file", "kgreason init own.csv"),
+        ("reason --rules release", "cannot read release", THEIRS),
+        ("anonymize --rules release --release r --private p", "cannot read release", THEIRS),
+        (
+            "reason --rules empty",
+            "cannot read empty",
+            "the folder holds no rule files (.vada)",
+        ),
+        ("reason --rules nosuch", "cannot read nosuch", "the folder holds control.vada"),
+        (
+            "anonymize --method pckga --schema release --release r --private p",
+            "release: this is a folder, no file",
+            "the folder holds nodes.csv, own.csv, rules.vada",
+        ),
+        (
+            "reason --rules control.vada --data own=empty",
+            "empty: this is a folder, no file",
+            "name a file in it",
+        ),
+        (
+            "anonymize --rules control.vada --keep-cuts --release r --private p",
+            "--keep-cuts has no meaning without --split",
+            "say for instance --split 1000",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("released")
+def test_files_and_folders_in_the_place_of_others(words: str, what: str, hint: str) -> None:
+    done = run(*shlex.split(words))
+    assert done.exit_code == 2
+    assert what in done.stderr
+    assert hint in done.stderr.split("help: ")[1]
+
+
+@pytest.mark.parametrize(
+    ("claim", "words", "note"),
+    [
+        (
+            "(3,x)-isomorphism for x = 2, 3",
+            "",
+            "the release says k = 3, x = 2..3: -k 3 -x 2..3 asks for that\n",
+        ),
+        ("(2,4)-isomorphism", "", "the release says k = 2, x = 4: -k 2 -x 4 asks for that\n"),
+        ("(2,4)-isomorphism", "-x 3", "the release says k = 2, x = 4: -k 2 -x 4 asks for that\n"),
+        ("(2,x)-isomorphism for every x", "", "the release says k = 2: -k 2 asks for that\n"),
+        ("(3,x)-isomorphism for every x", "", None),
+        ("(3,4)-isomorphism", "", None),
+        ("(3,x)-isomorphism for x = 2, 3", "-x 4", None),
+        ("(2,4)-isomorphism", "-k 3", None),
+        ("(2,4)-isomorphism", "--model k-iso", None),
+    ],
+)
+def test_other_numbers_than_a_release_says_are_noted(
+    released: Path, claim: str, words: str, note: str | None
+) -> None:
+    (released / "README.txt").write_text(f"Guarantee: {claim}, for the edges own.\n", encoding="utf-8")
+    done = run(*shlex.split(f"verify release --rules release/rules.vada {words}"))
+    assert done.exit_code == 1, done.stderr
+    assert done.stderr.startswith(note) if note else "the release says" not in done.stderr
+
+
 EVERY = list(commands())
 
 

@@ -73,11 +73,20 @@ def read_program(text: str, file: str, path: Path | None, reach: Reach, findings
 
 def _instead(path: str | Path) -> str | None:
     """What to read in place of a file that cannot be read."""
-    folder = Path(path).parent
+    inside = Path(path).is_dir()
+    folder = Path(path) if inside else Path(path).parent
     if not folder.is_dir():
         return hidden(f"there is no folder {folder}")
-    near = suggest(Path(path).name, [p.name for p in folder.iterdir() if p.suffix == ".vada"])
-    return f"did you mean {near}?" if near else None
+    there = sorted(p.name for p in folder.iterdir() if p.suffix == ".vada")
+    if inside and there:
+        return f"it is a folder; name a rule file in it, such as {folder / there[0]}"
+    if near := suggest(Path(path).name, there):
+        return f"did you mean {near}?"
+    return (
+        f"the folder holds {', '.join(there[:5])}{', ...' * (len(there) > 5)}"
+        if there
+        else "the folder holds no rule files (.vada)"
+    )
 
 
 def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:

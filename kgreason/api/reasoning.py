@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ from kgreason.arguments import (
     output_names,
 )
 from kgreason.collector import paused
-from kgreason.errors import ProgramError
+from kgreason.errors import CallError, ProgramError
+from kgreason.lang.names import EXTENSIONS
 from kgreason.progress import SILENT, Progress
 from kgreason.results import Reasoned
 
@@ -47,7 +49,7 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
     ProgramError
         With all diagnostics of the file.
     CallError
-        If `rules` is none of these.
+        If `rules` is none of these, or a text that is the name of a table or of another file.
 
     Examples
     --------
@@ -61,6 +63,9 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
         return rules
     if isinstance(rules, Path) or (rules.strip() and "\n" not in rules and rules.endswith(".vada")):
         return load_file(Path(rules), allow_files=allow_files)
+    if "\n" not in rules and (Path(rules).suffix[1:] in EXTENSIONS or os.path.isfile(rules)):
+        hint = "rule files end in .vada, or are given as Path; of a table, kgreason init writes rules"
+        raise CallError(f"{rules[:100]!r} is the name of a file, no rules", hint=hint)
     return load_text(rules, allow_files=allow_files)
 
 

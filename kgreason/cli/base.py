@@ -92,7 +92,7 @@ def load_rules(
 
 
 def check_no_table(file: Path) -> None:
-    """Refuse a table where rules are asked for.
+    """Refuse a table or a schema where rules are asked for.
 
     Raises
     ------
@@ -105,6 +105,9 @@ def check_no_table(file: Path) -> None:
         raise DataError(
             str(file), "this is a table, no rule file", hint=f"kgreason init {file} writes rules for it"
         )
+    if file.suffix == ".toml" and file.name != "kgreason.toml" and file.is_file():
+        hint = f"a graph of people goes without --rules: kgreason anonymize --method pckga --schema {file}"
+        raise DataError(str(file), "this is a schema, no rule file", hint=hint)
 
 
 def check_free(out: Path, force: bool) -> None:

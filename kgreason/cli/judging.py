@@ -23,7 +23,7 @@ from kgreason.cli.options import (
     X,
 )
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
-from kgreason.cli.refusing import refuse
+from kgreason.cli.refusing import given, refuse
 from kgreason.cli.run import tell
 from kgreason.cli.usage import original_of
 from kgreason.errors import CallError
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgreason.progress import Progress
 
 
+DEFAULT_K = 3
 OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
 OF_PEOPLE = "k_values", "window", "all_edges"
 OF_LINKS = "sensitive", "strategy", "percent"
@@ -194,19 +195,24 @@ def verify(
             as_json,
             all_edges=all_edges,
         )
-    refuse(context, ("schema", *OF_FILES, *OF_PEOPLE), f"for the model {model}", other)
+    people = "for a release of people name its --model, such as p-k-ad"
+    refuse(context, ("schema", *OF_FILES, *OF_PEOPLE), f"for the model {model}", people)
     if rules is None:
-        hint = "say --rules FILE; releases of people are judged without, with --model k-ad for instance"
+        theirs = Path(releases[0]) / "rules.vada"
+        # these read the release: where there is an original, others are needed
+        file = theirs if theirs.is_file() and not (data or mapping) else "FILE"
+        hint = f"say --rules {file}; releases of people are judged without, with --model k-ad for instance"
         raise CallError(f"the model {model} is of a graph with rules, and none are named", hint=hint)
     if mapping is not None and len(mapping) > 1:
         raise CallError("several mappings are named", hint="say --mapping FILE once")
     known = None if mapping is None else mapping[0]
     release, original = _one(releases), sources(data)
+    _tell_promise(context, release, model)
     program = load_rules(rules, given=original)
     most = max_subgraphs or MAX_SUBGRAPHS
     with progress() as shown:
         asked: Any = {
-            "k": 3 if k is None else k,
+            "k": DEFAULT_K if k is None else k,
             "x": x,
             "max_subgraphs": most,
             "sample": sample,
@@ -223,12 +229,12 @@ def verify(
         else:
             pair = _pair(program, original, release, known, shown)
             released, before = pair.released, pair.original
-            given = before, released, pair.mapping
+            graphs = before, released, pair.mapping
             proof = None
             if certificate is not None and known is not None:
                 named = {name: found[0].path for name, found in tables(program, [release]).items()}
                 proof = read_certificate(certificate, pair, Files(named, known))
-            verdict = api.verify(*given, program, parts=pair.parts, certificate=proof, **asked)
+            verdict = api.verify(*graphs, program, parts=pair.parts, certificate=proof, **asked)
         verdict = _with_files(verdict, program, release, released, before, shown)
     if as_json:
         print_json({"format": 1, **verdict.as_dict()})
@@ -284,6 +290,24 @@ def _warn_marked(folders: Sequence[str]) -> None:
     for folder in folders:
         if (Path(folder) / "UNVERIFIED").exists():
             tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
+
+
+def _tell_promise(context: typer.Context, release: str, model: str) -> None:
+    """Tell of what a release says that it promises, where other numbers are asked for only by default."""
+    from kgreason.form import README
+    from kgreason.release_text import claim_of
+
+    file = Path(release) / README
+    claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+    if claim is None or (promised := claim[0]).model != model:
+        return
+    sizes = [] if promised.x is None else [*promised.also, promised.x]
+    others = given(context, "k") is None and promised.k != DEFAULT_K
+    others |= given(context, "x") is None and bool(sizes) and sizes != [*DEFAULT_X]
+    if others:
+        x = "..".join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1]))) if sizes else ""
+        says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
+        tell(f"the release says {says}: -k {promised.k}{asks} asks for that")
 
 
 def _with_files(

@@ -165,6 +165,7 @@ def fmt(
             if str(file) == "-":
                 differs, text = _format_input()
             else:
+                check_no_table(file)
                 differs = _format(file, check=check)
         except KgreasonError as error:  # the other files are formatted all the same
             complain(shown(error))

@@ -200,6 +200,8 @@ def anonymize(
             f"{method} protects what rules derive, and none are given",
             hint="say --rules FILE.vada; a graph of people takes --method pckga",
         )
+    if split is None:
+        refuse(context, ["keep_cuts"], "without --split", "say for instance --split 1000")
     program = load_rules(rules)
     with progress() as shown:
         result = api.anonymize(

@@ -125,6 +125,9 @@ def _of_file(spec: SourceSpec, text: str) -> Iterator[Found]:
         if path.is_dir():
             raise DataError(text, "is a folder", hint="name the tables in it one by one")
         raise no_file(path)
+    if path.suffix == ".toml":
+        hint = f"it goes with --schema: kgreason anonymize --method pckga --schema {path}"
+        raise DataError(text, "this is a schema, no table", hint=hint)
     said: list[str] = []
     options = dict(spec.options)
     kind = spec.kind("text")

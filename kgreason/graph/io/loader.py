@@ -269,7 +269,9 @@ class Loader:
     ) -> Rows:
         if not table.columns:
             return Rows(tuple(np.empty(0, dtype=np.int64) for _ in kinds), table.raw, table.rows)
-        rows = Rows(typed(table, kinds, nulls, shape, self.symbols, self._fresh), table.raw, table.rows)
+        percent = table.percent or len(kinds) - 1 in shape.percent
+        raw = replace(table.raw, percent=percent)
+        rows = Rows(typed(table, kinds, nulls, shape, self.symbols, self._fresh), raw, table.rows)
         if options.scale and shape.arity > 2 and kinds[-1] is Kind.DOUBLE:
             weights = doubles(scaled(rows.columns[-1].view(np.float64), options.scale))
             rows = replace(rows, columns=(*rows.columns[:-1], weights))

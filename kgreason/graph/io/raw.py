@@ -68,6 +68,8 @@ class Raw:
         Line of the file that was read as names.
     ordered
         Rows have numbers; those of a table of a server come in any order.
+    percent
+        Plain numbers in the weights were taken for percentages.
     repeated
         Names that stood there more than once; in `names` the later ones have a number.
     """
@@ -91,6 +93,7 @@ class Raw:
     key_column: Column = None
     title_line: int | None = None
     ordered: bool = True
+    percent: bool = False
     repeated: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -142,7 +145,9 @@ def arrow_stream(path: Path, encoding: str) -> Any:
 
 def no_file(path: Path) -> DataError:
     """Build the error for a file that is not there; it asks for one of a similar name, or says what there is."""
-    return DataError(str(path), "there is no such file", hint=_instead(path))
+    if path.is_dir():
+        return DataError(str(path), "this is a folder, no file", hint=_listed(path))
+    return DataError(str(path), "there is no such file", hint=similar(path) or _listed(path.parent))
 
 
 def similar(path: Path) -> str | None:
@@ -154,10 +159,7 @@ def similar(path: Path) -> str | None:
     return f"did you mean {near}?" if near else None
 
 
-def _instead(path: Path) -> str:
-    folder, near = path.parent, similar(path)
-    if near:
-        return near
+def _listed(folder: Path) -> str:
     try:
         there = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     except FileNotFoundError:

@@ -110,6 +110,8 @@ class SourceSpec:
         known = EXTENSIONS.get(name.rpartition(".")[2], default)
         if known is None and name.startswith("out."):
             return "konect"
+        if known is None and self.path.is_dir():
+            raise DataError(str(self.path), "this is a folder, no file", hint="name a file in it")
         if known is None:
             raise DataError(
                 self.place,

@@ -70,17 +70,22 @@ def _outside(rows: Rows) -> tuple[DataError | None, int]:
     if not len(odd):
         return None, 0
     name = rows.raw.names[2] if len(rows.raw.names) == 3 else None
+    first = weights[odd[0]]
+    written = f"{first * 100:g} percent" if rows.raw.percent else f"{first:g}"
     error = rows.raw.error(
         int(rows.rows[odd[0]]),
-        f"the weight {weights[odd[0]]:g} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
+        f"the weight {written} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
         name,
-        _remedy(weights, memory=rows.raw.memory),
+        _remedy(weights, memory=rows.raw.memory, percent=rows.raw.percent),
     )
     return error, len(odd)
 
 
-def _remedy(weights: Weights, *, memory: bool) -> str:
+def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:
     """Advise to correct a few weights, as they are mistakes; and to scale only if most are on another scale."""
+    if percent:
+        other = "" if memory else ", or say scale=abs (or scale=minmax) in place of percent"
+        return f"percentages lie between 0 and 100: correct these rows{other}"
     odd = ~((weights >= 0) & (weights <= 1))
     most = 2 * odd.sum() > len(weights)
     percentages = weights.min() >= 0 and 2 <= weights.max() <= 100
