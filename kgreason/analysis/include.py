@@ -73,7 +73,7 @@ def read_program(text: str, file: str, path: Path | None, reach: Reach, findings
 
 def _instead(path: str | Path) -> str | None:
     """What to read in place of a file that cannot be read."""
-    inside = Path(path).is_dir()
+    inside = os.path.isdir(path)  # False of names that no file can have
     folder = Path(path) if inside else Path(path).parent
     if not folder.is_dir():
         return hidden(f"there is no folder {folder}")
