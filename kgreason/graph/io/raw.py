@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -145,7 +146,7 @@ def arrow_stream(path: Path, encoding: str) -> Any:
 
 def no_file(path: Path) -> DataError:
     """Build the error for a file that is not there; it asks for one of a similar name, or says what there is."""
-    if path.is_dir():
+    if os.path.isdir(path):
         return DataError(str(path), "this is a folder, no file", hint=_listed(path))
     return DataError(str(path), "there is no such file", hint=similar(path) or _listed(path.parent))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import field
@@ -110,7 +111,7 @@ class SourceSpec:
         known = EXTENSIONS.get(name.rpartition(".")[2], default)
         if known is None and name.startswith("out."):
             return "konect"
-        if known is None and self.path.is_dir():
+        if known is None and os.path.isdir(self.path):
             raise DataError(str(self.path), "this is a folder, no file", hint="name a file in it")
         if known is None:
             raise DataError(
