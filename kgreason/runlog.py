@@ -18,6 +18,7 @@ from kgreason.printable import printable
 from kgreason.progress import Progress
 
 _SECRET = re.compile(r"(?i)(password|passwd|pwd|token|secret)=('[^']*'|[^\s&;'\"]+)")
+SUFFIX = ".log"  # of every log: no table must get lines
 _LOGIN = re.compile(r"://([^/\s:@]*):[^/\s@]*@")
 
 
@@ -47,7 +48,7 @@ class Log:
         ReleaseError
             If the file cannot be written, or its name does not end in ``.log``: no table must get lines.
         """
-        if self.file.suffix != ".log":
+        if self.file.suffix != SUFFIX:
             raise ReleaseError(
                 f"the log {self.file} does not end in .log: lines are added to it, and it may be another file",
                 hint=f"name it {self.file}.log",

@@ -65,6 +65,7 @@ def test_rules_from_path_text_or_program(ownership: Path) -> None:
     for name in ("own.csv", __file__):  # no such file; one that does not end in .vada
         with pytest.raises(CallError, match="is the name of a file, no rules\n  help: rule files end in"):
             kgreason.load(name)
+    assert len(kgreason.load("p(1). % as in own.csv").facts) == 1
     assert kgreason.load(program) is program
     assert kgreason.load(RULES).rules == program.rules
 

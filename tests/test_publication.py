@@ -223,17 +223,22 @@ def test_mending_may_be_killed_as_well(tmp_path: Path, way: str) -> None:
                 break
 
 
+def half_exchanged(top: Path) -> Folders:
+    """Folders of a run that was killed when it had replaced one of the two."""
+    for point in range(count(top / "counted") - 22, 200):
+        here = top / str(point)
+        folders = Folders(here / "release", here / "private", force=True)
+        here.mkdir()
+        publish(folders, "old")
+        killed(folders, here, point)
+        if found(folders) == ["old", "new"]:
+            return folders
+    raise AssertionError("no state is between the two")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_what_was_mended_is_told_also_by_a_refusal(tmp_path: Path, way: str) -> None:
-    changes = count(tmp_path / "counted")
-    for point in range(changes - 22, changes):
-        top = tmp_path / str(point)
-        folders = Folders(top / "release", top / "private", force=True)
-        top.mkdir()
-        publish(folders, "old")
-        killed(folders, top, point)
-        if found(folders) == ["old", "new"]:
-            break
+    folders = half_exchanged(tmp_path)
     with pytest.raises(
         ReleaseError, match=r"was finished: both are of that run now; .*release exists already"
     ):
@@ -260,21 +265,14 @@ def test_what_is_put_into_a_folder_meanwhile_is_not_lost(tmp_path: Path) -> None
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_an_exchange_is_undone_where_other_files_are_by_now(tmp_path: Path, way: str) -> None:
-    for point in range(count(tmp_path / "counted") - 22, 200):
-        top = tmp_path / str(point)
-        folders = Folders(top / "release", top / "private", force=True)
-        top.mkdir()
-        publish(folders, "old")
-        killed(folders, top, point)
-        if found(folders) == ["old", "new"]:
-            break
+    folders = half_exchanged(tmp_path)
     (folders.release / "own notes.txt").write_text("mine")
     with pytest.raises(ReleaseError, match=r"\(own notes\.txt\)"):
         folders.check()
     assert found(folders) == ["old", "old"]
     (folders.release / "own notes.txt").unlink()
     assert folders.check() == []
-    assert {p.name for p in top.iterdir()} == {"release", "private"}
+    assert {p.name for p in folders.release.parent.iterdir()} == {"release", "private"}
 
 
 def test_folders_of_others_are_not_taken_for_left_ones(tmp_path: Path) -> None:

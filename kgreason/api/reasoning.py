@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.reach import is_data
 from kgreason.arguments import (
     anonymizable,
     check_data,
@@ -20,7 +21,6 @@ from kgreason.arguments import (
 )
 from kgreason.collector import paused
 from kgreason.errors import CallError, ProgramError
-from kgreason.lang.names import EXTENSIONS
 from kgreason.progress import SILENT, Progress
 from kgreason.results import Reasoned
 
@@ -63,10 +63,13 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
         return rules
     if isinstance(rules, Path) or (rules.strip() and "\n" not in rules and rules.endswith(".vada")):
         return load_file(Path(rules), allow_files=allow_files)
-    if "\n" not in rules and (Path(rules).suffix[1:] in EXTENSIONS or os.path.isfile(rules)):
+    try:
+        return load_text(rules, allow_files=allow_files)
+    except ProgramError:
+        if "\n" in rules or not (is_data(Path(rules)) or os.path.isfile(rules)):
+            raise
         hint = "rule files end in .vada, or are given as Path; of a table, kgreason init writes rules"
-        raise CallError(f"{rules[:100]!r} is the name of a file, no rules", hint=hint)
-    return load_text(rules, allow_files=allow_files)
+        raise CallError(f"{rules[:100]!r} is the name of a file, no rules", hint=hint) from None
 
 
 def load_functions(path: str | Path) -> None:

@@ -15,12 +15,12 @@ from kgreason.errors import DataError
 from kgreason.graph.io.source import parse_file
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
+from kgreason.runlog import SUFFIX
 from kgreason.toml import parsed
 
 NAME = "kgreason.toml"
 EVERYWHERE = "quiet", "log"
 """Keys that may stand before all sections: they are of every command."""
-_LOG = ".log"  # a log that a stranger names is no table, which would get its lines
 NEVER = {
     "functions": "a file that is found in a folder runs no code",
     "allow-files": "a file that is found in a folder opens no others",
@@ -164,7 +164,7 @@ class Config:
             raise self.error(
                 path, key, f"{key} leads out of {self.folder}", f"say --{key} {text} on the command line"
             )
-        if key == "log" and not placed.endswith(_LOG):
+        if key == "log" and not placed.endswith(SUFFIX):
             raise self.error(
                 path, key, "log names no log: what is there would get lines", f'log = "{text}.log"'
             )
@@ -187,7 +187,7 @@ class Config:
         """The log that the file names for all commands, if it lies where it may."""
         named = self.document.get("log")
         place = Path(_beside(self.file, named)) if isinstance(named, str) else None
-        return place if place is not None and place.suffix == _LOG and self.holds(place) else None
+        return place if place is not None and place.suffix == SUFFIX and self.holds(place) else None
 
     def place(self, path: Sequence[str], key: str | None) -> int | None:
         """Line of a key, or of the head of a section."""

@@ -69,12 +69,12 @@ def check(
 def tell_alike(file: Path) -> None:
     """Tell of names that look the same in the tables that a rule file binds; who cannot read them is told that."""
     from kgreason.analysis.check import load_file
-    from kgreason.graph.io.spelling import note_of
+    from kgreason.graph.io.load import note_of_spellings
 
     if file.suffix == ".toml":
         return
     try:
-        alike = note_of(load_file(file))
+        alike = note_of_spellings(load_file(file))
     except ProgramError:
         return  # what is wrong with the rules is told
     except DataError as error:

@@ -63,9 +63,9 @@ def risk(
     from kgreason.graph.io.spelling import note
     from kgreason.terminal import progress
 
-    if out is not None and not out.parent.is_dir():
-        raise ReleaseError(f"{out}: there is no folder {out.parent}", hint="make it first")
     if out is not None:
+        if not out.parent.is_dir():
+            raise ReleaseError(f"{out}: there is no folder {out.parent}", hint="make it first")
         check_free(out, force)
     read = sources(data)
     program = load_rules(rules, given=read)

@@ -7,16 +7,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason import memory
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.generic import met_by_vertices
+from kgreason.analysis.generic import Position, met_by_vertices
 from kgreason.arrays import as_numpy
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
+from kgreason.graph.io import spelling
 from kgreason.graph.io.edges import Rows
 from kgreason.graph.io.loader import Data, Loader, no_data
+from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.titles import Titles, check_titles, published
 from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_sums
 from kgreason.graph.model import KnowledgeGraph, Relation
@@ -66,8 +69,9 @@ def load_facts(
     loader = Loader(program, data, progress)
     tables: dict[str, Table] = {}
     parts: dict[str, Sequence[Rows]] = {}
-    met = met_by_vertices(program)
+    met: frozenset[Position] | None = None
     if numbered is None:
+        met = met_by_vertices(program)
         numbered = met is not None
     named = tables
     waiting = loader.predicates()
@@ -296,3 +300,25 @@ def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: S
         codes = np.concatenate([np.empty(0, dtype=np.int64), *own, *ends])
         codes = codes[first_rows([codes])]
         tables[node] = Table((kind,), (codes,), len(codes))
+
+
+def note_of_spellings(program: CheckedProgram) -> str | None:
+    """`spelling.note` on the vertices in the files that a program binds, as far as they are there.
+
+    Raises
+    ------
+    DataError
+        If one cannot be read.
+    """
+    loader = Loader(program, {}, SILENT)
+    vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))
+    found: list[npt.NDArray[np.int64]] = []
+    for predicate, places in vertices.items():
+        given = [source for source, _, _ in loader.sources(predicate)]
+        if given and all(isinstance(s, SourceSpec) and s.query is None and s.path.is_file() for s in given):
+            loaded = loader.load(predicate)
+            columns = loaded.joined() if loaded else ()
+            found += [columns[place] for place in places if place < len(columns)]
+    if not found:
+        return None
+    return spelling.note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))

@@ -10,16 +10,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import as_arrow, as_numpy
 from kgreason.graph.io.raw import Column
-
-if TYPE_CHECKING:
-    from kgreason.analysis.checked import CheckedProgram
 
 _ODD = r"[^\x21-\x7E ]|^ | $|  "  # what plain names do not have
 _SPACED = r"[^\x21-\x7E]"
@@ -141,29 +137,3 @@ def note(labels: Sequence[str]) -> str | None:
         f"{count} stand{'s' * (len(groups) == 1)} there in spellings that differ by blanks or the width of letters "
         f"only, and so as several vertices: {shown}{more}; {cure}"
     )
-
-
-def note_of(program: CheckedProgram) -> str | None:
-    """`note` on the vertices in the files that a program binds, as far as they are there.
-
-    Raises
-    ------
-    DataError
-        If one cannot be read.
-    """
-    from kgreason.graph.io.loader import Loader
-    from kgreason.graph.io.source import SourceSpec
-    from kgreason.progress import SILENT
-
-    loader = Loader(program, {}, SILENT)
-    vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))
-    found: list[npt.NDArray[np.int64]] = []
-    for predicate, places in vertices.items():
-        given = [source for source, _, _ in loader.sources(predicate)]
-        if given and all(isinstance(s, SourceSpec) and s.query is None and s.path.is_file() for s in given):
-            loaded = loader.load(predicate)
-            columns = loaded.joined() if loaded else ()
-            found += [columns[place] for place in places if place < len(columns)]
-    if not found:
-        return None
-    return note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))
