@@ -25,12 +25,12 @@ from kgreason.graph.links.school import school
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.pairs import read_released
 from kgreason.publication import Folders
-from kgreason.report import exposure, links, people, rules_public
+from kgreason.report import exposure, links, people, rules
+from kgreason.report.candidates import as_shown, by_classes
+from kgreason.report.charts import counts_chart, values_chart
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
-from kgreason.report.distributions import counts_chart, values_chart
-from kgreason.report.files import files_section
 from kgreason.report.json import as_dict, from_dict, read_report
-from kgreason.report.seen import as_shown, by_classes
+from kgreason.report.sections import files_section
 from kgreason.report.terms import TERMS, term_of
 from kgreason.report.words import (
     SEEDED,
@@ -159,7 +159,7 @@ def test_the_public_report_tells_nothing_of_the_original_or_the_machine(
 
 @pytest.mark.parametrize(
     "make",
-    [rules_public.public_report, people.public_report, links.public_report],
+    [rules.public_report, people.public_report, links.public_report],
     ids=["rules", "people", "links"],
 )
 def test_public_reports_cannot_know_the_original(make: Callable[..., Report]) -> None:
@@ -176,7 +176,7 @@ def test_the_public_report_is_a_function_of_what_is_published(
     graph = read_released(program, {"own": [SourceSpec(folders.release / "own.csv")]})
     promise = Promise(str(made.release.guarantee), 2, "every x", ("own", "control"))
     names = [path.name for path in folders.release.iterdir()]
-    told = rules_public.public_report(graph, promise, confirmed=True, seeded=True, files=names)
+    told = rules.public_report(graph, promise, confirmed=True, seeded=True, files=names)
     assert texts(folders.release, told) == {
         name: (folders.release / name).read_bytes() for name in ("report.html", "report.json")
     }
@@ -245,7 +245,7 @@ def test_answers_are_named_by_the_original(tmp_path: Path) -> None:
     program = kgreason.load(CONTROL)
     mapping = np.array([0, 1, 2, 3])
     score = kgreason.score(original, made, mapping, program)
-    from kgreason.report.answers import examples
+    from kgreason.report.rules import examples
 
     (found,) = examples(score.utility, original, made, mapping, program)
     assert set(found.rows) == {("holder(Cem)", "lost"), ("holder(t (synthetic))", "gained")}

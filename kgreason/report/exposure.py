@@ -19,7 +19,7 @@ from kgreason.attacks.world import World, induced, united
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress
-from kgreason.report.seen import Seen, Sight, by_classes
+from kgreason.report.candidates import Seen, Sight, by_classes
 
 TARGETS = 200  # parts of each size that are looked for
 PLACES = 50_000  # of either graph that are looked at

@@ -74,7 +74,7 @@ GUARANTEES = (
         DEFINITION,
     ),
     Term(
-        "paired k-degree",
+        "paired-k-degree",
         "Each user has the same number of links that go out and come in, in each relation, as k - 1 others at least.",
         PROMISED,
     ),

@@ -9,9 +9,9 @@ import numpy as np
 from kgreason.assess.people.information import degrees, information, values
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.people.model import Attribute, Links, PeopleGraph, attribute, distinct_links
+from kgreason.report.candidates import Seen, as_shown, by_classes
+from kgreason.report.charts import counts_chart, values_chart
 from kgreason.report.data import Chart
-from kgreason.report.distributions import counts_chart, values_chart
-from kgreason.report.seen import Seen, as_shown, by_classes
 
 MOST = 12  # values of an attribute that have a bar of their own
 MANY = 20  # attributes, and relations, that are drawn
