@@ -226,7 +226,7 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     assert made.verdict.delta is not None
     assert found["δ-anonymity"].number == made.verdict.delta.value
     assert (found["U"].number, found["U△"].number) == (score.utility.u, score.utility.u_symmetric)
-    assert found["Distance of degrees"].number == score.fidelity.degree
+    assert found["Distance of degrees (Wasserstein-1)"].number == score.fidelity.degree
     assert found["Vertices"].before == f"{made.original.n:,}"
     told = [item for item in items(report) if isinstance(item, Finding)]
     assert {(f.name, f.state, f.detail) for f in told} == {

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.confidence import NORMAL
+from kgreason.displayed import Displayed
 from kgreason.records import dataclass
 
 Floats = npt.NDArray[np.float64]
@@ -239,7 +240,7 @@ class Filtered:
 
 
 @dataclass(frozen=True)
-class Attacks:
+class Attacks(Displayed):
     """All attacks on a release.
 
     Attributes
@@ -260,11 +261,6 @@ class Attacks:
 
     def __repr__(self) -> str:
         return f"<Attacks: {len(self.attacks)}, {'as promised' if self.as_promised else 'not as promised'}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.risks import attacks
-
-        return attacks(self)
 
     def __str__(self) -> str:
         from kgreason.attacks.table import as_text

@@ -245,7 +245,8 @@ def fidelity_figures(
     distances |= {f"weights of {name}": distance for name, distance in f.weights.items()}
     for name, distance in distances.items():
         shown = f"{distance:.3f}"
-        yield Figure(f"Distance of {name}", shown, "better is 0", "Wasserstein-1", number=distance)
+        label = f"Distance of {name} (Wasserstein-1)"
+        yield Figure(label, shown, "better is 0", "Wasserstein-1", number=distance)
 
 
 def told_figure(score: Score) -> Figure:

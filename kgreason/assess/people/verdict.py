@@ -6,6 +6,7 @@ from typing import Any
 
 from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import PeopleModel
+from kgreason.displayed import Displayed
 from kgreason.records import dataclass
 
 
@@ -45,7 +46,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class PeopleVerdict(Examined):
+class PeopleVerdict(Examined, Displayed):
     """Whether a release of a graph of people, or a series of releases, satisfies a model.
 
     Attributes
@@ -76,11 +77,6 @@ class PeopleVerdict(Examined):
 
     def __repr__(self) -> str:
         return f"<PeopleVerdict: {self.asked}: {self.state}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.verdicts import people_verdict
-
-        return people_verdict(self)
 
     @property
     def asked(self) -> str:
