@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -117,70 +117,76 @@ def view(result: object) -> View:
     raise TypeError(f"there is no view of {type(result).__name__}")
 
 
-def _judged(title: str, found: Examined, items: Iterable[Item | str]) -> View:
-    return View(title, list(items), found.state, STATES[found.state])
+def _judged(title: str, found: Examined, *items: Iterable[Item | str]) -> View:
+    return View(title, [*chain(*items)], found.state, STATES[found.state])
 
 
 @view.register
 def _(found: Verdict) -> View:
     model = "k-isomorphism" if found.model == "k-iso" else "(k,x)-isomorphism"
-    items = (*rules.verdict_figures(found), *findings(found))
-    return _judged(f"Verdict: {model}, k = {found.k}, {found.sizes}", found, items)
+    title = f"Verdict: {model}, k = {found.k}, {found.sizes}"
+    return _judged(title, found, rules.verdict_figures(found), findings(found))
 
 
 @view.register
 def _(found: PeopleVerdict) -> View:
-    items = (*people.verdict_figures(found), *findings(found), *people.notes(found))
-    return _judged(f"Verdict: {found.asked}", found, items)
+    parts = people.verdict_figures(found), findings(found), people.notes(found)
+    return _judged(f"Verdict: {found.asked}", found, *parts)
 
 
 @view.register
 def _(found: LinksVerdict) -> View:
-    items = (*links.verdict_figures(found), *findings(found))
-    return _judged(f"Verdict: {found.asked}", found, items)
+    return _judged(f"Verdict: {found.asked}", found, links.verdict_figures(found), findings(found))
 
 
 @view.register
 def _(found: Anonymization) -> View:
-    graphs, score, verdict = (found.original, found.release.graph), found.score, found.verdict
-    utility = (item for item in rules.utility_items(score.utility) if isinstance(item, Figure))
-    figures = (*rules.verdict_figures(verdict), *utility, *rules.fidelity_figures(score.fidelity, graphs))
-    items = (*figures, rules.told_figure(score), *_rest(found))
-    return _judged(f"Anonymization: {found.release.guarantee}", verdict, items)
+    return _judged(
+        f"Anonymization: {found.release.guarantee}",
+        found.verdict,
+        rules.verdict_figures(found.verdict),
+        (item for item in rules.utility_items(found.score.utility) if isinstance(item, Figure)),
+        rules.fidelity_figures(found.score.fidelity, (found.original, found.release.graph)),
+        [rules.told_figure(found.score)],
+        _rest(found),
+    )
 
 
 @view.register
 def _(found: PeopleAnonymization) -> View:
-    sizes = [
-        Figure(what, f"{new:,}", before=f"{old:,}")
-        for what, old, new in zip(
-            ("users", "values", "links"), *map(_sizes, (found.original, found.release.graph)), strict=True
-        )
-    ]
-    items = (
-        *sizes,
-        *people.verdict_figures(found.verdict),
-        *people.utility_items(found.utility),
-        *_rest(found),
+    before, after = found.original, found.release.graph
+    values, links = (
+        [sum(map(len, kind.values())) for kind in kinds]
+        for kinds in ((before.attributes, after.attributes), (before.relations, after.relations))
     )
-    return _judged(f"Anonymization by {found.settings.method}: {found.verdict.asked}", found.verdict, items)
-
-
-def _sizes(graph: PeopleGraph) -> tuple[int, int, int]:
-    return graph.n, *(sum(map(len, kind.values())) for kind in (graph.attributes, graph.relations))
+    sizes = {"Users": (before.n, after.n), "Values": values, "Links": links}
+    return _judged(
+        f"Anonymization by {found.settings.method}: {found.verdict.asked}",
+        found.verdict,
+        (Figure(what, f"{new:,}", before=f"{old:,}") for what, (old, new) in sizes.items()),
+        people.verdict_figures(found.verdict),
+        people.utility_items(found.utility, found.release.figures),
+        _rest(found),
+    )
 
 
 @view.register
 def _(found: LinksAnonymization) -> View:
-    secret = f"sensitive, and left out: {found.original.sensitive.name}"
-    items = (*links.verdict_figures(found.verdict), *links.utility_items(found), secret, *_rest(found))
-    return _judged(f"Anonymization of links: {found.verdict.asked}", found.verdict, items)
+    return _judged(
+        f"Anonymization of links: {found.verdict.asked}",
+        found.verdict,
+        links.verdict_figures(found.verdict),
+        links.utility_items(found),
+        [f"sensitive, and left out: {found.original.sensitive.name}"],
+        _rest(found),
+    )
 
 
 def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> Iterator[Item | str]:
     """Conditions that do not hold (the verdict itself shows all), times, and where there is more."""
-    wrong = [finding for finding in findings(found.verdict) if finding.state != "holds"]
-    yield from wrong or [f"{len(found.verdict.items)} conditions were checked, and hold"]
+    if found.verdict.holds:
+        yield f"{len(found.verdict.items)} conditions were checked, and hold"
+    yield from (finding for finding in findings(found.verdict) if finding.state != "holds")
     stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in found.seconds.items())
     yield f"{sum(found.seconds.values()):.1f} s: {stages}"
     yield MORE
@@ -233,7 +239,7 @@ def _(found: Attacks) -> View:
         "holds": "resists all attacks that it is promised to resist",
     }
     title = f"Attacks on a release, k = {found.k}, x = {', '.join(map(str, found.x))}"
-    items = [attacks_table(found), "print(...) tells what the columns mean", *found.notes]
+    items: list[Item | str] = [attacks_table(found), "print(...) tells what the columns mean", *found.notes]
     return View(title, items, state, words[state])
 
 

@@ -290,8 +290,8 @@ def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
 
 def test_anonymize_prints_one_table(ownership: Path, anywhere: Path) -> None:
     result = anonymize(ownership)
-    best = ("U (0 is best)", "U△ (0 is best)", "told (0.5 is best)")
-    for word in ("guarantee", "δ-anonymity", *best, "fidelity", "time"):
+    best = ("U (0 is best)", "U△ (0 is best)", "synthetic vertices told (0.5 is best)")
+    for word in ("guarantee", "δ-anonymity", *best, "vertices added", "time"):
         assert word in result.stdout
     assert "1.000" in result.stdout
 

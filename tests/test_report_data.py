@@ -232,7 +232,7 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     assert {(f.name, f.state, f.detail) for f in told} == {
         (i.name, i.state, i.detail) for i in made.verdict.items
     }
-    rows = {row[0]: row for row in table(report, "Answers to the queries").rows}
+    rows = {row[0]: row for row in table(report, "Answers").rows}
     query = score.utility.per_query["holder"]
     assert rows["holder"][1:5] == tuple(map(str, (query.original, query.released, query.lost, query.gained)))
     assert report.warnings == (SEEDED,)

@@ -61,7 +61,7 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
     progress.step("Writing the report")
     seen = list(_seen(original, released, mapping))
     graphs = _graph(original), _graph(released, original)
-    guarantee = (
+    guarantee: tuple[Item, ...] = (
         Figure("Strategy", verdict.asked, "", "strategy"),
         Figure("Verdict", state_words(verdict), "better is holds", "strategy"),
         *verdict_figures(verdict),
@@ -114,6 +114,8 @@ def _done(result: LinksAnonymization) -> str:
 def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
     """How many entities nothing but links tells apart."""
     nodes, enough = verdict.nodes, "better is k or more"
+    shown = f"{nodes.number:,} for {nodes.entities:,} entities"
+    yield Figure("Nodes", shown, "", "clusters", number=nodes.number)
     shown = f"{nodes.smallest:,} entities"
     yield Figure("Smallest cluster", shown, enough, "clusters", number=nodes.smallest, key=True)
     shown = f"{nodes.groups:,} of {nodes.entities:,} entities"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kgreason.assess.people.verdict import PeopleVerdict
@@ -108,7 +109,7 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
     stands = [one for one in seen if one.knowledge.endswith(STANDS)]
     others = [one for one in seen if one not in stands]
     graphs = as_graph(original), as_graph(released, original)
-    guarantee = (
+    guarantee: tuple[Item, ...] = (
         Figure("Guarantee", verdict.asked, "", verdict.model),
         Figure("Verdict", state_words(verdict), "better is holds", verdict.model),
         *verdict_figures(verdict),
@@ -122,7 +123,9 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
             RISK,
             tuple(risk_items(stands, others, verdict.k or 2, ("users", "users"))),
         ),
-        Section("Utility", UTILITY, (*utility_items(result.utility), *_removed(result))),
+        Section(
+            "Utility", UTILITY, (*utility_items(result.utility, result.release.figures), *_removed(result))
+        ),
         Section(
             "Distributions",
             "Numbers of links and values, in the original and in the release.",
@@ -168,7 +171,8 @@ def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:
     shown = f"{found.classes:,} of {found.users:,} users"
     yield Figure("Classes", shown, "", "classes", number=found.classes)
     if (ratio := found.ratio) is not None:
-        yield Figure("Least class over k", f"{ratio:.2f}", "better is 1 or more", "classes", number=ratio)
+        shown = f"{ratio:,.2f}".removesuffix(".00")
+        yield Figure("Least class over k", shown, "better is 1 or more", "classes", number=ratio)
 
 
 def notes(verdict: PeopleVerdict) -> Iterator[Table]:
@@ -177,35 +181,48 @@ def notes(verdict: PeopleVerdict) -> Iterator[Table]:
         yield Table("Not protected in this release", ("what",), tuple((note,) for note in verdict.notes))
 
 
-def utility_items(found: Utility | None) -> Iterator[Item]:
-    """What information is lost."""
+def utility_items(
+    found: Utility | None, figures: Mapping[str, object] = MappingProxyType({})
+) -> Iterator[Item]:
+    """What information is lost; `figures` is what the method says of a release, if it is known."""
     if found is None:
         note = "it could not be told; the guarantee does not depend on it"
         yield Figure("What is lost", "not measured", note=note)
         return
-    yield Figure("AIL", f"{found.ail:.4f}", "better is 0", "AIL", number=found.ail, key=True)
+    parts = {
+        "values": found.ail_attributes,
+        "degrees": found.ail_degrees,
+        "removed users": found.ail_removed,
+    }
+    told = ", ".join(f"{loss:.4f} by {what}" for what, loss in parts.items() if loss)
+    shown = f"{found.ail:.4f}" + f" ({told})" * bool(told)
+    yield Figure("AIL", shown, "better is 0", "AIL", number=found.ail, key=True)
     shown = f"{found.rru:.4f} ({found.removed:,} of {found.users:,} users)"
     yield Figure("RRU", shown, "better is 0", "RRU", number=found.rru, key=True)
     yield Figure("Users who stand for nobody", f"{found.fake:,}", "better is 0", "fakes", number=found.fake)
     if found.values:
-        added, before = found.values_added, f"{found.values:,} values"
-        shown = f"{added:,} ({added / found.values:+.1%})"
-        yield Figure("Values added", shown, "better is 0", "added values", before, added, key=True)
-    rows = tuple(
-        (name, f"{c.original:,}", f"{c.added:,}", f"{c.removed:,}") for name, c in found.changes.items()
-    )
+        added = found.values_added
+        shown = f"{added:,} ({added / found.values:+.1%} of {found.values:,})"
+        yield Figure("Values added", shown, "better is 0", "added values", number=added, key=True)
+    changes = {name: (c.original, c.added, c.removed) for name, c in found.changes.items()}
+    if (edges := found.structure) is not None:  # each link once, not once for each direction
+        changes = dict.fromkeys(changes, (edges.edges, edges.added, edges.removed))
+    rows = tuple((name, *(f"{count:,}" for count in counts)) for name, counts in changes.items())
     if rows:
         columns = ("relation", "original", "added", "left out")
         yield Table("Links", columns, rows, "fewer changes are better", "changed links")
-    same, number = "better is as before", found.clustering_released
+    same, after = "better is as before", found.clustering_released
     before = f"{found.clustering:.3f}"
-    yield Figure("Clustering coefficient", f"{number:.3f}", same, "clustering", before, number)
-    if (edges := found.structure) is not None:
-        yield Figure("L1", f"{edges.l1:,}", "better is 0", "L1", number=edges.l1, key=True)
+    yield Figure("Clustering coefficient", f"{after:.3f}", same, "clustering", before, after)
+    if edges is not None:
+        tries, cheapest = figures.get("tries", 1), figures.get("cheapest")
+        probed = isinstance(tries, int) and isinstance(cheapest, int) and tries > 1
+        shown = f"{edges.l1:,}" + (f" ({cheapest:,} before {tries:,} tries)" if probed else "")
+        yield Figure("L1", shown, "better is 0", "L1", number=edges.l1, key=True)
         if (number := edges.path_length_released) is not None and edges.path_length is not None:
-            note = "" if edges.sources is None else f"measured from {edges.sources:,} users drawn at random"
-            before = f"{edges.path_length:.3f}"
-            yield Figure("Path length", f"{number:.3f}", same, "path length", before, number, note)
+            some = "" if edges.sources is None else f" (from {edges.sources:,} sources)"
+            shown, before = f"{number:.3f}{some}", f"{edges.path_length:.3f}"
+            yield Figure("Path length", shown, same, "path length", before, number)
 
 
 def _removed(result: PeopleAnonymization) -> Iterator[Table]:

@@ -110,8 +110,8 @@ def pictures(
             labels=tuple(map(str, graph.labels[members])),
             synthetic=tuple((at >= first).tolist()),
             edges=tuple(
-                (place[source], place[target], *rest)
-                for source, target, *rest in sorted(shown, key=lambda e: (e[4], *e[:3]))
+                (place[s], place[t], relation, weight, synthetic)
+                for s, t, relation, weight, synthetic in sorted(shown, key=lambda e: (e[4], *e[:3]))
             ),
             note=" ".join(filter(None, [how, fewer if len(shown) < len(edges) else ""])),
         )

@@ -121,11 +121,12 @@ def _guarantee(promise: Promise, verdict: Verdict) -> Iterator[Figure]:
 
 def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
     """δ-anonymity and what k-Iso changed, as far as they are known."""
-    if (delta := verdict.delta) is not None:
+    name = "δ of the release" if verdict.needs_original else "δ-anonymity"
+    if (delta := verdict.delta) is None:
+        yield Figure(name, "not decided", "better is 1", "δ-anonymity")
+    else:
         note = "an estimate from a sample" if delta.sampled else ""
-        yield Figure(
-            "δ-anonymity", str(delta), "better is 1", "δ-anonymity", None, delta.value, note, key=True
-        )
+        yield Figure(name, str(delta), "better is 1", "δ-anonymity", None, delta.value, note, key=True)
     if verdict.alike is not None:
         note = "where places may have the same degrees"
         yield Figure(
@@ -182,8 +183,8 @@ def utility_items(utility: Utility) -> Iterator[Item]:
             shown = f"{value:.3f}{margin if main else ''}"
             yield Figure(name, shown, "better is 0", term, number=value, note=note if main else "", key=main)
     yield Table(
-        "Answers to the queries",
-        ("query", "answers before", "after", "lost", "gained", "U", "U△"),
+        "Answers",
+        ("query", "before", "after", "lost", "gained", "U", "U△"),
         tuple(_row(name, query) for name, query in utility.per_query.items()),
         "fewer lost and gained answers are better",
         "query",
@@ -195,7 +196,8 @@ def _row(name: str, query: QueryUtility) -> tuple[str, ...]:
     counts = (query.original, query.released, query.lost, query.gained)
     margin = f" ± {query.margin:.3f}" if query.sampled else ""
     shown = (f"{'~ ' if query.sampled else ''}{count:,}" for count in counts)
-    return (name, *shown, f"{query.u:.3f}", f"{query.u_symmetric:.3f}{margin}")
+    estimate = f", from {query.sampled:,} random targets" if query.sampled else ""
+    return (f"{name}{estimate}", *shown, f"{query.u:.3f}", f"{query.u_symmetric:.3f}{margin}")
 
 
 def examples(
@@ -240,13 +242,14 @@ def fidelity_figures(
     for what, before, after, percent in zip(("Vertices", "Edges"), *sizes, percents, strict=True):
         old = None if before is None else f"{before:,}"
         name, shown = what if graphs else f"{what} added", f"{after:,} ({percent:+.1f} %)"
-        yield Figure(name, shown, "better is 0 % more", "fidelity", old, percent, key=what == "Edges")
+        yield Figure(name, shown, "better is 0 %", "fidelity", old, percent, key=what == "Edges")
     distances = {"degrees": f.degree, "in-degrees": f.in_degree, "out-degrees": f.out_degree}
     distances |= {f"weights of {name}": distance for name, distance in f.weights.items()}
     for name, distance in distances.items():
         shown = f"{distance:.3f}"
-        label = f"Distance of {name} (Wasserstein-1)"
-        yield Figure(label, shown, "better is 0", "Wasserstein-1", number=distance)
+        yield Figure(
+            f"Distance of {name}", shown, "better is 0", "Wasserstein-1", None, distance, "Wasserstein-1"
+        )
 
 
 def told_figure(score: Score) -> Figure:
