@@ -289,7 +289,6 @@ def print_links(result: LinksAnonymization, release: Path, private: Path, *, see
     gone = f", and {secret.left_out:,} of entities that are left out" if secret.left_out else ""
     table(
         [
-            ("nodes", f"{result.original.graph.n:,} -> {result.release.released.graph.n:,}"),
             ("strategy", f"{asked.strategy}{percent}{by}"),
             ("left out", f"{len(secret):,} links of {secret.name}, which is sensitive{gone}"),
             *rows(utility_items(result)),
@@ -339,7 +338,8 @@ def print_verdict(verdict: Verdict) -> None:
     """Print each item of the definition and δ-anonymity."""
     from kgreason.report.rules import verdict_figures
 
-    found = f"{_held(verdict)} for k = {verdict.k}{_for_x(verdict, ', ')}"
+    comma = "," if verdict.needs_original and verdict.holds else ""
+    found = f"{_held(verdict)}{comma} for k = {verdict.k}{_for_x(verdict, ', ')}"
     table([*conditions(verdict), *rows(verdict_figures(verdict)), ("verdict", found)])
 
 

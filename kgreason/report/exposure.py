@@ -104,5 +104,5 @@ def _of_part(name: str, part: Part, before: World, after: World, means: Means, d
     if cut:
         places = " and of the ".join(cut)
         more.append(f"candidates are at least so many, for not all places of the {places} were looked at")
-    sights = Sight(first.sizes, first.right), Sight(second.sizes, second.right)
-    return Seen(name, *sights, "; ".join(more), not drawn.all)
+    sights = (Sight(found.sizes, found.right, sampled=not drawn.all) for found in (first, second))
+    return Seen(name, *sights, "; ".join(more))
