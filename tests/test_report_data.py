@@ -24,6 +24,7 @@ from kgreason.errors import ReleaseError
 from kgreason.graph.links.school import school
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.pairs import read_released
+from kgreason.people.readme import Claim
 from kgreason.publication import Folders
 from kgreason.report import exposure, links, people, rules
 from kgreason.report.candidates import as_shown, by_classes
@@ -200,7 +201,7 @@ def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path
     files = [path.name for path in folders.release.iterdir()]
     readme = (folders.release / "README.txt").read_text(encoding="utf-8")
     assert made.verdict.asked in readme
-    told = people.public_report(published, people.promise_of(made), confirmed=True, seeded=False, files=files)
+    told = people.public_report(published, Claim.of(made), confirmed=True, seeded=False, files=files)
     for name, text in texts(folders.release, told).items():
         assert (folders.release / name).read_bytes() == text
         assert b"Canary" not in text

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,25 @@ LETTER = 7.3  # mean width of a letter of a label
 LONGEST = 16  # letters of a label
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
 MOST_TICKS = 5
+
+
+class Series(NamedTuple):
+    """Numbers whose distribution a chart shows, what they are, what is counted, and the term that explains them."""
+
+    axis: str
+    numbers: npt.NDArray[Any]
+    counted: str
+    term: str
+
+
+def series_charts(
+    released: Mapping[str, Series], original: Mapping[str, Series] | None = None
+) -> Iterator[Chart]:
+    """A chart by title: bins of counts for whole numbers, bins of values for others."""
+    for title, (axis, after, counted, term) in released.items():
+        before = original[title].numbers if original and title in original else None
+        chart = counts_chart if after.dtype.kind == "i" else values_chart
+        yield chart(title, axis, after, before, counted, term)
 
 
 def counts_chart(

@@ -97,12 +97,12 @@ def _of_parts(
                 yield _of_part(name, part, before, after, means, drawn)
 
 
-def _of_part(name: str, part: Part, before: World, after: World, means: Means, drawn: Parts) -> Seen:
-    first, second = (candidates(world, part, means, drawn.members) for world in (before, after))
+def _of_part(name: str, part: Part, original: World, released: World, means: Means, drawn: Parts) -> Seen:
+    first, second = (candidates(world, part, means, drawn.members) for world in (original, released))
     more = [] if drawn.all else [f"a sample of at most {TARGETS} parts"]
     cut = [where for found, where in ((first, "original"), (second, "release")) if not found.complete]
     if cut:
         places = " and of the ".join(cut)
         more.append(f"candidates are at least so many, for not all places of the {places} were looked at")
-    sights = (Sight(found.sizes, found.right, sampled=not drawn.all) for found in (first, second))
-    return Seen(name, *sights, "; ".join(more))
+    before, after = (Sight(found.sizes, found.right, sampled=not drawn.all) for found in (first, second))
+    return Seen(name, before, after, "; ".join(more))

@@ -17,7 +17,7 @@ from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.links.readme import DONE
 from kgreason.progress import SILENT, Progress
 from kgreason.report.candidates import Seen, as_shown, risk_items
-from kgreason.report.charts import counts_chart, values_chart
+from kgreason.report.charts import Series, series_charts
 from kgreason.report.data import Chart, Figure, Item, Report, Section, Table
 from kgreason.report.run import Run
 from kgreason.report.sections import UTILITY, drawn, files_section, findings, published, run_section
@@ -158,20 +158,18 @@ def _counts(graph: LinkGraph, found: Observations) -> Iterator[tuple[str, Vertic
 
 
 def _charts(released: LinkGraph, original: LinkGraph | None = None) -> Iterator[Chart]:
-    for name in sorted(released.observed)[:MANY]:
-        new = released.observed[name]
-        old = None if original is None else original.observed.get(name)
-        before = {} if old is None or original is None else dict(_counts(original, old))
-        for what, counts in _counts(released, new):
-            yield counts_chart(f"{name}: {what}", what, counts, before.get(what), "nodes", "degree")
-        if new.weight is not None:
-            yield values_chart(
-                f"Weights of {name}",
-                "weight",
-                new.weight,
-                None if old is None else old.weight,
-                f"links of {name}",
-            )
+    return series_charts(_series(released), None if original is None else _series(original))
+
+
+def _series(graph: LinkGraph) -> dict[str, Series]:
+    found = {}
+    for name in sorted(graph.observed)[:MANY]:
+        links = graph.observed[name]
+        for what, counts in _counts(graph, links):
+            found[f"{name}: {what}"] = Series(what, counts, "nodes", "degree")
+        if links.weight is not None:
+            found[f"Weights of {name}"] = Series("weight", links.weight, f"links of {name}", "weight")
+    return found
 
 
 def utility_items(result: LinksAnonymization) -> Iterator[Item]:

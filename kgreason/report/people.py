@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.people.readme import OF_DEGREES, PROMISES, UNPROTECTED
+from kgreason.people.readme import OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 from kgreason.report.candidates import risk_items
 from kgreason.report.data import Figure, Item, Report, Section, Table
 from kgreason.report.run import Run
@@ -55,55 +54,21 @@ FILES = {
 }
 
 
-@dataclass(frozen=True)
-class Promise:
-    """What a release of people promises, as its README.txt says it.
-
-    Attributes
-    ----------
-    text
-        The guarantee.
-    model
-        What was promised.
-    k
-        How many users share; `None`: each has his own k.
-    window
-        Of a series, how many releases are put together.
-    """
-
-    text: str
-    model: PeopleModel
-    k: int | None
-    window: int = 1
-
-    @property
-    def words(self) -> str:
-        """What it means, in a few sentences."""
-        kind: PeopleModel = "k-ad" if self.model == "p-k-ad" and self.k else self.model
-        return plain(PROMISES[kind].format(k=self.k, w=self.window))
-
-    @property
-    def meaning(self) -> str:
-        """The first of them, without a full stop."""
-        return self.words.split(". ")[0].removesuffix(".")
-
-    @property
-    def unprotected(self) -> str:
-        """What is not promised."""
-        found = plain(OF_DEGREES if self.model == "k-degree" else UNPROTECTED)
-        return found[0].upper() + found[1:]
+def _promised(claim: Claim) -> str:
+    """What a claim means, in a few sentences."""
+    kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
+    return plain(PROMISES[kind].format(k=claim.k, w=claim.window))
 
 
-def promise_of(result: PeopleAnonymization) -> Promise:
-    """What a release promises."""
-    verdict = result.verdict
-    return Promise(verdict.asked, verdict.model, verdict.k, result.settings.window)
+def _meaning(claim: Claim) -> str:
+    """What a claim means, in a sentence without a full stop."""
+    return _promised(claim).split(". ")[0].removesuffix(".")
 
 
 def private_report(result: PeopleAnonymization, run: Run, progress: Progress = SILENT) -> Report:
     """Write the owner's report, which is secret."""
     original, release, verdict = result.original, result.release, result.verdict
-    released, promise, seeded = release.graph, promise_of(result), run.seed is not None
+    released, claim, seeded = release.graph, Claim.of(result), run.seed is not None
     progress.step("Writing the report")
     seen = list(seen_of_users(original, released, release.mapping))
     stands = [one for one in seen if one.knowledge.endswith(STANDS)]
@@ -117,7 +82,7 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
         *notes(verdict),
     )
     sections = (
-        Section("Guarantee", f"{promise.words} {GUARANTEE}", guarantee),
+        Section("Guarantee", f"{_promised(claim)} {GUARANTEE}", guarantee),
         Section(
             "Risk before and after",
             RISK,
@@ -138,16 +103,16 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
         f"Release of a graph of people by {METHODS[result.settings.method]}",
         True,
         verdict.state,
-        f"{promise.text} {state_words(verdict)}",
+        f"{claim.asked} {state_words(verdict)}",
         _done(result),
         safe_for_owner(
             verdict,
-            f"{promise.meaning}; an independent check of what was written confirmed it for every user.",
+            f"{_meaning(claim)}; an independent check of what was written confirmed it for every user.",
             "could not decide whether all users are protected",
             seeded=seeded,
         ),
         sections,
-        {"guarantee": promise.text, **run.whole()},
+        {"guarantee": claim.asked, **run.whole()},
         (SEEDED,) if seeded else (),
     )
 
@@ -233,7 +198,7 @@ def _removed(result: PeopleAnonymization) -> Iterator[Table]:
 
 
 def public_report(
-    released: PeopleGraph, promise: Promise, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
+    released: PeopleGraph, claim: Claim, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
     """Write the report for everybody: it is made of what is published alone, and so tells nothing else.
 
@@ -241,35 +206,38 @@ def public_report(
     ----------
     released
         The graph as it was published.
-    promise, confirmed, seeded, files
+    claim
+        What ``README.txt`` says.
+    confirmed, seeded, files
         As for `kgreason.report.rules.public_report`.
 
     Examples
     --------
     >>> graph = PeopleGraph.from_triples(["x", "y"], [("x", "job", "cook"), ("y", "job", "cook")])
-    >>> report = public_report(graph, Promise("k-ad with k = 2", "k-ad", 2), confirmed=True, seeded=False)
+    >>> report = public_report(graph, Claim("k-ad with k = 2", "k-ad", 2, 1), confirmed=True, seeded=False)
     >>> report.verdict, report.secret
     ('k-ad with k = 2 holds', False)
     """
-    held, model = "holds" if confirmed else "was not confirmed", promise.model
-    limits = {"Not protected": promise.unprotected}
+    held, model = "holds" if confirmed else "was not confirmed", claim.model
+    unprotected = plain(OF_DEGREES if model == "k-degree" else UNPROTECTED)
+    limits = {"Not protected": unprotected[0].upper() + unprotected[1:]}
     if released.attributes:
         limits["Values"] = "Users who look alike have the values of all of them, so some are not their own."
     if released.relations:
         limits["Links"] = "Some are not real and some real ones are left out: do not rely on a single one."
     guarantee = (
-        Figure("Guarantee", promise.text, "", model),
+        Figure("Guarantee", claim.asked, "", model),
         Figure("Verdict", held, "better is holds", model),
     )
     return published(
         "Anonymized graph of people",
-        f"{promise.text} {held}",
+        f"{claim.asked} {held}",
         "Users have random names, and those who are to look alike were made alike.",
         safe_for_everybody(
-            f"{promise.meaning}; an exact check confirmed it.", confirmed=confirmed, seeded=seeded
+            f"{_meaning(claim)}; an exact check confirmed it.", confirmed=confirmed, seeded=seeded
         ),
         (
-            Section("Guarantee", promise.words, guarantee),
+            Section("Guarantee", _promised(claim), guarantee),
             limits_section(limits.items()),
             Section(
                 "Distributions",

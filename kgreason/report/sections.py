@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgreason.assess.verdict import Examined
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.layout import table_of
-from kgreason.report.charts import counts_chart, values_chart
-from kgreason.report.data import Chart, Finding, Report, Section, State, Table
+from kgreason.report.charts import Series, series_charts
+from kgreason.report.data import Finding, Report, Section, State, Table
 from kgreason.report.run import release_version
 from kgreason.report.terms import term_of
 from kgreason.report.words import SEEDED_PUBLIC
@@ -49,19 +49,21 @@ def distributions(released: KnowledgeGraph, original: KnowledgeGraph | None = No
         if original is None
         else "How many edges vertices have, and what the weights are, in the original and in the release."
     )
-    return Section("Distributions", f"{lead} {DEGREES}", tuple(_charts(released, original)))
+    before = None if original is None else _series(original)
+    return Section("Distributions", f"{lead} {DEGREES}", tuple(series_charts(_series(released), before)))
 
 
-def _charts(released: KnowledgeGraph, original: KnowledgeGraph | None) -> Iterator[Chart]:
-    before = (None, None) if original is None else (original.in_degree(), original.out_degree())
-    yield counts_chart("In-degree", "incoming edges", released.in_degree(), before[0], term="in-degree")
-    yield counts_chart("Out-degree", "outgoing edges", released.out_degree(), before[1], term="out-degree")
-    for name, relation in released.relations.items():
-        if relation.weight is None:
-            continue
-        old = None if original is None else original.relations[name].weight
-        if original is None or old is not None:
-            yield values_chart(f"Weights of {name}", "weight", relation.weight, old, f"edges of {name}")
+def _series(graph: KnowledgeGraph) -> dict[str, Series]:
+    weights = {
+        f"Weights of {name}": Series("weight", relation.weight, f"edges of {name}", "weight")
+        for name, relation in graph.relations.items()
+        if relation.weight is not None
+    }
+    return {
+        "In-degree": Series("incoming edges", graph.in_degree(), "vertices", "in-degree"),
+        "Out-degree": Series("outgoing edges", graph.out_degree(), "vertices", "out-degree"),
+        **weights,
+    }
 
 
 def drawn(
