@@ -37,6 +37,7 @@ from kgreason.report.attacks import attacks_table, disclosure_table, risk_table
 from kgreason.report.data import Figure, Finding, Item, Table
 from kgreason.report.page import blocks, templates
 from kgreason.report.sections import findings
+from kgreason.report.words import state_words
 from kgreason.results import Anonymization, Reasoned, Score
 
 ROWS = 8
@@ -49,12 +50,6 @@ LINES = 40
 """Lines of an explanation that are shown at most."""
 COLOURS = {"holds": "#1a7f37", "fails": "#b42318", "undecided": "#8a5a00", "given up": "#57606a"}
 """Of badges, whose text is white: the contrast is above 4.5 in light and dark pages alike."""
-STATES: Mapping[State, str] = {
-    "holds": "holds",
-    "given up": "holds, but for what the release says that it gives up",
-    "undecided": "not decided: do not publish",
-    "fails": "does not hold: do not publish",
-}
 MORE = ".verdict, .release (to publish), .mapping (secret) and .report() have more"
 
 
@@ -118,7 +113,8 @@ def view(result: object) -> View:
 
 
 def _judged(title: str, found: Examined, *items: Iterable[Item | str]) -> View:
-    return View(title, [*chain(*items)], found.state, STATES[found.state])
+    unsafe = "" if found.as_promised else ": do not publish"
+    return View(title, [*chain(*items)], found.state, f"{state_words(found)}{unsafe}")
 
 
 @view.register

@@ -324,14 +324,11 @@ def _for_x(verdict: Verdict, joint: str = " for ") -> str:
 
 
 def _held(verdict: Examined) -> str:
-    from kgreason.assess.verdict import Verdict
+    from kgreason.report.words import state_words
 
-    alone = ", as far as a release alone tells" if verdict.needs_original else ""
-    if verdict.holds:
-        return f"holds{alone}"
-    if isinstance(verdict, Verdict) and verdict.nothing_against and not verdict.as_promised:
-        return "ESTIMATE: nothing found against it"
-    return {"given up": "holds within parts", "undecided": "NOT DECIDED"}.get(verdict.state, "DOES NOT HOLD")
+    if verdict.needs_original and verdict.holds:
+        return "holds, as far as a release alone tells"
+    return state_words(verdict) if verdict.as_promised else state_words(verdict).upper()
 
 
 def print_verdict(verdict: Verdict) -> None:

@@ -31,6 +31,7 @@ K_ISO = (
     "differ between the blocks and tell them apart, and vertices in the same place of different blocks have the same "
     "degrees"
 )
+NO_BLOCKS = "; not even the blocks were confirmed"
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,7 @@ def verdict_words(promise: Promise, verdict: Verdict) -> str:
     '(3,4)-isomorphism holds'
     """
     if promise.baseline or promise.within_parts:
-        found = "holds" if verdict.as_promised else state_words(verdict)
-        return f"{promise.text}: {found}"
+        return f"{promise.text}: {'holds' if verdict.as_promised else state_words(verdict)}"
     return f"{promise.text} {state_words(verdict)}"
 
 
@@ -143,21 +143,16 @@ def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
     """Why the release is safe, or that it is not, in one sentence."""
     delta = verdict.delta
     if promise.baseline and not seeded:
-        checked = "" if verdict.as_promised else "; not even the blocks were confirmed, so do not publish it"
-        return f"{K_ISO}{checked}."
+        return f"{K_ISO}{'' if verdict.as_promised else f'{NO_BLOCKS}, so do not publish it'}."
     if verdict.nothing_against and not verdict.as_promised and delta is not None and not seeded:
         return (
             f"A sample of {delta.total:,} parts was checked and all of them are protected, but that is an estimate and "
             "no proof: verify all before you publish."
         )
     number = "" if delta is None or not delta.total else f" for all {delta.total:,} such parts"
-    return safe_for_owner(
-        verdict,
-        f"{promise.meaning}; an independent check of what was written confirmed it{number}.",
-        "could not decide for all parts whether they are protected, so nothing is confirmed",
-        seeded=seeded,
-        refuted=_refuted(promise, verdict),
-    )
+    kept = f"{promise.meaning}; an independent check of what was written confirmed it{number}."
+    undecided = "could not decide for all parts whether they are protected, so nothing is confirmed"
+    return safe_for_owner(verdict, kept, undecided, seeded=seeded, refuted=_refuted(promise, verdict))
 
 
 def safe_for_owner(verdict: Examined, kept: str, undecided: str, *, seeded: bool, refuted: str = "") -> str:
@@ -183,11 +178,9 @@ def safe_for_owner(verdict: Examined, kept: str, undecided: str, *, seeded: bool
         return kept
     if verdict.state == "undecided":
         return f"The check {undecided}: do not publish the release."
-    return f"It is not safe: the check found that {refuted or _failing(verdict)}; do not publish the release."
-
-
-def _failing(verdict: Examined) -> str:
-    return f"this does not hold: {', '.join(item.name for item in verdict.items if item.state == 'fails')}"
+    failing = ", ".join(item.name for item in verdict.items if item.state == "fails")
+    found = refuted or f"this does not hold: {failing}"
+    return f"It is not safe: the check found that {found}; do not publish the release."
 
 
 def _refuted(promise: Promise, verdict: Verdict) -> str:
@@ -207,7 +200,7 @@ def _refuted(promise: Promise, verdict: Verdict) -> str:
 def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
     """Why the release is safe, or that it is not, for those who receive it."""
     if promise.baseline and not seeded:
-        return f"{K_ISO}{'' if confirmed else '; not even the blocks were confirmed'}."
+        return f"{K_ISO}{'' if confirmed else NO_BLOCKS}."
     kept = f"{promise.meaning}; an exact check confirmed it."
     return safe_for_everybody(kept, confirmed=confirmed, seeded=seeded)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from kgreason.assess.verdict import Examined, Item
@@ -33,16 +34,6 @@ class Figures:
     smallest: int
     below: int | None
     ratio: float | None
-
-    def as_dict(self) -> dict[str, float | None]:
-        """Plain data for JSON."""
-        return {
-            "users": self.users,
-            "classes": self.classes,
-            "smallest": self.smallest,
-            "below": self.below,
-            "ratio": self.ratio,
-        }
 
 
 @dataclass(frozen=True)
@@ -98,6 +89,6 @@ class PeopleVerdict(Examined, Displayed):
             "state": self.state,
             "needs_original": list(self.needs_original),
             "notes": list(self.notes),
-            "figures": self.figures.as_dict(),
+            "figures": asdict(self.figures),
             "items": [item.as_dict() for item in self.items],
         }

@@ -8,7 +8,7 @@ LINKS, sections 6.2 (disclosure, Equation 1) and 8.2 (revealed links, precision 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -90,18 +90,7 @@ class Disclosure(Displayed):
             "pairs": self.pairs,
             "sensitive": self.sensitive,
             "base_rate": self.base_rate,
-            "thresholds": [
-                {
-                    "threshold": one.threshold,
-                    "predicted": one.predicted,
-                    "revealed": one.revealed,
-                    "precision": one.precision,
-                    "lift": one.lift,
-                    "recall": one.recall,
-                    "delta": one.delta,
-                }
-                for one in self.at
-            ],
+            "thresholds": list(map(asdict, self.at)),
         }
 
     def __str__(self) -> str:
