@@ -6,39 +6,35 @@ changed, and no colour is set but that of badges: text is as the page has it, li
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import singledispatch
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgreason.advice.report import Risk
-from kgreason.assess.fidelity import Fidelity
-from kgreason.assess.links.verdict import LinksVerdict
-from kgreason.assess.people.utility import Utility as PeopleUtility
-from kgreason.assess.people.verdict import PeopleVerdict
-from kgreason.assess.utility import Utility
-from kgreason.assess.verdict import Examined, State, Verdict
-from kgreason.attacks.links.disclosure import Disclosure
-from kgreason.attacks.results import Attacks
-from kgreason.engine.table import Facts
-from kgreason.graph.links.model import LinkGraph, Original, Released
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.graph.people.model import Attribute, PeopleGraph
 from kgreason.lang.values import source
-from kgreason.links.results import LinksAnonymization
-from kgreason.output.names import column_names
-from kgreason.people.results import PeopleAnonymization
-from kgreason.provenance.explanation import Explanation
 from kgreason.records import dataclass
-from kgreason.report import links, people, rules
-from kgreason.report.attacks import attacks_table, disclosure_table, risk_table
-from kgreason.report.data import Figure, Finding, Item, Table
+from kgreason.report.data import Figure, Finding, Item, State, Table
 from kgreason.report.page import blocks, templates
-from kgreason.report.sections import findings
-from kgreason.report.words import state_words
-from kgreason.results import Anonymization, Reasoned, Score
+
+if TYPE_CHECKING:
+    from kgreason.advice.report import Risk
+    from kgreason.assess.fidelity import Fidelity
+    from kgreason.assess.links.verdict import LinksVerdict
+    from kgreason.assess.people.utility import Utility as PeopleUtility
+    from kgreason.assess.people.verdict import PeopleVerdict
+    from kgreason.assess.utility import Utility
+    from kgreason.assess.verdict import Examined, Verdict
+    from kgreason.attacks.links.disclosure import Disclosure
+    from kgreason.attacks.results import Attacks
+    from kgreason.engine.table import Facts
+    from kgreason.graph.links.model import LinkGraph, Original, Released
+    from kgreason.graph.model import KnowledgeGraph
+    from kgreason.graph.people.model import Attribute, PeopleGraph
+    from kgreason.links.results import LinksAnonymization
+    from kgreason.people.results import PeopleAnonymization
+    from kgreason.provenance.explanation import Explanation
+    from kgreason.results import Anonymization, Reasoned, Score
 
 ROWS = 8
 """Rows of a table that are shown at most."""
@@ -89,6 +85,10 @@ KINDS: Mapping[type, str] = {
 }
 
 
+VIEWS: dict[str, Callable[[Any], View]] = {}
+"""Functions by the full names of the classes that they show."""
+
+
 def html(result: object) -> str:
     """The view of a result as one ``<div>``."""
     return rendered(view(result))
@@ -106,37 +106,60 @@ def rendered(found: View) -> str:
     return templates().get_template("notebook.html").render(view=found, blocks=groups, colours=COLOURS)
 
 
-@singledispatch
 def view(result: object) -> View:
-    """What is shown of a result; each class of results has a function of its own below."""
-    raise TypeError(f"there is no view of {type(result).__name__}")
+    """What is shown of a result, by its class or a class that it inherits from."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(result).__mro__)
+    return next(VIEWS[name] for name in names if name in VIEWS)(result)
+
+
+def shows(name: str) -> Callable[[Callable[[Any], View]], Callable[[Any], View]]:
+    """Register the view of a class by its full name: to show one result does not import all others."""
+
+    def register(make: Callable[[Any], View]) -> Callable[[Any], View]:
+        VIEWS[name] = make
+        return make
+
+    return register
 
 
 def _judged(title: str, found: Examined, *items: Iterable[Item | str]) -> View:
+    from kgreason.report.words import state_words
+
     unsafe = "" if found.as_promised else ": do not publish"
     return View(title, [*chain(*items)], found.state, f"{state_words(found)}{unsafe}")
 
 
-@view.register
+@shows("kgreason.assess.verdict.Verdict")
 def _(found: Verdict) -> View:
+    from kgreason.report import rules
+    from kgreason.report.sections import findings
+
     model = "k-isomorphism" if found.model == "k-iso" else "(k,x)-isomorphism"
     title = f"Verdict: {model}, k = {found.k}, {found.sizes}"
     return _judged(title, found, rules.verdict_figures(found), findings(found))
 
 
-@view.register
+@shows("kgreason.assess.people.verdict.PeopleVerdict")
 def _(found: PeopleVerdict) -> View:
+    from kgreason.report import people
+    from kgreason.report.sections import findings
+
     parts = people.verdict_figures(found), findings(found), people.notes(found)
     return _judged(f"Verdict: {found.asked}", found, *parts)
 
 
-@view.register
+@shows("kgreason.assess.links.verdict.LinksVerdict")
 def _(found: LinksVerdict) -> View:
+    from kgreason.report import links
+    from kgreason.report.sections import findings
+
     return _judged(f"Verdict: {found.asked}", found, links.verdict_figures(found), findings(found))
 
 
-@view.register
+@shows("kgreason.results.Anonymization")
 def _(found: Anonymization) -> View:
+    from kgreason.report import rules
+
     return _judged(
         f"Anonymization: {found.release.guarantee}",
         found.verdict,
@@ -148,8 +171,10 @@ def _(found: Anonymization) -> View:
     )
 
 
-@view.register
+@shows("kgreason.people.results.PeopleAnonymization")
 def _(found: PeopleAnonymization) -> View:
+    from kgreason.report import people
+
     before, after = found.original, found.release.graph
     values, links = (
         [sum(map(len, kind.values())) for kind in kinds]
@@ -166,8 +191,10 @@ def _(found: PeopleAnonymization) -> View:
     )
 
 
-@view.register
+@shows("kgreason.links.results.LinksAnonymization")
 def _(found: LinksAnonymization) -> View:
+    from kgreason.report import links
+
     return _judged(
         f"Anonymization of links: {found.verdict.asked}",
         found.verdict,
@@ -180,6 +207,8 @@ def _(found: LinksAnonymization) -> View:
 
 def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> Iterator[Item | str]:
     """Conditions that do not hold (the verdict itself shows all), times, and where there is more."""
+    from kgreason.report.sections import findings
+
     if found.verdict.holds:
         yield f"{len(found.verdict.items)} conditions were checked, and hold"
     yield from (finding for finding in findings(found.verdict) if finding.state != "holds")
@@ -188,8 +217,10 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
     yield MORE
 
 
-@view.register
+@shows("kgreason.results.Score")
 def _(found: Score) -> View:
+    from kgreason.report import rules
+
     items = (
         *rules.utility_items(found.utility),
         *rules.fidelity_figures(found.fidelity),
@@ -198,23 +229,31 @@ def _(found: Score) -> View:
     return View("Score of a release", items)
 
 
-@view.register
+@shows("kgreason.assess.utility.Utility")
 def _(found: Utility) -> View:
+    from kgreason.report import rules
+
     return View("Utility of a release", list(rules.utility_items(found)))
 
 
-@view.register
+@shows("kgreason.assess.fidelity.Fidelity")
 def _(found: Fidelity) -> View:
+    from kgreason.report import rules
+
     return View("Fidelity of a release", list(rules.fidelity_figures(found)))
 
 
-@view.register
+@shows("kgreason.assess.people.utility.Utility")
 def _(found: PeopleUtility) -> View:
+    from kgreason.report import people
+
     return View("What a release of people keeps", list(people.utility_items(found)))
 
 
-@view.register
+@shows("kgreason.advice.report.Risk")
 def _(found: Risk) -> View:
+    from kgreason.report.attacks import risk_table
+
     return View(
         f"Risk of {found.graph.n:,} vertices before anonymization, k = {found.k}",
         [
@@ -226,8 +265,10 @@ def _(found: Risk) -> View:
     )
 
 
-@view.register
+@shows("kgreason.attacks.results.Attacks")
 def _(found: Attacks) -> View:
+    from kgreason.report.attacks import attacks_table
+
     state: State = "fails" if found.broken else "undecided" if found.undecided else "holds"
     words = {
         "fails": f"{len(found.broken):,} attacks succeed against the guarantee",
@@ -239,25 +280,29 @@ def _(found: Attacks) -> View:
     return View(title, items, state, words[state])
 
 
-@view.register
+@shows("kgreason.attacks.links.disclosure.Disclosure")
 def _(found: Disclosure) -> View:
+    from kgreason.report.attacks import disclosure_table
+
     title = f"Sensitive links guessed: {found.sensitive:,} among {found.pairs:,} pairs"
     guess = f"a guess without the release is right with probability {found.base_rate:.3g}"
     return View(title, [disclosure_table(found), guess])
 
 
-@view.register
+@shows("kgreason.results.Reasoned")
 def _(found: Reasoned) -> View:
     warnings = (f"warning: {warning.message}" for warning in found.warnings)
     return View("Derived facts", [*_facts(found.facts, found), *warnings])
 
 
-@view.register
+@shows("kgreason.engine.table.Facts")
 def _(found: Facts) -> View:
     return View("Facts", list(_facts(found)))
 
 
 def _facts(found: Facts, reasoned: Reasoned | None = None) -> Iterator[Table | str]:
+    from kgreason.output.names import column_names
+
     for predicate, data in islice(found.tables.items(), PREDICATES):
         if not data.arity:
             yield f"{predicate}: {'holds' if data.length else 'does not hold'}"
@@ -287,7 +332,7 @@ def _text(value: Any) -> str:
     return source(value)
 
 
-@view.register
+@shows("kgreason.provenance.explanation.Explanation")
 def _(found: Explanation) -> View:
     lines = found.as_text().splitlines()
     text = "\n".join(
@@ -300,7 +345,7 @@ def _(found: Explanation) -> View:
     return View(f"Explanation of {found.goal}", [Lines(text), rest], state, words)
 
 
-@view.register
+@shows("kgreason.graph.model.KnowledgeGraph")
 def _(graph: KnowledgeGraph) -> View:
     relations = [(name, len(r), "no" if r.weight is None else "yes") for name, r in graph.relations.items()]
     tables = [_counts("", ("relation", "edges", "weights"), relations)]
@@ -313,7 +358,7 @@ def _(graph: KnowledgeGraph) -> View:
     return View(title, [*tables, _degrees("degrees over all relations", degrees)])
 
 
-@view.register
+@shows("kgreason.graph.people.model.PeopleGraph")
 def _(graph: PeopleGraph) -> View:
     items: list[Table | str] = [_attributes(graph.attributes)]
     if names := list(graph.attributes)[:6]:
@@ -357,7 +402,7 @@ def _counts(title: str, columns: tuple[str, ...], rows: Iterable[Sequence[Any]])
     return Table(title, columns, tuple(tuple(map(_text, row)) for row in rows))
 
 
-@view.register
+@shows("kgreason.graph.links.model.LinkGraph")
 def _(graph: LinkGraph) -> View:
     relations = [
         (n, r.total, len(r), "mutual" if r.mutual else "directed") for n, r in graph.observed.items()
@@ -373,14 +418,14 @@ def _(graph: LinkGraph) -> View:
     return View(f"Graph of links: {graph.n:,} nodes{of}", [*tables, *more])
 
 
-@view.register
+@shows("kgreason.graph.links.model.Original")
 def _(found: Original) -> View:
     secret, links = found.sensitive, view(found.graph)
     told = f"sensitive: {secret.name}, {len(secret):,} links, which must not be told"
     return View(f"{links.title}, with their secret", [told, *links.items])
 
 
-@view.register
+@shows("kgreason.graph.links.model.Released")
 def _(found: Released) -> View:
     links = view(found.graph)
     return View(f"Release: {links.title}", [f"strategy: {found.strategy}", *links.items])
