@@ -17,7 +17,7 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.layout import Layout, found_edges, found_nodes
 from kgreason.release_tables import COLUMNS, safe_names, write_tables
 from kgreason.release_text import claim_of, public_rules, readme
-from kgreason.report.rules_public import public_report
+from kgreason.report.rules import public_report
 from kgreason.report.words import Promise
 from kgreason.report.write import texts as report_texts
 

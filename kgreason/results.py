@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
+from kgreason.displayed import Displayed
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
 from kgreason.progress import SILENT, Progress
@@ -41,7 +42,7 @@ def no_output(predicate: str, outputs: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Reasoned:
+class Reasoned(Displayed):
     """Derived facts by output predicate, and what it took to derive them.
 
     Attributes
@@ -63,11 +64,6 @@ class Reasoned:
         return (
             f"<Reasoned: {', '.join(f'{p} {self.facts.count(p):,}' for p in self.predicates) or 'no output'}>"
         )
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.facts import reasoned
-
-        return reasoned(self)
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -163,7 +159,7 @@ class Reasoned:
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Displayed):
     """What a release is worth: answers kept, distributions kept, and whether synthetic vertices can be told."""
 
     utility: Utility
@@ -172,11 +168,6 @@ class Score:
 
     def __repr__(self) -> str:
         return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.scores import score
-
-        return score(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -188,7 +179,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Anonymization:
+class Anonymization(Displayed):
     """An anonymized graph with its proof and its scores.
 
     Attributes
@@ -220,11 +211,6 @@ class Anonymization:
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.results import anonymization
-
-        return anonymization(self)
 
     @property
     def holds(self) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from kgreason import memory
 from kgreason.engine.stats import condensed, visible
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
     from kgreason.assess.links.verdict import LinksVerdict
     from kgreason.assess.people.verdict import PeopleVerdict
-    from kgreason.assess.utility import Utility
-    from kgreason.assess.verdict import Item
-    from kgreason.assess.verify import Verdict
+    from kgreason.assess.verdict import Examined, Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
     from kgreason.links.results import LinksAnonymization
     from kgreason.people.results import PeopleAnonymization
     from kgreason.progress import Progress
+    from kgreason.report.data import Item as Block
     from kgreason.results import Anonymization, Score
 
 SHOWN = 20  # facts of a predicate shown to a person
@@ -234,28 +233,89 @@ def _print_counts(name: str, tried: int, facts: int, seconds: float) -> None:
 
 
 def print_anonymization(result: Anonymization, release: Path, private: Path, *, seeded: bool) -> None:
-    """Print the one table of an anonymization."""
-    seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
-    graph, published = result.original, result.release.graph
+    """Print the one table of an anonymization under rules."""
+    from kgreason.report.rules import verdict_figures
+
+    graph, published, verdict = result.original, result.release.graph, result.verdict
+    derived = ", ".join(result.derived) or "none: the guarantee covers ground edges alone"
+    if verdict.model == "k-iso":
+        derived = "NOT PROTECTED, nor are degrees: k-Iso is a baseline to compare with"
     table(
         [
             ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
             ("guarantee", f"{result.release.guarantee}"),
-            ("derived edges", _derived(result)),
-            ("verified", _held(result.verdict) + _for_x(result.verdict)),
-            *verdict_rows(result.verdict),
-            *score_rows(result.score),
-            ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
-            ("to publish", publishable(result, release, seeded)),
-            ("to keep secret", f"{private}/"),
+            ("derived edges", derived),
+            ("verified", _held(verdict) + _for_x(verdict)),
+            *conditions(verdict),
+            *rows(verdict_figures(verdict)),
+            *rows(_score_items(result.score)),
+            *_end(result, release, private, seeded),
         ]
     )
 
 
-def _derived(result: Anonymization) -> str:
-    if result.verdict.model == "k-iso":
-        return "NOT PROTECTED, nor are degrees: k-Iso is a baseline to compare with"
-    return ", ".join(result.derived) or "none: the guarantee covers ground edges alone"
+def print_people(result: PeopleAnonymization, release: Path, private: Path, *, seeded: bool) -> None:
+    """Print the one table of an anonymization of a graph of people."""
+    from kgreason.report.people import utility_items
+
+    graph = f"{result.original!r}".strip("<>").removeprefix("PeopleGraph with ")
+    if result.utility is not None and result.utility.structure is not None:  # each edge once, as in all rows
+        (links,) = result.original.relations.values()
+        graph = graph.removesuffix(f"{len(links):,}") + f"{result.utility.structure.edges:,}"
+    figures, withheld = result.release.figures, []
+    if count := figures.get("withheld"):  # for the sake of those who left a series
+        why = "too few of those like them left or stay; --left-out replace would keep them"
+        withheld.append(("withheld", f"{count:,} users: {why}"))
+    table(
+        [
+            ("graph", graph),
+            ("method", result.settings.method),
+            *people_rows(result.verdict),
+            *withheld,
+            *rows(utility_items(result.utility, figures)),
+            *_end(result, release, private, seeded),
+        ]
+    )
+
+
+def print_links(result: LinksAnonymization, release: Path, private: Path, *, seeded: bool) -> None:
+    """Print the one table of an anonymization of links."""
+    from kgreason.report.links import utility_items
+
+    asked, secret, verdict = result.asked, result.original.sensitive, result.verdict
+    percent = "" if asked.percent is None else f", {asked.percent:g} % left out"
+    how = {None: ", clusters as given", "random": ", clusters at random"}
+    by = how.get(asked.clustering, f", clusters by {asked.clustering}") if result.clusters is not None else ""
+    gone = f", and {secret.left_out:,} of entities that are left out" if secret.left_out else ""
+    table(
+        [
+            ("strategy", f"{asked.strategy}{percent}{by}"),
+            ("left out", f"{len(secret):,} links of {secret.name}, which is sensitive{gone}"),
+            *rows(utility_items(result)),
+            *links_rows(verdict),
+            *_end(result, release, private, seeded),
+        ]
+    )
+
+
+def _end(
+    result: Anonymization | PeopleAnonymization | LinksAnonymization,
+    release: Path,
+    private: Path,
+    seeded: bool,
+) -> list[Row]:
+    """Rows on times and on the two folders."""
+    seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
+    publish = f"{release}/"
+    if not result.holds:
+        publish = f"nothing; {release}/ is marked UNVERIFIED"
+    elif seeded:
+        publish = f"nothing; {release}/ was made with a seed"
+    return [
+        ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
+        ("to publish", publish),
+        ("to keep secret", f"{private}/"),
+    ]
 
 
 def _for_x(verdict: Verdict, joint: str = " for ") -> str:
@@ -263,44 +323,65 @@ def _for_x(verdict: Verdict, joint: str = " for ") -> str:
     return "" if verdict.model == "k-iso" else f"{joint}{verdict.sizes}"
 
 
-def publishable(
-    result: Anonymization | PeopleAnonymization | LinksAnonymization, release: Path, seeded: bool
-) -> str:
-    """Say which folder may be published."""
-    if not result.holds:
-        return f"nothing; {release}/ is marked UNVERIFIED"
-    return f"nothing; {release}/ was made with a seed" if seeded else f"{release}/"
+def _held(verdict: Examined) -> str:
+    from kgreason.report.words import state_words
 
-
-def _held(verdict: Verdict) -> str:
-    if verdict.holds:
-        return "holds, as far as a release alone tells," if verdict.needs_original else "holds"
-    if verdict.as_promised:
-        return "holds within parts"
-    if verdict.nothing_against:
-        return "ESTIMATE: nothing found against it"
-    return "NOT DECIDED" if verdict.state == "undecided" else "DOES NOT HOLD"
+    if verdict.needs_original and verdict.holds:
+        return "holds, as far as a release alone tells"
+    return state_words(verdict) if verdict.as_promised else state_words(verdict).upper()
 
 
 def print_verdict(verdict: Verdict) -> None:
     """Print each item of the definition and δ-anonymity."""
-    table(
-        [
-            *verdict_rows(verdict),
-            (
-                "verdict",
-                f"{_held(verdict)} for k = {verdict.k}{_for_x(verdict, ', ')}",
-            ),
-        ]
-    )
+    from kgreason.report.rules import verdict_figures
+
+    comma = "," if verdict.needs_original and verdict.holds else ""
+    found = f"{_held(verdict)}{comma} for k = {verdict.k}{_for_x(verdict, ', ')}"
+    table([*conditions(verdict), *rows(verdict_figures(verdict)), ("verdict", found)])
+
+
+def people_rows(verdict: PeopleVerdict) -> list[Row]:
+    """Rows on the conditions, who looks alike, and the verdict on a graph of people."""
+    from kgreason.report.people import verdict_figures
+
+    names = {"users": "released"} | ({"fakes": "fake users"} if verdict.model == "kw-tad" else {})
+    return [
+        *conditions(verdict),
+        *rows(verdict_figures(verdict)),
+        *((names[item.name], item.detail) for item in verdict.items if item.holds and item.name in names),
+        *(("not protected", note) for note in verdict.notes),
+        ("verdict", f"{_held(verdict)}: {verdict.asked}"),
+    ]
+
+
+def links_rows(verdict: LinksVerdict) -> list[Row]:
+    """Rows on the conditions, clusters, and the verdict on links."""
+    from kgreason.report.links import verdict_figures
+
+    chosen = [item for item in verdict.items if item.name == "links" and item.holds]
+    return [
+        *rows(verdict_figures(verdict)),
+        # of other strategies nothing is left to choice
+        *(("links", item.detail) for item in chosen if verdict.strategy == "partial"),
+        *conditions(verdict),
+        ("verified", f"{_held(verdict)}: {verdict.asked}"),
+    ]
 
 
 def print_score(score: Score) -> None:
     """Print utility, fidelity, and how well synthetic vertices can be told."""
-    table(score_rows(score))
+    table(list(rows(_score_items(score))))
 
 
-def print_witnesses(verdict: Verdict | PeopleVerdict | LinksVerdict) -> None:
+def _score_items(score: Score) -> Iterator[Block]:
+    from kgreason.report import rules
+
+    yield from rules.utility_items(score.utility)
+    yield from rules.fidelity_figures(score.fidelity)
+    yield rules.told_figure(score)
+
+
+def print_witnesses(verdict: Examined) -> None:
     """Print for each violated item the first few witnesses."""
     for item in verdict.items:
         if item.witnesses:
@@ -310,72 +391,34 @@ def print_witnesses(verdict: Verdict | PeopleVerdict | LinksVerdict) -> None:
                 print("\n".join(f"  {line}" for line in witness.splitlines()))
 
 
-def item_rows(items: Sequence[Item], needs_original: Sequence[str]) -> list[Row]:
+def conditions(verdict: Examined) -> list[Row]:
     """Rows on conditions: those that do not hold each, the others in one, then those that cannot be decided."""
-    kept = ", ".join(item.name for item in items if item.holds)
-    rows: list[Row] = [
+    kept = ", ".join(item.name for item in verdict.items if item.holds)
+    found: list[Row] = [
         ("violated" if item.state == "fails" else item.state, f"{item.name}: {item.detail}")
-        for item in items
+        for item in verdict.items
         if not item.holds
     ]
-    rows.append(("checked and kept", kept or "nothing"))
-    if needs_original:
-        names = ", ".join(what.split(":")[0] for what in needs_original)
-        rows.append(("undecidable alone", f"{names}: only the original could tell"))
-    return rows
+    found.append(("checked and kept", kept or "nothing"))
+    if verdict.needs_original:
+        names = ", ".join(what.split(":")[0] for what in verdict.needs_original)
+        found.append(("undecidable alone", f"{names}: only the original could tell"))
+    return found
 
 
-def verdict_rows(verdict: Verdict) -> list[Row]:
-    """Rows on the items of the definition: those that do not hold each, the others in one."""
-    rows = item_rows(verdict.items, verdict.needs_original)
-    delta = "not decided" if verdict.delta is None else str(verdict.delta)
-    rows.append(("δ of the release" if verdict.needs_original else "δ-anonymity", delta))
-    return [*rows, *_rows_on_k_iso(verdict)]
+def rows(items: Iterable[Block]) -> Iterator[Row]:
+    """Rows on figures of a report, and on the rows of its tables."""
+    from kgreason.report.data import Figure, Table
 
-
-def _rows_on_k_iso(verdict: Verdict) -> Iterator[Row]:
-    if verdict.alike is not None:
-        yield "  whatever degrees", f"{verdict.alike}"
-    if verdict.edits is not None:
-        yield "changes", f"{verdict.edits}"
-
-
-def score_rows(score: Score) -> list[Row]:
-    """Rows on utility, fidelity and the classifier."""
-    utility, fidelity = score.utility, score.fidelity
-    weights = [f"weights of {name} {distance:.3f}" for name, distance in fidelity.weights.items()]
-    return [
-        ("U (0 is best)", _mean_and_pooled(utility, "u")),
-        ("U△ (0 is best)", _mean_and_pooled(utility, "u_symmetric")),
-        *_estimates(utility),
-        (
-            "fidelity",
-            f"vertices {fidelity.vertices_added_percent:+.1f} %, edges {fidelity.edges_added_percent:+.1f} %",
-        ),
-        ("  Wasserstein-1", ", ".join([f"degree {fidelity.degree:.3f}", *weights])),
-        ("told (0.5 is best)", f"{score.telling}"),
-    ]
-
-
-def _mean_and_pooled(utility: Utility, figure: Literal["u", "u_symmetric"]) -> str:
-    """Mean over the queries and, where these are several, the share of the answers of all of them."""
-    queries = len(utility.per_query)
-    if not queries:
-        return "nothing asked"
-    mean = f"{getattr(utility, figure):.3f}"
-    return (
-        f"{mean} (mean of {queries} queries; pooled {getattr(utility.pooled, figure):.3f})"
-        if queries > 1
-        else mean
-    )
-
-
-def _estimates(utility: Utility) -> Iterator[Row]:
-    """Rows on queries whose answers are too many to count."""
-    for name, query in utility.per_query.items():
-        if query.sampled:
-            what = f"U {query.u:.3f}, U△ {query.u_symmetric:.3f} ± {query.margin:.3f} (95 %)"
-            yield f"  estimate: {name}", f"{what}, from {query.sampled:,} random targets"
+    for item in items:
+        if isinstance(item, Figure):
+            name = item.name[:1].lower() + item.name[1:] if item.name[1:2].islower() else item.name
+            best = f" ({item.better.removeprefix('better is ')} is best)" if item.better else ""
+            yield f"{name}{best}", item.value if item.before is None else f"{item.before} -> {item.value}"
+        elif isinstance(item, Table):
+            for first, *cells in item.rows:
+                told = (f"{cell} {name}" for name, cell in zip(item.columns[1:], cells, strict=True))
+                yield f"{item.title.lower()} of {first}", ", ".join(told)
 
 
 def table(rows: list[Row]) -> None:

@@ -290,8 +290,8 @@ def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
 
 def test_anonymize_prints_one_table(ownership: Path, anywhere: Path) -> None:
     result = anonymize(ownership)
-    best = ("U (0 is best)", "U△ (0 is best)", "told (0.5 is best)")
-    for word in ("guarantee", "δ-anonymity", *best, "fidelity", "time"):
+    best = ("U (0 is best)", "U△ (0 is best)", "synthetic vertices told (0.5 is best)")
+    for word in ("guarantee", "δ-anonymity", *best, "vertices added", "time"):
         assert word in result.stdout
     assert "1.000" in result.stdout
 
@@ -917,7 +917,7 @@ def test_verify_by_a_sample(ownership: Path, anywhere: Path) -> None:
     result = run(*words, "--max-subgraphs", "9")
     assert result.exit_code == 0, result.output
     assert "ESTIMATE 1.000 (4 of 4 drawn from 11; with 95 % confidence between 0.39" in result.stdout
-    assert "ESTIMATE: nothing found against it for k = 3, x = 3" in result.stdout
+    assert "WAS NOT REFUTED BY A SAMPLE, WHICH IS NO PROOF for k = 3, x = 3" in result.stdout
     assert "holds" not in result.stdout
     found = json.loads(run(*words, "--json").stdout)
     assert (found["holds"], found["state"], found["nothing_against"]) == (False, "undecided", True)

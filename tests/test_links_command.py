@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from functools import partial
 from pathlib import Path
@@ -112,7 +113,7 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
     k = ("-k", 5) if strategy in CLUSTERED else ()
     made = anonymize(tmp_path, table, *SECRET, "--strategy", strategy, *k)
     assert made.exit_code == 0, made.output + made.stderr
-    assert f"verified             holds: {strategy}" in made.stdout
+    assert re.search(f"^verified +holds: {strategy}", made.stdout, re.MULTILINE)
     public, private = tmp_path / "release", tmp_path / "private"
     assert {p.name for p in public.iterdir()} == {
         *("README.txt", "nodes.csv", "attributes.csv", "links.csv", "links.toml"),
@@ -138,9 +139,10 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
         assert "any share" not in ok("verify", *of(table, tmp_path), "--percent", 50)
     if strategy in kept:
         assert links["released"] == int(links["original"] * kept[strategy])
-    assert f"links of classmates  {links['original']:,} -> {links['released']:,}" in made.stdout
+    kept_of = f"{links['original']:,} original, {links['released']:,} released"
+    assert re.search(f"^links of classmates +{kept_of}", made.stdout, re.MULTILINE)
 
-    assert f"verified          holds: {strategy}" in judged
+    assert re.search(f"^verified +holds: {strategy}", judged, re.MULTILINE)
     told = json.loads(
         ok(
             "attack",
@@ -170,7 +172,7 @@ def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
     alone = ok("verify", tmp_path / "release", "--model", "links", "-k", 5)
     assert "sensitive, mapping, labels, values, links: only the original could tell" in alone
     named = ok("verify", tmp_path / "release", "--model", "links", *SECRET)
-    assert "checked and kept   sensitive, files, clusters, simple" in named
+    assert re.search("checked and kept +sensitive, files, clusters, simple", named)
     more = run("verify", tmp_path / "release", "--model", "links", "-k", 9)
     assert more.exit_code == 1
     assert "stand for fewer than 9 entities" in more.stdout
@@ -187,7 +189,7 @@ def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
     file.write_text("".join([head, f"{ends[0]},{int(count) + 1}\n", *rest]), encoding="utf-8")
     found = run("verify", *of(table, tmp_path), "-k", 5)
     assert found.exit_code == 1
-    assert "violated          links" in found.stdout
+    assert re.search("^violated +links", found.stdout, re.MULTILINE)
     assert "more links than the entities have" in found.stdout
     file.write_text("".join([head, first, *rest]), encoding="utf-8")
     readme = tmp_path / "release" / "README.txt"
@@ -196,9 +198,9 @@ def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
     )
     found = run("verify", *of(table, tmp_path), "-k", 5)
     assert found.exit_code == 1
-    assert "violated          files" in found.stdout
+    assert "  README.txt: not as it was written" in found.stdout
     other = run("verify", *of(table, tmp_path), "--strategy", "constrained")
-    assert "violated          strategy" in other.stdout
+    assert re.search("^violated +strategy", other.stdout, re.MULTILINE)
 
 
 def test_what_names_the_secret_is_marked(tmp_path: Path) -> None:
@@ -208,7 +210,7 @@ def test_what_names_the_secret_is_marked(tmp_path: Path) -> None:
     kinds = ("--relations", "knows,likes", "--attributes", "note", "--sensitive", "likes")
     made = run("anonymize", "--method", "links", "--data", facts, *kinds, *folders)
     assert made.exit_code == 1
-    assert "verified          DOES NOT HOLD" in made.stdout
+    assert re.search("^verified +DOES NOT HOLD", made.stdout, re.MULTILINE)
     assert "nothing; " in made.stdout
     assert "report.json tells what does not hold" in made.stderr
     assert (tmp_path / "release" / "UNVERIFIED").is_file()
@@ -291,7 +293,7 @@ def test_links_under_rules(tmp_path: Path) -> None:
         *folders,
         *("--strategy", "intact"),
     )
-    assert "left out          4 links of control, which is sensitive" in said
+    assert re.search("^left out +4 links of control, which is sensitive", said, re.MULTILINE)
     assert "control" not in "".join(p.read_text(encoding="utf-8") for p in release.iterdir())
     source = f"own={own}?header=true"
     judged = ok("verify", release, "--data", source, *under, "--model", "links", "--mapping", private)
@@ -501,7 +503,10 @@ def test_options_without_effect_are_refused(tmp_path: Path, table: str) -> None:
             assert leave in found
     # what a release must be it may fail to be: that is for the verdict
     wrong = run(*judge, tmp_path / "intact" / "release", "--strategy", "constrained", "-k", 3)
-    assert (wrong.exit_code, "violated           strategy" in wrong.stdout) == (1, True), wrong.output
+    assert (wrong.exit_code, bool(re.search("^violated +strategy", wrong.stdout, re.MULTILINE))) == (
+        1,
+        True,
+    ), wrong.output
 
     def place(strategy: str) -> tuple[object, ...]:
         return *attack, tmp_path / strategy / "private", tmp_path / strategy / "release"
@@ -759,9 +764,7 @@ def test_a_sensitive_edge_needs_no_rule(tmp_path: Path, strategy: Strategy) -> N
     asked = ("--method", "links", "--rules", tmp_path / "r.vada", "--strategy", strategy)
     k = ("-k", 2) if strategy in CLUSTERED else ()
     said = ok("anonymize", *asked, *folders, *k)
-    assert (
-        "left out          1 links of knows, which is sensitive, and 1 of entities that are left out" in said
-    )
+    assert "  1 links of knows, which is sensitive, and 1 of entities that are left out" in said
     graph = read_released(tmp_path / "release").graph
     assert set(graph.observed) == {"own"}
     assert graph.size.sum() == 4

@@ -640,10 +640,12 @@ def test_a_release_that_holds(written: Path) -> None:
     result = run("release", *KNOWN, "--model", "k-ad", "-k", "2")
     assert result.exit_code == 0, result.output
     assert result.stdout == (
-        "checked and kept  classes, simple, files, mapping, labels, users, values, fakes\n"
-        "alike             4 users in 2 classes, the smallest of 2; at the least 1 times as many as asked for\n"
-        "released          4 of 5 users are released, 1 removed\n"
-        "verdict           holds: k-ad with k = 2\n"
+        "checked and kept                        classes, simple, files, mapping, labels, users, values, fakes\n"
+        "smallest class (k or more is best)      2 users\n"
+        "classes                                 2 of 4 users\n"
+        "least class over k (1 or more is best)  1\n"
+        "released                                4 of 5 users are released, 1 removed\n"
+        "verdict                                 holds: k-ad with k = 2\n"
     )
     assert run("release", *KNOWN, "--model", "p-k-ad", "--k-values", "k.csv").exit_code == 0
 
@@ -652,18 +654,21 @@ def test_a_release_alone(written: Path) -> None:
     result = run("release", "--model", "paired-k-degree", "-k", "2")
     assert result.exit_code == 0
     assert (
-        "undecidable alone  mapping, users, values, labels, fakes: only the original could tell"
+        "undecidable alone                       mapping, users, values, labels, fakes: only the original could tell"
         in result.stdout
     )
-    assert "not protected      the release tells values of 2 attributes" in result.stdout
+    assert "not protected                           the release tells values of 2 attributes" in result.stdout
     assert "holds, as far as a release alone tells: paired-k-degree with k = 2" in result.stdout
 
 
 def test_k_is_3_unless_said(written: Path) -> None:
     result = run("release", *KNOWN, "--model", "k-ad")
     assert result.exit_code == 1
-    assert "violated          classes: 4 of 4 users share values and degrees with too few" in result.stdout
-    assert "verdict           DOES NOT HOLD: k-ad with k = 3" in result.stdout
+    assert (
+        "violated                                classes: 4 of 4 users share values and degrees with too few"
+        in result.stdout
+    )
+    assert "verdict                                 DOES NOT HOLD: k-ad with k = 3" in result.stdout
     assert "\nWitnesses against classes:\n  a: 2 users in the class, k = 3\n" in result.stdout
     found = json.loads(run("release", *KNOWN, "--model", "k-ad", "--json").stdout)
     assert (found["format"], found["holds"], found["state"], found["k"]) == (1, False, "fails", 3)

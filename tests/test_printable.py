@@ -125,7 +125,7 @@ COMMANDS = [
     ("anonymize --rules own.vada --data DATA --method klone -k 2 -x 2 --release NEW", "NEW"),
     ("verify --rules own.vada GRAPH --data DATA --mapping secret.csv -x 2", "DOES NOT HOLD"),
     ("verify --rules own.vada GRAPH -x 2", "undecidable alone"),
-    ("score --rules own.vada GRAPH --data DATA --mapping secret.csv", "fidelity"),
+    ("score --rules own.vada GRAPH --data DATA --mapping secret.csv", "edges added"),
     (
         "attack --rules own.vada GRAPH --data DATA --mapping secret.csv -k 2 -x 2 --knowledge degree",
         "degree",

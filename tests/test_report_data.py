@@ -24,13 +24,14 @@ from kgreason.errors import ReleaseError
 from kgreason.graph.links.school import school
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.pairs import read_released
+from kgreason.people.readme import Claim
 from kgreason.publication import Folders
-from kgreason.report import exposure, links, people, rules_public
+from kgreason.report import exposure, links, people, rules
+from kgreason.report.candidates import as_shown, by_classes
+from kgreason.report.charts import counts_chart, values_chart
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
-from kgreason.report.distributions import counts_chart, values_chart
-from kgreason.report.files import files_section
 from kgreason.report.json import as_dict, from_dict, read_report
-from kgreason.report.seen import as_shown, by_classes
+from kgreason.report.sections import files_section
 from kgreason.report.terms import TERMS, term_of
 from kgreason.report.words import (
     SEEDED,
@@ -159,7 +160,7 @@ def test_the_public_report_tells_nothing_of_the_original_or_the_machine(
 
 @pytest.mark.parametrize(
     "make",
-    [rules_public.public_report, people.public_report, links.public_report],
+    [rules.public_report, people.public_report, links.public_report],
     ids=["rules", "people", "links"],
 )
 def test_public_reports_cannot_know_the_original(make: Callable[..., Report]) -> None:
@@ -176,7 +177,7 @@ def test_the_public_report_is_a_function_of_what_is_published(
     graph = read_released(program, {"own": [SourceSpec(folders.release / "own.csv")]})
     promise = Promise(str(made.release.guarantee), 2, "every x", ("own", "control"))
     names = [path.name for path in folders.release.iterdir()]
-    told = rules_public.public_report(graph, promise, confirmed=True, seeded=True, files=names)
+    told = rules.public_report(graph, promise, confirmed=True, seeded=True, files=names)
     assert texts(folders.release, told) == {
         name: (folders.release / name).read_bytes() for name in ("report.html", "report.json")
     }
@@ -200,7 +201,7 @@ def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path
     files = [path.name for path in folders.release.iterdir()]
     readme = (folders.release / "README.txt").read_text(encoding="utf-8")
     assert made.verdict.asked in readme
-    told = people.public_report(published, people.promise_of(made), confirmed=True, seeded=False, files=files)
+    told = people.public_report(published, Claim.of(made), confirmed=True, seeded=False, files=files)
     for name, text in texts(folders.release, told).items():
         assert (folders.release / name).read_bytes() == text
         assert b"Canary" not in text
@@ -232,7 +233,7 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     assert {(f.name, f.state, f.detail) for f in told} == {
         (i.name, i.state, i.detail) for i in made.verdict.items
     }
-    rows = {row[0]: row for row in table(report, "Answers to the queries").rows}
+    rows = {row[0]: row for row in table(report, "Answers").rows}
     query = score.utility.per_query["holder"]
     assert rows["holder"][1:5] == tuple(map(str, (query.original, query.released, query.lost, query.gained)))
     assert report.warnings == (SEEDED,)
@@ -245,7 +246,7 @@ def test_answers_are_named_by_the_original(tmp_path: Path) -> None:
     program = kgreason.load(CONTROL)
     mapping = np.array([0, 1, 2, 3])
     score = kgreason.score(original, made, mapping, program)
-    from kgreason.report.answers import examples
+    from kgreason.report.rules import examples
 
     (found,) = examples(score.utility, original, made, mapping, program)
     assert set(found.rows) == {("holder(Cem)", "lost"), ("holder(t (synthetic))", "gained")}
@@ -493,7 +494,7 @@ def test_what_is_seen_of_links_is_what_clusters_hide(observed: tuple[Any, Folder
 # distributions
 
 
-@settings(max_examples=inputs(100))
+@settings(max_examples=inputs(100), deadline=None)
 @given(st.lists(st.integers(0, 10**6)), st.lists(st.integers(0, 10**6)))
 def test_counts_fall_into_the_bins_that_labels_say(after: list[int], before: list[int]) -> None:
     chart = counts_chart("t", "a", np.array(after, dtype=np.int64), np.array(before, dtype=np.int64))

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from kgreason.report.charts import LEFT, RIGHT, TOP, WIDTH, drawn_chart, percent
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, State, Table
 from kgreason.report.drawing import drawn_picture
-from kgreason.report.page import page, possible
-from kgreason.report.tables import drawn_table
+from kgreason.report.page import heads, long, numeric, page, possible
 from kgreason.report.terms import TERMS
 from tests.examples import inputs
 from tests.reports import HOSTILE, hostile_pictures, sample_report
@@ -302,8 +301,8 @@ def test_columns_before_and_after_share_a_head() -> None:
         ("nothing", "291", "at least 50,000", "0.5", "Adler", "0.0104 ± 0.0038", "–"),
         ("Donaudampfschifffahrtsgesellschaft", "–", "12", "—", "", "1.0000", "0.2 %"),
     )
-    drawn = drawn_table(Table("", columns, rows))
-    first, second = drawn.heads
+    drawn = Table("", columns, rows)
+    first, second = heads(drawn)
     assert [(h.text, h.columns, h.rows) for h in first] == [
         ("known", 1, 2),
         ("fewest", 2, 1),
@@ -312,9 +311,10 @@ def test_columns_before_and_after_share_a_head() -> None:
         ("risk", 2, 1),
     ]
     assert [h.text for h in second] == ["before", "after"] * 2
-    assert [cell.kind for cell in drawn.rows[0]] == ["", "number", "number", "number", "", "number", "number"]
-    assert drawn.rows[1][0].kind == "long"
-    assert len(drawn_table(Table("", columns[:2], ())).heads) == 1
+    assert numeric(drawn) == [False, True, True, True, False, True, True]
+    assert long(rows[1][0])
+    assert not long(rows[0][0])
+    assert len(heads(Table("", columns[:2], ()))) == 1
     document = Document(page(replace(EMPTY, sections=(Section("Risk", "", (Table("T", columns, rows),)),))))
     assert sum(int(group["span"] or 1) for group in document.all("colgroup")) == len(columns)
 

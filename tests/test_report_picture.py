@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.report import picture as picturing
+from kgreason.report import pictures as picturing
 from kgreason.report.data import Picture
-from kgreason.report.layout import places
-from kgreason.report.picture import pictures
-from kgreason.report.sample import snowball
+from kgreason.report.pictures import pictures, places, snowball
 from tests.examples import inputs
 from tests.reports import companies
 

@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_text
 from kgreason.assess import closure_kernels
 from kgreason.assess.closure import Closure, closure, closure_rules
-from kgreason.assess.fidelity import fidelity
 from kgreason.assess.reach import compare
-from kgreason.assess.telling import telling
 from kgreason.assess.utility import QueryUtility, Utility, utility
 from kgreason.engine import naive
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.results import Score
-from kgreason.terminal import score_rows
+from kgreason.report.rules import utility_items
+from kgreason.terminal import rows
 from tests.examples import inputs
 
 RULES = load_text("""
@@ -163,12 +161,10 @@ def test_an_estimate_says_so() -> None:
     assert scored.margin == 0.01
     assert scored.as_dict()["queries"]["r"]["margin"] == 0.02
     assert "margin" not in scored.as_dict()["queries"]["q"]
-    edge = make(2, [(0, 1, 0.25)])
-    rows = dict(
-        score_rows(Score(scored, fidelity(edge, edge), telling(edge, np.arange(2), np.random.default_rng(0))))
-    )
-    assert rows["  estimate: r"] == "U 0.050, U△ 0.240 ± 0.020 (95 %), from 64 random targets"
-    assert "  estimate: q" not in rows
+    shown = dict(rows(utility_items(scored)))
+    assert shown["U△ (0 is best)"] == "0.240 ± 0.010 (95 %)"
+    assert shown["answers of r, from 64 random targets"].endswith("0.050 U, 0.240 ± 0.020 U△")
+    assert "answers of q" in shown
 
 
 @given(

@@ -14,6 +14,7 @@ from kgreason.assess.lacking import lacking
 from kgreason.assess.population import small_components
 from kgreason.assess.risk import Exposure, of_subgraphs, of_vertices, surveys
 from kgreason.assess.verify import check_parameters
+from kgreason.displayed import Displayed
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import beside
 from kgreason.progress import Progress
@@ -24,7 +25,7 @@ EXAMINED = range(2, 7)  # vertices of the parts that are looked at if nothing is
 
 
 @dataclass(frozen=True, eq=False)
-class Risk:
+class Risk(Displayed):
     """What a graph gives away before it is anonymized, and what anonymization would cost.
 
     Attributes
@@ -55,11 +56,6 @@ class Risk:
 
     def __repr__(self) -> str:
         return f"<Risk of {self.graph.n:,} vertices; kgreason anonymize {self.advice.options}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.risks import risk
-
-        return risk(self)
 
     def __getitem__(self, knowledge: str) -> Exposure:
         """Look an exposure up by what the attacker knows."""

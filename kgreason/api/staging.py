@@ -112,8 +112,7 @@ class Stage:
     def _explain(self, result: Anonymization, pair: Pair, layout: Layout, public: Path) -> None:
         """Write README.txt and the report that is made of what is published alone."""
         from kgreason.release_text import readme
-        from kgreason.report.rules import promise_of
-        from kgreason.report.rules_public import public_report
+        from kgreason.report.rules import promise_of, public_report
         from kgreason.report.write import FILES, write_report
 
         checked, guarantee = result.verdict.sizes, result.release.guarantee

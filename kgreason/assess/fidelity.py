@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.displayed import Displayed
 from kgreason.graph.model import KnowledgeGraph, Weights
 from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)
-class Fidelity:
+class Fidelity(Displayed):
     """Structural closeness; distances are Wasserstein-1, 0 is best.
 
     Attributes
@@ -38,11 +39,6 @@ class Fidelity:
 
     def __repr__(self) -> str:
         return f"<Fidelity: {self.vertices_added:,} vertices and {self.edges_added:,} edges added>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.scores import fidelity
-
-        return fidelity(self)
 
     def as_dict(self) -> dict[str, object]:
         """Plain data for JSON."""

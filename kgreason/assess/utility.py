@@ -11,6 +11,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.closure import closure, closure_rules
 from kgreason.assess.reach import compare
+from kgreason.displayed import Displayed
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.hashing.distinct import first_rows
@@ -61,7 +62,7 @@ class QueryUtility:
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Displayed):
     """Semantic utility of a release; 0 is best.
 
     Attributes
@@ -78,11 +79,6 @@ class Utility:
 
     def __repr__(self) -> str:
         return f"<Utility: U {self.u:.3f}, U△ {self.u_symmetric:.3f}; queries: {', '.join(self.per_query) or 'none'}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.scores import utility
-
-        return utility(self)
 
     @property
     def pooled(self) -> QueryUtility:

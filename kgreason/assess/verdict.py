@@ -10,6 +10,7 @@ from typing import Literal
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.confidence import CONFIDENCE
 from kgreason.choices import Model
+from kgreason.displayed import Displayed
 from kgreason.records import dataclass
 
 State = Literal["holds", "given up", "undecided", "fails"]
@@ -240,7 +241,7 @@ class Edits:
 
 
 @dataclass(frozen=True)
-class Verdict(Examined):
+class Verdict(Examined, Displayed):
     """Whether a release is a (k,x)-isomorphism anonymization of its original, or what k-Iso makes of it.
 
     Attributes
@@ -284,11 +285,6 @@ class Verdict(Examined):
 
     def __repr__(self) -> str:
         return f"<Verdict: {self.model}, k = {self.k}, {self.sizes}: {self.state}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.verdicts import verdict
-
-        return verdict(self)
 
     @property
     def sizes(self) -> str:

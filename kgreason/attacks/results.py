@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.confidence import NORMAL
+from kgreason.displayed import Displayed
 from kgreason.records import dataclass
 
 Floats = npt.NDArray[np.float64]
@@ -45,10 +47,6 @@ class Rate:
         width = z * math.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count)) / (1 + z * z / count)
         return cls(mean, max(0.0, centre - width), min(1.0, centre + width))
 
-    def as_dict(self) -> dict[str, float]:
-        """Ready for JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high}
-
 
 @dataclass(frozen=True)
 class Run:
@@ -82,17 +80,8 @@ class Run:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {
-            "targets": self.targets,
-            "all": self.all,
-            "complete": self.complete,
-            "candidates": dict(
-                zip(("least", "lower", "median", "upper", "greatest"), self.candidates, strict=False)
-            ),
-            "found": self.found.as_dict(),
-            "unique": self.unique.as_dict(),
-            "misled": self.misled.as_dict(),
-        }
+        sizes = dict(zip(("least", "lower", "median", "upper", "greatest"), self.candidates, strict=False))
+        return asdict(self) | {"candidates": sizes}
 
 
 @dataclass(frozen=True)
@@ -138,15 +127,7 @@ class Promise:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {
-            "promised": self.promised,
-            "reason": self.reason,
-            "state": self.state,
-            "resists": self.resists,
-            "resisted": self.resisted,
-            "undecided": self.undecided,
-            "targets": self.targets,
-        }
+        return {"promised": self.promised, "state": self.state, "resists": self.resists, **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -196,7 +177,7 @@ class Attack:
             "runs": {name: run.as_dict() for name, run in self.runs.items()},
             "excess": self.excess,
             "promise": self.promise and self.promise.as_dict(),
-            "exposed": [{"vertex": e.vertex, "found": e.found} for e in self.exposed],
+            "exposed": list(map(asdict, self.exposed)),
         }
 
 
@@ -227,19 +208,12 @@ class Filtered:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON; `base` is the precision of dropping edges at random."""
-        return {
-            "edges": self.edges,
-            "dropped": self.dropped,
-            "synthetic": self.synthetic,
-            "right": self.right,
-            "precision": self.precision,
-            "recall": self.recall,
-            "base": self.synthetic / self.edges if self.edges else 0.0,
-        }
+        base = self.synthetic / self.edges if self.edges else 0.0
+        return asdict(self) | {"precision": self.precision, "recall": self.recall, "base": base}
 
 
 @dataclass(frozen=True)
-class Attacks:
+class Attacks(Displayed):
     """All attacks on a release.
 
     Attributes
@@ -260,11 +234,6 @@ class Attacks:
 
     def __repr__(self) -> str:
         return f"<Attacks: {len(self.attacks)}, {'as promised' if self.as_promised else 'not as promised'}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.risks import attacks
-
-        return attacks(self)
 
     def __str__(self) -> str:
         from kgreason.attacks.table import as_text

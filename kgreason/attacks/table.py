@@ -26,16 +26,17 @@ FORMULAS = {part.name: part.formula for part in PARTS}
 
 def as_text(found: Attacks) -> str:
     """A line for each attack, what the filter dropped, and the most exposed vertices."""
-    rows = [HEAD, *(_row(attack) for attack in found.attacks)]
+    rows = [HEAD, *(row(attack) for attack in found.attacks)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+        for cells in rows
     ]
     return "\n".join([*lines, "", *_legend(found), "", *_rest(found)])
 
 
-def _row(attack: Attack) -> tuple[str, ...]:
+def row(attack: Attack) -> tuple[str, ...]:
+    """Cells of an attack below `HEAD`."""
     main = attack.runs["main"]
     about = "" if main.complete else "≥ "
     candidates = about + "..".join(f"{c:,.0f}" for c in main.candidates[::2])

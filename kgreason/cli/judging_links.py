@@ -33,8 +33,7 @@ def verify(
         Attributes, numeric ones, relations and mutual ones of files of triples, and whether they are tables.
     """
     from kgreason import api
-    from kgreason.terminal import print_witnesses, progress
-    from kgreason.terminal_links import print_links_verdict
+    from kgreason.terminal import links_rows, print_witnesses, progress, table
 
     known = bool(data or schemas or rules)
     if len(schemas) > 1 or len(mappings) > 1:
@@ -67,6 +66,6 @@ def verify(
     if as_json:
         print_json(verdict.as_dict())
     else:
-        print_links_verdict(verdict)
+        table(links_rows(verdict))
         print_witnesses(verdict)
     return int(not verdict.holds)

@@ -47,8 +47,7 @@ def verify(
         Attributes, numeric ones, relations and mutual ones of files of triples, and whether they are tables.
     """
     from kgreason.api.people import verify_people
-    from kgreason.terminal import print_witnesses, progress
-    from kgreason.terminal_people import print_people_verdict
+    from kgreason.terminal import people_rows, print_witnesses, progress, table
 
     schemas = _originals(data, model, named, kinds)
     _check(releases, model, schemas, mappings, k_values)
@@ -63,7 +62,7 @@ def verify(
     if as_json:
         print_json(verdict.as_dict())
     else:
-        print_people_verdict(verdict)
+        table(people_rows(verdict))
         print_witnesses(verdict)
     return int(not verdict.holds)
 
@@ -92,8 +91,8 @@ def score(release: str, schema: Path, mapping: Path, as_json: bool) -> int:
     """Measure what information a release of a graph of people keeps."""
     from kgreason.api.people import score_people
     from kgreason.people.pairs import read_published
-    from kgreason.terminal import progress, table
-    from kgreason.terminal_people import utility_rows
+    from kgreason.report.people import utility_items
+    from kgreason.terminal import progress, rows, table
 
     with progress() as shown:
         found = read_published(Path(release), schema, mapping, shown)
@@ -102,7 +101,7 @@ def score(release: str, schema: Path, mapping: Path, as_json: bool) -> int:
     if as_json:
         print_json({"format": 1, **utility.as_dict()})
     else:
-        table(list(utility_rows(utility)))
+        table(list(rows(utility_items(utility))))
     return 0
 
 

@@ -95,8 +95,7 @@ def anonymize(
     """
     from kgreason import api
     from kgreason.cli.finishing import finish
-    from kgreason.terminal import progress
-    from kgreason.terminal_links import print_links
+    from kgreason.terminal import print_links, progress
 
     refuse(context, OTHERS, "with --method links")
     if rules is not None:

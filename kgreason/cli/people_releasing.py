@@ -165,8 +165,7 @@ def anonymize(schema: Schema, folders: Folders, *, as_json: bool, seed: int | No
     """Anonymize a graph of people, and prove it."""
     from kgreason import api
     from kgreason.cli.finishing import finish
-    from kgreason.terminal import progress
-    from kgreason.terminal_people import print_people
+    from kgreason.terminal import print_people, progress
 
     with progress() as shown:
         result = api.anonymize_people(schema, folders=folders, seed=seed, progress=shown, **asked)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kgreason.advice.costs import Cost
     from kgreason.advice.methods import Method
     from kgreason.advice.report import Risk
-    from kgreason.assess.risk import Exposure
 
 SECRET = "The named vertices are the most exposed ones: keep this output secret."
 
@@ -106,15 +105,25 @@ def _write(out: Path, document: Mapping[str, object]) -> None:
 
 
 def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
-    graph, k = found.graph, found.k
+    from kgreason.report.attacks import risk_table
+
+    graph = found.graph
     print(f"{counted(graph.n, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}, before any anonymization\n")
-    head: Line = ("an attacker knows", "unique", "", f"fewer than {k}", "highest risk", "average")
-    more = ("in population: highest", f"fewer than {k}", "marketer") if found.population is not None else ()
-    print_grid((*head, *more), [_exposure(e, found.population is not None) for e in found.exposures])
+    exposures = risk_table(found)
+    print_grid(exposures.columns, exposures.rows)
     for name, reason in found.left_out.items():
         print(f"{name}: not looked at, {reason}")
     print()
-    head = ("to anonymize", "subgraphs", "lack images", "vertices added", "edges added", "seconds", "MB", "")
+    head: Line = (
+        "to anonymize",
+        "subgraphs",
+        "lack images",
+        "vertices added",
+        "edges added",
+        "seconds",
+        "MB",
+        "",
+    )
     print_grid(head, [_method(m) for m in found.advice.methods])
     print("\n~ is an estimate; ranges are those in which figures should lie (docs/risk.md)\n")
     if exposed:
@@ -125,15 +134,6 @@ def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
         print()
     print(shlex.join(call))
     print(f"  {found.advice.reason}")
-
-
-def _exposure(e: Exposure, population: bool) -> Line:
-    name = e.knowledge if e.looked is None else f"{e.knowledge} ~"
-    share = f"{e.unique / max(1, e.vertices):.1%}"
-    line = (name, f"{e.unique:,}", share, f"{e.at_risk:.1%}", f"{e.highest:.4f}", f"{e.average:.4f}")
-    if not population:
-        return line
-    return (*line, f"{e.journalist_highest:.4f}", f"{e.journalist_at_risk:.1%}", f"{e.marketer:.4f}")
 
 
 def _method(m: Method) -> Line:

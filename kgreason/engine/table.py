@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
+from kgreason.displayed import Displayed
 from kgreason.engine.symbols import Symbols, to_doubles, whole
 from kgreason.lang.values import EXACT, Null, Value, inexact
 from kgreason.records import dataclass
@@ -72,7 +73,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Facts:
+class Facts(Displayed):
     """A set of facts: a table for each predicate, and the symbols that its strings are coded by."""
 
     tables: Mapping[str, Table]
@@ -80,11 +81,6 @@ class Facts:
 
     def __repr__(self) -> str:
         return f"<Facts: {', '.join(f'{p} {self.count(p):,}' for p in self.tables) or 'none'}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.facts import facts
-
-        return facts(self)
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Iterable[Sequence[Value]]]) -> Facts:

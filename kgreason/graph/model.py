@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.displayed import Displayed
 from kgreason.hashing.distinct import first_rows
 
 Vertices = npt.NDArray[np.int64]
@@ -58,7 +59,7 @@ class Relation:
 
 
 @dataclass(frozen=True, eq=False)
-class KnowledgeGraph:
+class KnowledgeGraph(Displayed):
     """An immutable graph on the vertices 0 .. n-1.
 
     Ground edges are a set of facts: within a relation no (source, target, weight) should stand twice
@@ -122,11 +123,6 @@ class KnowledgeGraph:
     def __repr__(self) -> str:
         edges = ", ".join(f"{name}: {len(r):,} edges" for name, r in self.relations.items())
         return f"<KnowledgeGraph with {self.n:,} vertices; {edges}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.graphs import knowledge_graph
-
-        return knowledge_graph(self)
 
     @property
     def n(self) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgreason.displayed import Displayed
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.results import version
@@ -44,7 +45,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class LinksAnonymization:
+class LinksAnonymization(Displayed):
     """An anonymized graph of links with its proof.
 
     Attributes
@@ -76,11 +77,6 @@ class LinksAnonymization:
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<LinksAnonymization: {self.verdict.asked} {found}; {self.utility:.0%} of the links kept>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.results import links_anonymization
-
-        return links_anonymization(self)
 
     @property
     def holds(self) -> bool:

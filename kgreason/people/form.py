@@ -31,7 +31,7 @@ def form(folder: Path, released: PeopleGraph) -> Item:
     tables = (*(f"{name}.{format}" for name in TABLES), SCHEMA)
 
     def texts(holds: bool, seeded: bool) -> Mapping[str, bytes]:
-        from kgreason.report.people import Promise, public_report
+        from kgreason.report.people import public_report
         from kgreason.report.write import texts as report_texts
 
         made = {README: b"", **dict.fromkeys(REPORT, b"")}
@@ -40,9 +40,8 @@ def form(folder: Path, released: PeopleGraph) -> Item:
         if claim is None:
             return made
         words = readme(claim, valued=bool(released.attributes), holds=holds, seeded=seeded, format=format)
-        promise = Promise(claim.asked, claim.model, claim.k, claim.window)
         names = (*tables, *made, *(() if holds else (UNVERIFIED,)))
-        report = public_report(released, promise, confirmed=holds, seeded=seeded, files=names)
+        report = public_report(released, claim, confirmed=holds, seeded=seeded, files=names)
         return {README: words.encode(), **report_texts(folder, report)}
 
     labels = released.labels.tolist() if is_of_kgreason(folder) else []

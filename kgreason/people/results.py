@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kgreason.displayed import Displayed
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.results import version
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PeopleAnonymization:
+class PeopleAnonymization(Displayed):
     """An anonymized graph of people with its proof and its scores.
 
     Attributes
@@ -52,11 +53,6 @@ class PeopleAnonymization:
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<PeopleAnonymization: {self.verdict.asked} {found}; {_lost(self.utility)}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.results import people_anonymization
-
-        return people_anonymization(self)
 
     @property
     def holds(self) -> bool:

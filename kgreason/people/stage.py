@@ -168,7 +168,7 @@ class Stage:
         progress: Progress = SILENT,
     ) -> None:
         """Write what was found: for everybody, and for the owner."""
-        from kgreason.report.people import promise_of, public_report
+        from kgreason.report.people import public_report
         from kgreason.report.write import FILES, write_report
 
         valued = bool(result.release.graph.attributes)
@@ -184,7 +184,7 @@ class Stage:
             series = {"series": {"release": os.path.relpath(folders.release, home), "after": after}}
         told = public_report(
             result.release.graph,
-            promise_of(result),
+            Claim.of(result),
             confirmed=result.holds,
             seeded=self.seeded,
             files={*FILES, *(path.name for path in public.iterdir())},

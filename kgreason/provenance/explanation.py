@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.displayed import Displayed
 from kgreason.engine.limits import Limits
 from kgreason.engine.table import Facts
 from kgreason.lang.ast import Atom, Variable
@@ -21,7 +22,7 @@ from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Displayed):
     """What is to be said of a goal.
 
     Attributes
@@ -46,11 +47,6 @@ class Explanation:
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.goal}: {'holds' if self.holds else 'does not hold'}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.facts import explanation
-
-        return explanation(self)
 
     @property
     def holds(self) -> bool:

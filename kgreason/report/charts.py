@@ -1,20 +1,115 @@
-"""Geometry of bar charts: where bars, ticks and labels stand; a template draws them."""
+"""Distributions before and after as bar charts: their bins and shares, and where a template draws bars and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from kgreason.records import dataclass
 from kgreason.report.data import Chart
 
+SINGLE = 15  # up to here each number has a bin of its own
+BINS = 10
+WIDE = 1_000.0  # ratio of the largest to the least positive value from which bins grow with the values
+
 WIDTH, LEFT, RIGHT, TOP, PLOT = 460, 50, 6, 34, 190
 """Units of the drawing: its width, the margins left and right and above, and the height of the bars' field."""
-
-LETTER = 7.3
-"""Mean width of a letter of a label."""
-
+LETTER = 7.3  # mean width of a letter of a label
+LONGEST = 16  # letters of a label
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
 MOST_TICKS = 5
+
+
+class Series(NamedTuple):
+    """Numbers whose distribution a chart shows, what they are, what is counted, and the term that explains them."""
+
+    axis: str
+    numbers: npt.NDArray[Any]
+    counted: str
+    term: str
+
+
+def series_charts(
+    released: Mapping[str, Series], original: Mapping[str, Series] | None = None
+) -> Iterator[Chart]:
+    """A chart by title: bins of counts for whole numbers, bins of values for others."""
+    for title, (axis, after, counted, term) in released.items():
+        before = original[title].numbers if original and title in original else None
+        chart = counts_chart if after.dtype.kind == "i" else values_chart
+        yield chart(title, axis, after, before, counted, term)
+
+
+def counts_chart(
+    title: str,
+    axis: str,
+    after: npt.NDArray[np.int64],
+    before: npt.NDArray[np.int64] | None = None,
+    counted: str = "vertices",
+    term: str = "",
+) -> Chart:
+    """Shares of vertices by a whole number, such as a degree, in bins that double where numbers are large.
+
+    Parameters
+    ----------
+    after, before
+        The numbers in the release and in the original, at least 0; without the latter the chart is of the release
+        alone, its bins too.
+
+    Examples
+    --------
+    >>> chart = counts_chart("In-degree", "edges", np.array([0, 1, 1, 40]), np.array([0, 1]))
+    >>> chart.labels, chart.after
+    (('0', '1', '2', '3 to 4', '5 to 8', '9 to 16', '17 to 32', '33 to 64'), (0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25))
+    """
+    most = max(int(side.max(initial=0)) for side in (after, before) if side is not None)
+    uppers = list(range(most + 1))
+    if most > SINGLE:
+        uppers = [0, *(1 << i for i in range((most - 1).bit_length() + 1))]
+    spans = [(low + 1, high) for low, high in pairwise([-1, *uppers])]
+    labels = tuple(f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in spans)
+    edges = np.array([-1, *uppers]) + 0.5
+    return Chart(
+        title, axis, labels, _shares(before, edges), _shares(after, edges), f"share of {counted}", term
+    )
+
+
+def values_chart(
+    title: str,
+    axis: str,
+    after: npt.NDArray[np.float64],
+    before: npt.NDArray[np.float64] | None = None,
+    counted: str = "edges",
+    term: str = "weight",
+) -> Chart:
+    """Shares of edges by weight: ten bins between 0 and 1 if all lie there, else ten between the least and the largest.
+
+    Examples
+    --------
+    >>> chart = values_chart("Weights", "share", np.array([0.05, 0.95, 1.0]))
+    >>> chart.labels[0], chart.after[-1], chart.before
+    ('0 to 0.1', 0.6667, ())
+    """
+    values = np.concatenate([after, [] if before is None else before])
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    spaced = np.geomspace if low > 0 and high / low > WIDE else np.linspace
+    edges = spaced(low, high if high > low else low + 1, BINS + 1)
+    labels = tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
+    return Chart(
+        title, axis, labels, _shares(before, edges), _shares(after, edges), f"share of {counted}", term
+    )
+
+
+def _shares(side: npt.NDArray[np.generic] | None, edges: npt.NDArray[np.float64]) -> tuple[float, ...]:
+    if side is None:
+        return ()
+    counts, _ = np.histogram(np.clip(side, edges[0], edges[-1]), edges)
+    return tuple(np.round(counts / max(len(side), 1), 4).tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +126,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class DrawnChart:
-    """All that a template needs.
+    """A chart as a template draws it.
 
     Attributes
     ----------
@@ -55,43 +150,29 @@ class DrawnChart:
     height: float
 
 
-def percent(share: float) -> str:
-    r"""Share as a percentage, with as many digits as it takes to see it.
-
-    Examples
-    --------
-    >>> percent(0.125), percent(0.5), percent(0.0004), percent(0)
-    ('12.5\xa0%', '50\xa0%', '0.04\xa0%', '0\xa0%')
-    """
-    value = 100 * share
-    digits = 1 if value >= 1 else 2
-    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
-    return f"{'<0.01' if text == '0' and value > 0 else text}\xa0%"
-
-
 def drawn_chart(chart: Chart) -> DrawnChart:
     """Place the bars of a chart."""
-    base = float(TOP + PLOT)
-    step = _step(max((*chart.before, *chart.after), default=0.0))
-    highest = max((*chart.before, *chart.after), default=0.0)
+    base, highest = float(TOP + PLOT), max((*chart.before, *chart.after), default=0.0)
+    step = next((step for step in STEPS if highest / step <= MOST_TICKS), STEPS[-1])
     count = max(1, -int(-highest / step // 1))
     scale = PLOT / (count * step)
     each = (WIDTH - LEFT - RIGHT) / max(1, len(chart.labels))
-    turned = any(LETTER * len(label) > each - 4 for label in chart.labels)
     longest = max(map(len, chart.labels), default=0)
-    below = 22.0 if not turned else 20 + LETTER * min(longest, 16) * 0.72
+    turned = LETTER * longest > each - 4
+    below = 20 + LETTER * min(longest, LONGEST) * 0.72 if turned else 22.0
+    every = max(1, -int(-14 // each)) if turned else 1
     return DrawnChart(
         tuple(_bars(chart, each, base, scale)),
         tuple((base - i * step * scale, percent(i * step)) for i in range(count + 1)),
-        tuple(_labels(chart.labels, each, turned)),
+        tuple(
+            (round(LEFT + each * (i + 0.5), 2), text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+            for i, text in enumerate(chart.labels)
+            if i % every == 0
+        ),
         turned,
         base,
         base + below + 22,
     )
-
-
-def _step(highest: float) -> float:
-    return next((step for step in STEPS if highest / step <= MOST_TICKS), STEPS[-1])
 
 
 def _bars(chart: Chart, each: float, base: float, scale: float) -> Iterator[Bar]:
@@ -107,8 +188,15 @@ def _bars(chart: Chart, each: float, base: float, scale: float) -> Iterator[Bar]
             )
 
 
-def _labels(labels: tuple[str, ...], each: float, turned: bool) -> Iterator[tuple[float, str]]:
-    every = max(1, -int(-14 // each)) if turned else 1
-    for i in range(0, len(labels), every):
-        text = labels[i] if len(labels[i]) <= 16 else labels[i][:15] + "…"
-        yield round(LEFT + each * (i + 0.5), 2), text
+def percent(share: float) -> str:
+    r"""Share as a percentage, with as many digits as it takes to see it.
+
+    Examples
+    --------
+    >>> percent(0.125), percent(0.5), percent(0.0004), percent(0)
+    ('12.5\xa0%', '50\xa0%', '0.04\xa0%', '0\xa0%')
+    """
+    value = 100 * share
+    digits = 1 if value >= 1 else 2
+    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    return f"{'<0.01' if text == '0' and value > 0 else text}\xa0%"

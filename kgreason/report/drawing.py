@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 
 from kgreason.records import dataclass
 from kgreason.report.data import Picture
@@ -18,20 +17,6 @@ CURVE = 0.12
 WIDTHS = 4
 SHORT = 28
 """Letters of a label that are drawn; the whole is told beside the picture."""
-
-FEW = 25
-"""Vertices of which all labels are drawn where no script chooses."""
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnVertex:
-    """A vertex: its place, its label, what is drawn of the label, and whether it is synthetic."""
-
-    x: float
-    y: float
-    label: str
-    short: str
-    synthetic: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +33,29 @@ class DrawnEdge:
 
 @dataclass(frozen=True, slots=True)
 class DrawnPicture:
-    """All that a template needs; `weighted`: whether widths tell weights."""
+    """Places and labels of vertices, edges, and whether widths tell weights."""
 
-    vertices: tuple[DrawnVertex, ...]
+    vertices: tuple[tuple[int, int, str], ...]
     edges: tuple[DrawnEdge, ...]
     weighted: bool
-    labelled: bool
-    size: int = SIZE
 
 
 def drawn_picture(picture: Picture) -> DrawnPicture:
     """Place the vertices and edges of a picture."""
-    x = [round(MARGIN + (SIZE - 2 * MARGIN) * value) for value in picture.x]
-    y = [round(MARGIN + (SIZE - 2 * MARGIN) * value) for value in picture.y]
+    x, y = ([round(MARGIN + (SIZE - 2 * MARGIN) * at) for at in ats] for ats in (picture.x, picture.y))
     weights = [_number(weight) for _, _, _, weight, _ in picture.edges]
-    known = [abs(w) for w in weights if w is not None]
-    largest = max(known, default=0.0)
-    vertices = (
-        DrawnVertex(at_x, at_y, label, short(label), synthetic)
-        for at_x, at_y, label, synthetic in zip(x, y, picture.labels, picture.synthetic, strict=True)
-    )
-    return DrawnPicture(
-        tuple(vertices),
-        tuple(_edges(picture, x, y, weights, largest)),
-        len(set(known)) > 1,
-        len(picture.labels) <= FEW,
-    )
+    largest = max((abs(w) for w in weights), default=0.0)
+    alike = Counter(frozenset(edge[:2]) for edge in picture.edges)
+    seen: Counter[tuple[int, int]] = Counter()
+    edges = []
+    for (s, t, relation, text, synthetic), weight in zip(picture.edges, weights, strict=True):
+        seen[s, t] += 1
+        bend = 0.0 if alike[frozenset((s, t))] == 1 else CURVE * seen[s, t]
+        width = min(WIDTHS, 1 + int(WIDTHS * abs(weight) / largest)) if largest else 1
+        told = f"{picture.labels[s]} → {picture.labels[t]}: {relation} {text}".rstrip()
+        edges.append(DrawnEdge(s, t, _line(x[s], y[s], x[t], y[t], bend, s == t), width, synthetic, told))
+    vertices = tuple(zip(x, y, map(short, picture.labels), strict=True))
+    return DrawnPicture(vertices, tuple(edges), len({abs(w) for w in weights if w}) > 1)
 
 
 def short(label: str) -> str:
@@ -87,35 +69,20 @@ def short(label: str) -> str:
     return label if len(label) <= SHORT else label[: SHORT - 1] + "…"
 
 
-def _number(weight: str) -> float | None:
+def _number(weight: str) -> float:
+    """A weight; 0 where the text is no finite number."""
     try:
         value = float(weight.replace(",", ""))
     except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+        return 0.0
+    return value if math.isfinite(value) else 0.0
 
 
-def _edges(
-    picture: Picture, x: list[int], y: list[int], weights: list[float | None], largest: float
-) -> Iterator[DrawnEdge]:
-    alike = Counter(frozenset((s, t)) for s, t, *_ in picture.edges)
-    seen: Counter[tuple[int, int]] = Counter()
-    for (s, t, relation, weight, synthetic), value in zip(picture.edges, weights, strict=True):
-        seen[s, t] += 1
-        bend = 0.0 if alike[frozenset((s, t))] == 1 else CURVE * seen[s, t]
-        line = _loop(x[s], y[s]) if s == t else _line(x[s], y[s], x[t], y[t], bend)
-        width = 1 if not value or not largest else min(WIDTHS, 1 + int(WIDTHS * abs(value) / largest))
-        told = f"{picture.labels[s]} → {picture.labels[t]}: {relation} {weight}".rstrip()
-        yield DrawnEdge(s, t, line, width, synthetic, told)
-
-
-def _line(x1: int, y1: int, x2: int, y2: int, bend: float) -> str:
+def _line(x1: int, y1: int, x2: int, y2: int, bend: float, loop: bool) -> str:
+    if loop:
+        return f"M{x1} {y1}C{x1 - 45} {y1 - 50} {x1 + 45} {y1 - 50} {x1} {y1}"
     if not bend:
         return f"M{x1} {y1}L{x2} {y2}"
     # aside to the left of its direction, so that there and back bend apart
     middle = (x1 + x2) / 2 + bend * (y2 - y1), (y1 + y2) / 2 - bend * (x2 - x1)
     return f"M{x1} {y1}Q{middle[0]:.0f} {middle[1]:.0f} {x2} {y2}"
-
-
-def _loop(x: int, y: int) -> str:
-    return f"M{x} {y}C{x - 45} {y - 50} {x + 45} {y - 50} {x} {y}"

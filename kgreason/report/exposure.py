@@ -19,7 +19,7 @@ from kgreason.attacks.world import World, induced, united
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress
-from kgreason.report.seen import Seen, Sight, by_classes
+from kgreason.report.candidates import Seen, Sight, by_classes
 
 TARGETS = 200  # parts of each size that are looked for
 PLACES = 50_000  # of either graph that are looked at
@@ -97,12 +97,12 @@ def _of_parts(
                 yield _of_part(name, part, before, after, means, drawn)
 
 
-def _of_part(name: str, part: Part, before: World, after: World, means: Means, drawn: Parts) -> Seen:
-    first, second = (candidates(world, part, means, drawn.members) for world in (before, after))
+def _of_part(name: str, part: Part, original: World, released: World, means: Means, drawn: Parts) -> Seen:
+    first, second = (candidates(world, part, means, drawn.members) for world in (original, released))
     more = [] if drawn.all else [f"a sample of at most {TARGETS} parts"]
     cut = [where for found, where in ((first, "original"), (second, "release")) if not found.complete]
     if cut:
         places = " and of the ".join(cut)
         more.append(f"candidates are at least so many, for not all places of the {places} were looked at")
-    sights = Sight(first.sizes, first.right), Sight(second.sizes, second.right)
-    return Seen(name, *sights, "; ".join(more), not drawn.all)
+    before, after = (Sight(found.sizes, found.right, sampled=not drawn.all) for found in (first, second))
+    return Seen(name, before, after, "; ".join(more))

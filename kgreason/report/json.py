@@ -110,23 +110,16 @@ def read_report(path: Path) -> Report:
         hint = "it was written by an earlier version: anonymize again to have a page"
         raise ReleaseError(f"{path}: holds no page", hint=hint)
     found = from_dict(data[PAGE], str(path))
-    try:
-        _check_whole(found)
-    except _Wrong as wrong:
-        raise ReleaseError(f"{path}: is no report: {wrong}", hint=HINT) from wrong
+    for number, section in enumerate(found.sections):
+        for i, item in enumerate(section.items):
+            if wrong := _lacks(item):  # no page can be made of it
+                where = f"report.sections[{number}].items[{i}]"
+                raise ReleaseError(f"{path}: is no report: {where} {wrong}", hint=HINT)
     return found
 
 
 class _Wrong(Exception):
     """What is wrong with data, and where."""
-
-
-def _check_whole(report: Report) -> None:
-    """Refuse items of which a page could not be made, for something of them is missing."""
-    for number, section in enumerate(report.sections):
-        for i, item in enumerate(section.items):
-            if wrong := _lacks(item):
-                raise _Wrong(f"report.sections[{number}].items[{i}] {wrong}")
 
 
 def _lacks(item: Item) -> str:
@@ -173,12 +166,24 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if is_dataclass(hint):
         return _object(typing.cast(type, hint), value, where)
     if origin is Literal:
-        return _one_of(inner, value, where)
+        if value not in inner:
+            raise _Wrong(f"{where} is {value!r}, which is none of {', '.join(map(repr, inner))}"[:200])
+        return value
+    if origin in (Union, types.UnionType) and type(None) in inner:
+        return None if value is None else _value(inner[0], value, where)
     if origin in (Union, types.UnionType):
-        return _either(inner, value, where)
+        kind = KINDS.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
+        if kind is None:
+            raise _Wrong(f"{where} is no {', '.join(KINDS)}")
+        return _object(kind, {name: held for name, held in value.items() if name != "kind"}, where)
     if origin is tuple:
-        return _tuple(inner, value, where)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
+        if not isinstance(value, list | tuple):
+            raise _Wrong(f"{where} is no list")
+        each = [inner[0]] * len(value) if inner[-1] is Ellipsis else inner
+        if len(value) != len(each):
+            raise _Wrong(f"{where} has {len(value)} entries, and not {len(each)}")
+        return tuple(_value(h, v, f"{where}[{i}]") for i, (h, v) in enumerate(zip(each, value, strict=True)))
+    if origin is Mapping:
         if not isinstance(value, Mapping):
             raise _Wrong(f"{where} is no object")
         return dict(value)
@@ -186,30 +191,3 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if not fits or (hint is float and not math.isfinite(value)):
         raise _Wrong(f"{where} is {value!r}, which is no {hint.__name__}"[:200])
     return value
-
-
-def _one_of(known: tuple[Any, ...], value: Any, where: str) -> Any:
-    if value not in known:
-        raise _Wrong(f"{where} is {value!r}, which is none of {', '.join(map(repr, known))}"[:200])
-    return value
-
-
-def _either(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
-    if type(None) in kinds:
-        rest = [kind for kind in kinds if kind is not type(None)]
-        return None if value is None else _value(rest[0], value, where)
-    if not isinstance(value, Mapping) or value.get("kind") not in KINDS:
-        raise _Wrong(f"{where} is no {', '.join(KINDS)}")
-    return _object(KINDS[value["kind"]], {n: v for n, v in value.items() if n != "kind"}, where)
-
-
-def _tuple(inner: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple):
-        raise _Wrong(f"{where} is no list")
-    if len(inner) == 2 and inner[1] is Ellipsis:
-        return tuple(_value(inner[0], item, f"{where}[{i}]") for i, item in enumerate(value))
-    if len(value) != len(inner):
-        raise _Wrong(f"{where} has {len(value)} entries, and not {len(inner)}")
-    return tuple(
-        _value(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(zip(inner, value, strict=True))
-    )

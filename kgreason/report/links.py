@@ -16,15 +16,13 @@ from kgreason.graph.links.model import LinkGraph, Observations, Released
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.links.readme import DONE
 from kgreason.progress import SILENT, Progress
-from kgreason.report.data import Chart, Figure, Item, Report, Section, State, Table
-from kgreason.report.distributions import counts_chart, values_chart
-from kgreason.report.files import files_section
-from kgreason.report.findings import findings
-from kgreason.report.graphs import drawn
-from kgreason.report.run import Run, release_version, run_section
-from kgreason.report.seen import Seen, as_shown, risk_items
+from kgreason.report.candidates import Seen, as_shown, risk_items
+from kgreason.report.charts import Series, series_charts
+from kgreason.report.data import Chart, Figure, Item, Report, Section, Table
+from kgreason.report.run import Run
+from kgreason.report.sections import UTILITY, drawn, files_section, findings, published, run_section
 from kgreason.report.users import MANY, STANDS, value_charts
-from kgreason.report.words import NOT_PUBLIC, SEEDED, SEEDED_PUBLIC, plain, safe_seeded
+from kgreason.report.words import SEEDED, plain, safe_for_everybody, safe_for_owner, state_words
 
 if TYPE_CHECKING:
     from kgreason.links.results import LinksAnonymization
@@ -62,39 +60,46 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
     seeded, merged = run.seed is not None, result.asked.strategy in CLUSTERED
     progress.step("Writing the report")
     seen = list(_seen(original, released, mapping))
-    picture = None if merged else drawn(_graph(original), _graph(released, original), mapping, run.generator)
+    graphs = _graph(original), _graph(released, original)
+    guarantee: tuple[Item, ...] = (
+        Figure("Strategy", verdict.asked, "", "strategy"),
+        Figure("Verdict", state_words(verdict), "better is holds", "strategy"),
+        *verdict_figures(verdict),
+        *findings(verdict),
+    )
     sections = (
-        Section("Guarantee", GUARANTEE, (*_guarantee(verdict), *findings(verdict))),
+        Section("Guarantee", GUARANTEE, guarantee),
         Section(
             "Risk before and after",
             RISK,
             tuple(risk_items([], seen, verdict.k or 2, ("entities", "entities"))),
         ),
-        Section("Utility", "What the release costs those who work with it.", tuple(_utility(result))),
+        Section("Utility", UTILITY, tuple(utility_items(result))),
         Section(
             "Distributions",
             "Numbers of links of the nodes, and values, in the original and in the release."
             + " Nodes of the release are clusters of entities." * merged,
             (*_charts(released, original), *value_charts(released.attributes, original.attributes)),
         ),
-        *([picture] if picture else []),
+        *(() if merged else drawn(*graphs, mapping, run.generator)),
         run_section(result.seconds, {}),
     )
     return Report(
         f"Release of links without {result.original.sensitive.name}",
         True,
         verdict.state,
-        f"strategy {verdict.asked}: {_held(verdict)}",
+        f"strategy {verdict.asked}: {state_words(verdict)}",
         _done(result),
-        _safe(verdict, seeded=seeded),
+        safe_for_owner(
+            verdict,
+            f"{NO_PROMISE}.",
+            "could not decide whether the release is what it should be",
+            seeded=seeded,
+        ),
         sections,
         {"strategy": verdict.asked, **run.whole()},
         (SEEDED,) if seeded else (),
     )
-
-
-def _held(verdict: LinksVerdict) -> str:
-    return {"holds": "holds", "undecided": "was not decided"}.get(verdict.state, "does not hold")
 
 
 def _done(result: LinksAnonymization) -> str:
@@ -106,44 +111,26 @@ def _done(result: LinksAnonymization) -> str:
     )
 
 
-def _safe(verdict: LinksVerdict, *, seeded: bool) -> str:
-    if seeded:
-        return safe_seeded(confirmed=verdict.holds)
-    if verdict.holds:
-        return f"{NO_PROMISE}."
-    if verdict.state == "undecided":
-        return "The check could not decide whether the release is what it should be: do not publish it."
-    failing = ", ".join(item.name for item in verdict.items if item.state == "fails")
-    return f"It is not safe: the check found that this does not hold: {failing}; do not publish the release."
-
-
-def _guarantee(verdict: LinksVerdict) -> Iterator[Figure]:
-    nodes = verdict.nodes
-    yield Figure("Strategy", verdict.asked, "", "strategy")
-    yield Figure("Verdict", _held(verdict), "better is holds", "strategy")
-    yield Figure(
-        "Smallest cluster",
-        f"{nodes.smallest:,} entities",
-        "better is k or more",
-        "clusters",
-        None,
-        nodes.smallest,
-        key=True,
-    )
-    yield Figure(
-        "Clusters", f"{nodes.groups:,} of {nodes.entities:,} entities", "", "clusters", None, nodes.groups
-    )
+def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
+    """How many entities nothing but links tells apart."""
+    nodes, enough = verdict.nodes, "better is k or more"
+    shown = f"{nodes.number:,} for {nodes.entities:,} entities"
+    yield Figure("Nodes", shown, "", "clusters", number=nodes.number)
+    shown = f"{nodes.smallest:,} entities"
+    yield Figure("Smallest cluster", shown, enough, "clusters", number=nodes.smallest, key=True)
+    shown = f"{nodes.groups:,} of {nodes.entities:,} entities"
+    yield Figure("Clusters", shown, "", "clusters", number=nodes.groups)
 
 
 def _seen(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterator[Seen]:
     size = released.size
-    kinds = [("values", _values), ("numbers of links", _degrees), ("values and numbers of links", _both)]
+    kinds = [
+        ("values", classes_of_values),
+        ("numbers of links", _degrees),
+        ("values and numbers of links", _both),
+    ]
     for name, classes in kinds if original.attributes else kinds[1:2]:
         yield as_shown(f"{name}{STANDS}", classes(original), classes(released), mapping, size)
-
-
-def _values(graph: LinkGraph) -> Vertices:
-    return classes_of_values(graph)
 
 
 def _degrees(graph: LinkGraph) -> Vertices:
@@ -154,7 +141,7 @@ def _degrees(graph: LinkGraph) -> Vertices:
 
 
 def _both(graph: LinkGraph) -> Vertices:
-    return paired(_values(graph), _degrees(graph))
+    return paired(classes_of_values(graph), _degrees(graph))
 
 
 def _counts(graph: LinkGraph, found: Observations) -> Iterator[tuple[str, Vertices]]:
@@ -171,26 +158,24 @@ def _counts(graph: LinkGraph, found: Observations) -> Iterator[tuple[str, Vertic
 
 
 def _charts(released: LinkGraph, original: LinkGraph | None = None) -> Iterator[Chart]:
-    for name in sorted(released.observed)[:MANY]:
-        new = released.observed[name]
-        old = None if original is None else original.observed.get(name)
-        before = {} if old is None or original is None else dict(_counts(original, old))
-        for what, counts in _counts(released, new):
-            yield counts_chart(f"{name}: {what}", what, counts, before.get(what), "nodes", "degree")
-        if new.weight is not None:
-            yield values_chart(
-                f"Weights of {name}",
-                "weight",
-                new.weight,
-                None if old is None else old.weight,
-                f"links of {name}",
-            )
+    return series_charts(_series(released), None if original is None else _series(original))
 
 
-def _utility(result: LinksAnonymization) -> Iterator[Item]:
-    yield Figure(
-        "Links kept", f"{result.utility:.1%}", "better is 100 %", "links kept", None, result.utility, key=True
-    )
+def _series(graph: LinkGraph) -> dict[str, Series]:
+    found = {}
+    for name in sorted(graph.observed)[:MANY]:
+        links = graph.observed[name]
+        for what, counts in _counts(graph, links):
+            found[f"{name}: {what}"] = Series(what, counts, "nodes", "degree")
+        if links.weight is not None:
+            found[f"Weights of {name}"] = Series("weight", links.weight, f"links of {name}", "weight")
+    return found
+
+
+def utility_items(result: LinksAnonymization) -> Iterator[Item]:
+    """Links that are kept."""
+    kept = result.utility
+    yield Figure("Links kept", f"{kept:.1%}", "better is 100 %", "links kept", number=kept, key=True)
     rows = tuple(
         (name, f"{had:,}", f"{kept:,}", f"{kept / had if had else 1:.1%}")
         for name, (had, kept) in result.links.items()
@@ -220,7 +205,7 @@ def public_report(
     k
         Least number of entities of a cluster, as README.txt says it; `None` where there are none.
     confirmed, seeded, files
-        As for `kgreason.report.rules_public.public_report`.
+        As for `kgreason.report.rules.public_report`.
 
     Examples
     --------
@@ -230,35 +215,26 @@ def public_report(
     'strategy removed, as it says'
     """
     graph, strategy = released.graph, released.strategy
-    state: State = "holds" if confirmed else "fails"
     held = "as it says" if confirmed else "not confirmed"
     meaning = [Figure("Strategy", strategy, "", "strategy"), Figure("Checked", held, "", "strategy")]
     if k is not None:
-        meaning.insert(1, Figure("k", f"{k:,}", "", "clusters", None, k))
-    sections = (
-        Section("What was done", plain(DONE[strategy]), tuple(meaning)),
-        Section("Limits", f"{NO_PROMISE_PUBLIC}.", ()),
-        Section(
-            "Distributions",
-            "How many links the nodes of the release have, and their values.",
-            (*_charts(graph), *value_charts(graph.attributes)),
-        ),
-        files_section(files, FILES),
-    )
-    if seeded:
-        safe = NOT_PUBLIC
-    elif confirmed:
-        safe = f"{NO_PROMISE_PUBLIC}; that the release is what is said here was confirmed by an exact check."
-    else:
-        safe = "What is said here was checked and not confirmed: it is not safe, and must not be published."
-    return Report(
+        meaning.insert(1, Figure("k", f"{k:,}", "", "clusters", number=k))
+    kept = f"{NO_PROMISE_PUBLIC}; that the release is what is said here was confirmed by an exact check."
+    return published(
         "Anonymized graph of links",
-        False,
-        state,
         f"strategy {strategy}, {held}",
         "Nodes have random names, and links were released as the strategy says.",
-        safe,
-        sections,
-        release_version(),
-        (SEEDED_PUBLIC,) if seeded else (),
+        safe_for_everybody(kept, confirmed=confirmed, seeded=seeded),
+        (
+            Section("What was done", plain(DONE[strategy]), tuple(meaning)),
+            Section("Limits", f"{NO_PROMISE_PUBLIC}.", ()),
+            Section(
+                "Distributions",
+                "How many links the nodes of the release have, and their values.",
+                (*_charts(graph), *value_charts(graph.attributes)),
+            ),
+            files_section(files, FILES),
+        ),
+        state="holds" if confirmed else "fails",
+        seeded=seeded,
     )

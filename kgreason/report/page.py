@@ -10,16 +10,15 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from kgreason.records import dataclass
 from kgreason.report.charts import drawn_chart, percent
-from kgreason.report.data import Chart, Figure, Finding, Item, Picture, Report, Section, Table
+from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Table
 from kgreason.report.drawing import drawn_picture
-from kgreason.report.tables import drawn_table, noted
 from kgreason.report.terms import DOCUMENTATION, TERMS, Term
 
 if TYPE_CHECKING:
@@ -34,6 +33,12 @@ KINDS: dict[type, str] = {
     Finding: "findings",
 }
 MOST_KEY_FIGURES = 6
+LONG = 22
+"""Letters of a word that is broken where it does not fit."""
+
+_NUMBER = re.compile(r"(?:at least |about |[≥≤<>~] ?)?[+−–-]?\d(?:[\d,.' ]*\d)?\s?%?(?: ± [\d,.]+)?")
+_NOTHING = frozenset({"", "-", "–", "—"})
+_PAIR = re.compile(r"(.+), (before|after)")
 
 # What no HTML document may hold: control characters, half a surrogate pair, characters that are none; and line
 # separators, which scripts and text tools take for ends of lines.
@@ -59,38 +64,35 @@ def page(report: Report) -> str:
     >>> "may be published" in page(Report("Release", False, "holds", "k-ad holds", "Done.", "Safe.", ()))
     True
     """
-    style, script = _style(), _script()
-    document = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            report=report,
-            sections=[(f"section-{i}", s, list(_blocks(s))) for i, s in enumerate(report.sections, 1)],
-            key=_key_figures(report),
-            warned=_warned(report),
-            parameters=list(_flat(report.parameters)),
-            terms=_used(report),
-            known=TERMS,
-            documentation=DOCUMENTATION,
-            style=style,
-            script=script,
-            policy=_policy(style, script),
-        )
+    environment = templates()
+    style, script = (environment.get_template(name).render() for name in ("style.css", "script.js"))
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    document = environment.get_template("page.html").render(
+        report=report,
+        sections=[(f"section-{i}", s, blocks(s.items)) for i, s in enumerate(report.sections, 1)],
+        key=_key_figures(report),
+        warned=report.state in ("fails", "undecided") or bool(report.warnings),
+        parameters=list(_flat(report.parameters)),
+        terms=_used(report),
+        known=TERMS,
+        documentation=DOCUMENTATION,
+        style=style,
+        script=script,
+        policy=policy,
     )
     return possible(document) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Items of one kind that follow each other."""
-
-    kind: str
-    items: list[Any]
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _blocks(section: Section) -> Iterator[Block]:
-    for kind, items in groupby(section.items, lambda item: KINDS[type(item)]):
-        yield Block(kind, list(items))
+def blocks(items: Iterable[object], kinds: Mapping[type, str] = KINDS) -> list[tuple[str, list[Any]]]:
+    """Items of one kind that follow each other, with the name of their kind."""
+    return [(kind, list(some)) for kind, some in groupby(items, lambda item: kinds[type(item)])]
 
 
 def _key_figures(report: Report) -> list[Figure]:
@@ -99,19 +101,10 @@ def _key_figures(report: Report) -> list[Figure]:
     return [figure for figure in figures if figure.key][:MOST_KEY_FIGURES]
 
 
-def _warned(report: Report) -> bool:
-    """Whether something speaks against publishing."""
-    return report.state in ("fails", "undecided") or bool(report.warnings)
-
-
 def _used(report: Report) -> list[Term]:
     """Terms that the items name, by name."""
-    named = {name for s in report.sections for item in s.items if (name := _term(item))}
+    named = {getattr(item, "term", "") for s in report.sections for item in s.items} - {""}
     return sorted((TERMS[name] for name in named), key=lambda term: term.name.casefold())
-
-
-def _term(item: Item) -> str:
-    return "" if isinstance(item, Picture) else item.term
 
 
 def _flat(parameters: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
@@ -167,8 +160,81 @@ def prose(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
+def shown(value: object, width: int = 100) -> str:
+    r"""Text of a value in a notebook: cut where it is long, with what cannot be seen written out.
+
+    Examples
+    --------
+    >>> shown("a\u202eb"), shown("x" * 200) == "x" * 99 + "…"
+    ('a\\u202eb', True)
+    """
+    text = " ".join(str(value).split("\n"))
+    if len(text) > width:
+        text = text[: width - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A head of a table: its text, the columns that it is of, and the rows of heads that it fills."""
+
+    text: str
+    columns: int
+    rows: int
+    numeric: bool
+
+
+def numeric(table: Table) -> list[bool]:
+    """Whether all cells of each column that hold anything hold a number.
+
+    Examples
+    --------
+    >>> numeric(Table("", ("n", "risk", "known"), (("1,204", "0.01 ± 0.02", "12 to 14"), ("~ 3", "–", "0"))))
+    [True, True, False]
+    """
+    columns = ([row[i].strip() for row in table.rows] for i in range(len(table.columns)))
+    held = ([cell for cell in column if cell not in _NOTHING] for column in columns)
+    return [bool(cells) and all(map(_NUMBER.fullmatch, cells)) for cells in held]
+
+
+def heads(table: Table) -> list[list[Head]]:
+    """Rows of heads: columns ``x, before`` and ``x, after`` that follow each other share the head ``x``."""
+    columns, numbers = table.columns, numeric(table)
+    stems = [match[1] if (match := _PAIR.fullmatch(column)) else "" for column in columns]
+    groups = [list(group) for _, group in groupby(range(len(columns)), lambda i: stems[i] or i)]
+    paired = [i for group in groups if len(group) > 1 for i in group]
+    first = [
+        Head(stems[i], len(group), 1, all(numbers[i] for i in group))
+        if len(group) > 1
+        else Head(columns[i], 1, 2 if paired else 1, numbers[i])
+        for group in groups
+        for i in group[:1]
+    ]
+    second = [Head(columns[i].removeprefix(f"{stems[i]}, "), 1, 1, numbers[i]) for i in paired]
+    return [first, second] if paired else [first]
+
+
+def long(text: str) -> bool:
+    """Whether a text has a word that is broken where it does not fit."""
+    return max(map(len, text.split()), default=0) > LONG
+
+
+def noted(figures: list[Figure]) -> list[tuple[str, list[Figure]]]:
+    """Figures in groups that share a note, which then stands once; a note of one figure alone stays with it.
+
+    Examples
+    --------
+    >>> a, b, c = Figure("a", "1", note="n"), Figure("b", "2", note="n"), Figure("c", "3", note="m")
+    >>> [(note, len(group)) for note, group in noted([a, b, c])]
+    [('n', 2), ('', 1)]
+    """
+    groups = [(note, list(group)) for note, group in groupby(figures, lambda figure: figure.note)]
+    return [(note if len(group) > 1 else "", group) for note, group in groups]
+
+
 @cache
-def _environment() -> Environment:
+def templates() -> Environment:
+    """The templates of pages and of notebooks, which escape what is put into them."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -178,35 +244,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(
-        drawn_chart=drawn_chart,
-        drawn_picture=drawn_picture,
-        drawn_table=drawn_table,
-        noted=noted,
-        parts=parts,
-        percent=percent,
-    )
-    environment.filters["prose"] = prose
+    for function in (drawn_chart, drawn_picture, heads, long, noted, numeric, parts, percent):
+        environment.globals[function.__name__] = function
+    environment.filters |= {"prose": prose, "shown": shown}
     return environment
-
-
-@cache
-def _style() -> str:
-    return _environment().get_template("style.css").render()
-
-
-@cache
-def _script() -> str:
-    return _environment().get_template("script.js").render()
-
-
-def _policy(style: str, script: str) -> str:
-    """Content-Security-Policy under which only this style and this script count, and nothing is loaded."""
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.people.readme import OF_DEGREES, PROMISES, UNPROTECTED
+from kgreason.people.readme import OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
-from kgreason.report.data import Figure, Item, Report, Section, State, Table
-from kgreason.report.files import files_section
-from kgreason.report.findings import findings
-from kgreason.report.graphs import drawn
-from kgreason.report.run import Run, release_version, run_section
-from kgreason.report.seen import risk_items
+from kgreason.report.candidates import risk_items
+from kgreason.report.data import Figure, Item, Report, Section, Table
+from kgreason.report.run import Run
+from kgreason.report.sections import (
+    GUARANTEE,
+    UTILITY,
+    drawn,
+    files_section,
+    findings,
+    limits_section,
+    published,
+    run_section,
+)
 from kgreason.report.users import STANDS, as_graph, link_charts, seen_of_users, value_charts
-from kgreason.report.words import NOT_PUBLIC, SEEDED, SEEDED_PUBLIC, plain, safe_seeded
+from kgreason.report.words import SEEDED, plain, safe_for_everybody, safe_for_owner, state_words
 
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
     from kgreason.choices import PeopleModel
     from kgreason.people.results import PeopleAnonymization
 
-TERMS: dict[PeopleModel, str] = {
-    "paired-k-degree": "paired k-degree",
-    "k-ad": "k-ad",
-    "p-k-ad": "p-k-ad",
-    "kw-tad": "kw-tad",
-    "k-degree": "k-degree",
-}
 METHODS = {
     "cdga": "CDGA",
     "ckga": "CKGA",
@@ -38,7 +38,6 @@ METHODS = {
     "ctkga": "CTKGA",
     "k-degree": "k-degree anonymization",
 }
-GUARANTEE = "Every condition was checked on what was written, by code that shares nothing with what made it."
 RISK = (
     "Somebody knows values or numbers of links of a user and looks for him: before, in the original without its names; "
     "after, in the release. As they stand: he knows what the graph shows of his target, the worst case, which the "
@@ -46,7 +45,6 @@ RISK = (
     "where it was changed, which is not promised. Where users have a k of their own, each has as many candidates as he "
     "asked for."
 )
-UTILITY = "What the release costs those who work with it."
 NAMED = 20  # removed users
 FILES = {
     "users": "the users, whose names are random",
@@ -56,98 +54,67 @@ FILES = {
 }
 
 
-@dataclass(frozen=True)
-class Promise:
-    """What a release of people promises, as its README.txt says it.
-
-    Attributes
-    ----------
-    text
-        The guarantee.
-    model
-        What was promised.
-    k
-        How many users share; `None`: each has his own k.
-    window
-        Of a series, how many releases are put together.
-    """
-
-    text: str
-    model: PeopleModel
-    k: int | None
-    window: int = 1
-
-    @property
-    def words(self) -> str:
-        """What it means, in a few sentences."""
-        kind: PeopleModel = "k-ad" if self.model == "p-k-ad" and self.k else self.model
-        return plain(PROMISES[kind].format(k=self.k, w=self.window))
-
-    @property
-    def meaning(self) -> str:
-        """The first of them, without a full stop."""
-        return self.words.split(". ")[0].removesuffix(".")
-
-    @property
-    def unprotected(self) -> str:
-        """What is not promised."""
-        found = plain(OF_DEGREES if self.model == "k-degree" else UNPROTECTED)
-        return found[0].upper() + found[1:]
+def _promised(claim: Claim) -> str:
+    """What a claim means, in a few sentences."""
+    kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
+    return plain(PROMISES[kind].format(k=claim.k, w=claim.window))
 
 
-def promise_of(result: PeopleAnonymization) -> Promise:
-    """What a release promises."""
-    verdict = result.verdict
-    return Promise(verdict.asked, verdict.model, verdict.k, result.settings.window)
+def _meaning(claim: Claim) -> str:
+    """What a claim means, in a sentence without a full stop."""
+    return _promised(claim).split(". ")[0].removesuffix(".")
 
 
 def private_report(result: PeopleAnonymization, run: Run, progress: Progress = SILENT) -> Report:
     """Write the owner's report, which is secret."""
     original, release, verdict = result.original, result.release, result.verdict
-    released, promise, seeded = release.graph, promise_of(result), run.seed is not None
+    released, claim, seeded = release.graph, Claim.of(result), run.seed is not None
     progress.step("Writing the report")
     seen = list(seen_of_users(original, released, release.mapping))
     stands = [one for one in seen if one.knowledge.endswith(STANDS)]
     others = [one for one in seen if one not in stands]
-    picture = None
-    if original.relations:
-        graphs = as_graph(original), as_graph(released, original)
-        picture = drawn(*graphs, release.mapping, run.generator)
+    graphs = as_graph(original), as_graph(released, original)
+    guarantee: tuple[Item, ...] = (
+        Figure("Guarantee", verdict.asked, "", verdict.model),
+        Figure("Verdict", state_words(verdict), "better is holds", verdict.model),
+        *verdict_figures(verdict),
+        *findings(verdict),
+        *notes(verdict),
+    )
     sections = (
-        Section(
-            "Guarantee",
-            f"{promise.words} {GUARANTEE}",
-            (*_guarantee(verdict), *findings(verdict), *_notes(verdict)),
-        ),
+        Section("Guarantee", f"{_promised(claim)} {GUARANTEE}", guarantee),
         Section(
             "Risk before and after",
             RISK,
             tuple(risk_items(stands, others, verdict.k or 2, ("users", "users"))),
         ),
-        Section("Utility", UTILITY, tuple(_utility(result))),
+        Section(
+            "Utility", UTILITY, (*utility_items(result.utility, result.release.figures), *_removed(result))
+        ),
         Section(
             "Distributions",
             "Numbers of links and values, in the original and in the release.",
             (*link_charts(released, original), *value_charts(released.attributes, original.attributes)),
         ),
-        *([picture] if picture else []),
+        *(drawn(*graphs, release.mapping, run.generator) if original.relations else ()),
         run_section(result.seconds, release.figures),
     )
     return Report(
         f"Release of a graph of people by {METHODS[result.settings.method]}",
         True,
         verdict.state,
-        f"{promise.text} {_held(verdict)}",
+        f"{claim.asked} {state_words(verdict)}",
         _done(result),
-        _safe(promise, verdict, seeded=seeded),
+        safe_for_owner(
+            verdict,
+            f"{_meaning(claim)}; an independent check of what was written confirmed it for every user.",
+            "could not decide whether all users are protected",
+            seeded=seeded,
+        ),
         sections,
-        {"guarantee": promise.text, **run.whole()},
+        {"guarantee": claim.asked, **run.whole()},
         (SEEDED,) if seeded else (),
     )
-
-
-def _held(verdict: PeopleVerdict) -> str:
-    return {"holds": "holds", "undecided": "was not decided"}.get(verdict.state, "does not hold")
 
 
 def _done(result: PeopleAnonymization) -> str:
@@ -161,104 +128,77 @@ def _done(result: PeopleAnonymization) -> str:
     )
 
 
-def _safe(promise: Promise, verdict: PeopleVerdict, *, seeded: bool) -> str:
-    if seeded:
-        return safe_seeded(confirmed=verdict.holds)
-    if verdict.holds:
-        return f"{promise.meaning}; an independent check of what was written confirmed it for every user."
-    if verdict.state == "undecided":
-        return "The check could not decide whether all users are protected: do not publish the release."
-    failing = ", ".join(item.name for item in verdict.items if item.state == "fails")
-    return f"It is not safe: the check found that this does not hold: {failing}; do not publish the release."
+def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:
+    """How many users look alike."""
+    found, enough = verdict.figures, "better is k or more"
+    shown = f"{found.smallest:,} users"
+    yield Figure("Smallest class", shown, enough, "classes", number=found.smallest)
+    shown = f"{found.classes:,} of {found.users:,} users"
+    yield Figure("Classes", shown, "", "classes", number=found.classes)
+    if (ratio := found.ratio) is not None:
+        shown = f"{ratio:,.2f}".removesuffix(".00")
+        yield Figure("Least class over k", shown, "better is 1 or more", "classes", number=ratio)
 
 
-def _guarantee(verdict: PeopleVerdict) -> Iterator[Figure]:
-    term, found = TERMS[verdict.model], verdict.figures
-    yield Figure("Guarantee", verdict.asked, "", term)
-    yield Figure("Verdict", _held(verdict), "better is holds", term)
-    yield Figure(
-        "Smallest class", f"{found.smallest:,} users", "better is k or more", "classes", None, found.smallest
-    )
-    yield Figure("Classes", f"{found.classes:,} of {found.users:,} users", "", "classes", None, found.classes)
-    if found.ratio is not None:
-        yield Figure(
-            "Least class over k", f"{found.ratio:.2f}", "better is 1 or more", "classes", None, found.ratio
-        )
-
-
-def _notes(verdict: PeopleVerdict) -> Iterator[Table]:
+def notes(verdict: PeopleVerdict) -> Iterator[Table]:
+    """What the model does not protect in a release."""
     if verdict.notes:
         yield Table("Not protected in this release", ("what",), tuple((note,) for note in verdict.notes))
 
 
-def _utility(result: PeopleAnonymization) -> Iterator[Item]:
-    found = result.utility
+def utility_items(
+    found: Utility | None, figures: Mapping[str, object] = MappingProxyType({})
+) -> Iterator[Item]:
+    """What information is lost; `figures` is what the method says of a release, if it is known."""
     if found is None:
-        yield Figure(
-            "What is lost", "not measured", note="it could not be told; the guarantee does not depend on it"
-        )
-    else:
-        yield from _losses(found)
+        note = "it could not be told; the guarantee does not depend on it"
+        yield Figure("What is lost", "not measured", note=note)
+        return
+    parts = {
+        "values": found.ail_attributes,
+        "degrees": found.ail_degrees,
+        "removed users": found.ail_removed,
+    }
+    told = ", ".join(f"{loss:.4f} by {what}" for what, loss in parts.items() if loss)
+    shown = f"{found.ail:.4f}" + f" ({told})" * bool(told)
+    yield Figure("AIL", shown, "better is 0", "AIL", number=found.ail, key=True)
+    shown = f"{found.rru:.4f} ({found.removed:,} of {found.users:,} users)"
+    yield Figure("RRU", shown, "better is 0", "RRU", number=found.rru, key=True)
+    yield Figure("Users who stand for nobody", f"{found.fake:,}", "better is 0", "fakes", number=found.fake)
+    if found.values:
+        added = found.values_added
+        shown = f"{added:,} ({added / found.values:+.1%} of {found.values:,})"
+        yield Figure("Values added", shown, "better is 0", "added values", number=added, key=True)
+    changes = {name: (c.original, c.added, c.removed) for name, c in found.changes.items()}
+    if (edges := found.structure) is not None:  # each link once, not once for each direction
+        changes = dict.fromkeys(changes, (edges.edges, edges.added, edges.removed))
+    rows = tuple((name, *(f"{count:,}" for count in counts)) for name, counts in changes.items())
+    if rows:
+        columns = ("relation", "original", "added", "left out")
+        yield Table("Links", columns, rows, "fewer changes are better", "changed links")
+    same, after = "better is as before", found.clustering_released
+    before = f"{found.clustering:.3f}"
+    yield Figure("Clustering coefficient", f"{after:.3f}", same, "clustering", before, after)
+    if edges is not None:
+        tries, cheapest = figures.get("tries", 1), figures.get("cheapest")
+        probed = isinstance(tries, int) and isinstance(cheapest, int) and tries > 1
+        shown = f"{edges.l1:,}" + (f" ({cheapest:,} before {tries:,} tries)" if probed else "")
+        yield Figure("L1", shown, "better is 0", "L1", number=edges.l1, key=True)
+        if (number := edges.path_length_released) is not None and edges.path_length is not None:
+            some = "" if edges.sources is None else f" (from {edges.sources:,} sources)"
+            shown, before = f"{number:.3f}{some}", f"{edges.path_length:.3f}"
+            yield Figure("Path length", shown, same, "path length", before, number)
+
+
+def _removed(result: PeopleAnonymization) -> Iterator[Table]:
     if removed := result.removed:
         some = tuple((name,) for name in removed[:NAMED])
         more = f"and {len(removed) - NAMED:,} more, whom report.json names" if len(removed) > NAMED else ""
         yield Table("Users who are not released", ("user",), some, "fewer is better", "RRU", more)
 
 
-def _losses(found: Utility) -> Iterator[Item]:
-    yield Figure("AIL", f"{found.ail:.4f}", "better is 0", "AIL", None, found.ail, key=True)
-    yield Figure(
-        "RRU", f"{found.rru:.4f} ({found.removed:,} users)", "better is 0", "RRU", None, found.rru, key=True
-    )
-    yield Figure("Users who stand for nobody", f"{found.fake:,}", "better is 0", "fakes", None, found.fake)
-    if found.values:
-        percent = f"{found.values_added / found.values:+.1%}"
-        added = f"{found.values_added:,} ({percent})"
-        yield Figure(
-            "Values added",
-            added,
-            "better is 0",
-            "added values",
-            f"{found.values:,} values",
-            found.values_added,
-            key=True,
-        )
-    rows = tuple(
-        (name, f"{c.original:,}", f"{c.added:,}", f"{c.removed:,}") for name, c in found.changes.items()
-    )
-    if rows:
-        yield Table(
-            "Links",
-            ("relation", "original", "added", "left out"),
-            rows,
-            "fewer changes are better",
-            "changed links",
-        )
-    yield Figure(
-        "Clustering coefficient",
-        f"{found.clustering_released:.3f}",
-        "better is as before",
-        "clustering",
-        f"{found.clustering:.3f}",
-        found.clustering_released,
-    )
-    if (edges := found.structure) is not None:
-        yield Figure("L1", f"{edges.l1:,}", "better is 0", "L1", None, edges.l1, key=True)
-        if edges.path_length_released is not None and edges.path_length is not None:
-            note = "" if edges.sources is None else f"measured from {edges.sources:,} users drawn at random"
-            yield Figure(
-                "Path length",
-                f"{edges.path_length_released:.3f}",
-                "better is as before",
-                "path length",
-                f"{edges.path_length:.3f}",
-                edges.path_length_released,
-                note,
-            )
-
-
 def public_report(
-    released: PeopleGraph, promise: Promise, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
+    released: PeopleGraph, claim: Claim, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
     """Write the report for everybody: it is made of what is published alone, and so tells nothing else.
 
@@ -266,61 +206,46 @@ def public_report(
     ----------
     released
         The graph as it was published.
-    promise, confirmed, seeded, files
-        As for `kgreason.report.rules_public.public_report`.
+    claim
+        What ``README.txt`` says.
+    confirmed, seeded, files
+        As for `kgreason.report.rules.public_report`.
 
     Examples
     --------
     >>> graph = PeopleGraph.from_triples(["x", "y"], [("x", "job", "cook"), ("y", "job", "cook")])
-    >>> report = public_report(graph, Promise("k-ad with k = 2", "k-ad", 2), confirmed=True, seeded=False)
+    >>> report = public_report(graph, Claim("k-ad with k = 2", "k-ad", 2, 1), confirmed=True, seeded=False)
     >>> report.verdict, report.secret
     ('k-ad with k = 2 holds', False)
     """
-    held, term = "holds" if confirmed else "was not confirmed", TERMS[promise.model]
-    state: State = "holds" if confirmed else "fails"
-    limits: list[tuple[str, str]] = [("Not protected", promise.unprotected)]
+    held, model = "holds" if confirmed else "was not confirmed", claim.model
+    unprotected = plain(OF_DEGREES if model == "k-degree" else UNPROTECTED)
+    limits = {"Not protected": unprotected[0].upper() + unprotected[1:]}
     if released.attributes:
-        limits.append(
-            ("Values", "Users who look alike have the values of all of them, so some are not their own.")
-        )
+        limits["Values"] = "Users who look alike have the values of all of them, so some are not their own."
     if released.relations:
-        limits.append(
-            ("Links", "Some are not real and some real ones are left out: do not rely on a single one.")
-        )
-    sections = (
-        Section(
-            "Guarantee",
-            promise.words,
-            (Figure("Guarantee", promise.text, "", term), Figure("Verdict", held, "better is holds", term)),
-        ),
-        Section(
-            "Limits",
-            "What is not promised, or must be reckoned with.",
-            (Table("Limits", ("what", "how far"), tuple(limits)),),
-        ),
-        Section(
-            "Distributions",
-            "How many links the users of the release have, and their values.",
-            (*link_charts(released), *value_charts(released.attributes)),
-        ),
-        files_section(files, FILES),
+        limits["Links"] = "Some are not real and some real ones are left out: do not rely on a single one."
+    guarantee = (
+        Figure("Guarantee", claim.asked, "", model),
+        Figure("Verdict", held, "better is holds", model),
     )
-    if seeded:
-        safe = NOT_PUBLIC
-    elif confirmed:
-        safe = f"{promise.meaning}; an exact check confirmed it."
-    else:
-        safe = (
-            "What is promised here was checked and not confirmed: it is not safe, and must not be published."
-        )
-    return Report(
+    return published(
         "Anonymized graph of people",
-        False,
-        state,
-        f"{promise.text} {held}",
+        f"{claim.asked} {held}",
         "Users have random names, and those who are to look alike were made alike.",
-        safe,
-        sections,
-        release_version(),
-        (SEEDED_PUBLIC,) if seeded else (),
+        safe_for_everybody(
+            f"{_meaning(claim)}; an exact check confirmed it.", confirmed=confirmed, seeded=seeded
+        ),
+        (
+            Section("Guarantee", _promised(claim), guarantee),
+            limits_section(limits.items()),
+            Section(
+                "Distributions",
+                "How many links the users of the release have, and their values.",
+                (*link_charts(released), *value_charts(released.attributes)),
+            ),
+            files_section(files, FILES),
+        ),
+        state="holds" if confirmed else "fails",
+        seeded=seeded,
     )

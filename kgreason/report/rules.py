@@ -1,34 +1,46 @@
-"""The owner's report about a release of a graph under rules (docs/report.md)."""
+"""Reports about releases of graphs under rules, and their parts: verdict, answers, fidelity (docs/report.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kgreason.assess.verdict import Verdict
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
-from kgreason.report.answers import examples, utility_items
-from kgreason.report.data import Figure, Item, Report, Section
-from kgreason.report.exposure import exposures
-from kgreason.report.findings import findings
-from kgreason.report.graphs import distributions, drawn
-from kgreason.report.run import Run, run_section
-from kgreason.report.seen import Seen, risk_items
+from kgreason.report.candidates import Seen, risk_items
+from kgreason.report.data import Figure, Item, Report, Section, Table
+from kgreason.report.run import Run
+from kgreason.report.sections import (
+    GUARANTEE,
+    UTILITY,
+    distributions,
+    drawn,
+    files_section,
+    findings,
+    limits_section,
+    published,
+    run_section,
+)
 from kgreason.report.words import (
     BASELINE,
     SEEDED,
     Promise,
     done_private,
     safe_private,
+    safe_public,
     state_words,
     verdict_words,
 )
 
 if TYPE_CHECKING:
+    from kgreason.analysis.checked import CheckedProgram
+    from kgreason.assess.fidelity import Fidelity
+    from kgreason.assess.utility import QueryUtility, Utility
     from kgreason.results import Anonymization, Score
 
-GUARANTEE = "Every condition was checked on what was written, by code that shares nothing with what made it."
 RISK = (
     "Somebody knows a little of a vertex, as a row says, and looks for it: before, in the original without its names; "
     "after, in the release."
@@ -40,7 +52,18 @@ PARTS = (
     "called so."
 )
 NOTHING = "Nothing of this is promised: k-Iso makes blocks alike, and protects neither degrees nor what rules derive."
-UTILITY = "What the release costs those who work with it."
+FILES = {
+    "nodes": "the vertices, whose names are random",
+    "graph": "a database with the tables of edges and vertices",
+    "rules": "the rules of the guarantee: kgreason reason --rules rules.vada",
+}
+SYNTHETIC = "Some are not real, and the release does not say which: do not rely on a single one."
+UNPROTECTED = "Not protected: this is a baseline to compare with."
+OTHER_PARTS = "Who knows a part with another number of vertices is not covered: {}."
+OTHER = "Who knows all neighbours of a vertex, and theirs, or has a second release, is not covered."
+BETWEEN = "The graph was divided into parts, and edges between them are left out."
+WEIGHTS = "All were replaced by others of a similar distribution: take them as such, not one by one."
+NO_VERTEX = "…"  # a value of an answer that is no vertex
 
 
 def private_report(result: Anonymization, run: Run, progress: Progress = SILENT) -> Report:
@@ -54,13 +77,9 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         How it was called.
     """
     original, release, verdict = result.original, result.release, result.verdict
-    released = release.graph
-    promise = promise_of(result)
-    seeded = run.seed is not None
-    method = str(run.parameters.get("method", "the method"))
+    released, promise, seeded = release.graph, promise_of(result), run.seed is not None
     seen = _seen(result, run, progress)
     progress.step("Writing the report")
-    picture = drawn(original, released, release.mapping, run.generator)
     sections = (
         Section("Guarantee", GUARANTEE, (*_guarantee(promise, verdict), *findings(verdict))),
         Section(
@@ -70,10 +89,11 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         ),
         Section("Utility", UTILITY, tuple(_utility(result, run))),
         distributions(released, original),
-        *([picture] if picture else []),
+        *drawn(original, released, release.mapping, run.generator),
         run_section(result.seconds, release.figures),
     )
     files = run.parameters.get("rules") or ["rules"]
+    method = str(run.parameters.get("method", "the method"))
     return Report(
         f"Release of a graph under {', '.join(files)}",
         True,
@@ -94,15 +114,19 @@ def promise_of(result: Anonymization) -> Promise:
 
 
 def _guarantee(promise: Promise, verdict: Verdict) -> Iterator[Figure]:
-    term = "k-isomorphism" if promise.baseline else "(k,x)-isomorphism"
-    yield Figure("Guarantee", promise.text, "", term)
-    yield Figure("Verdict", state_words(verdict), "better is holds", term)
-    if verdict.delta is not None:
-        delta = verdict.delta
+    yield Figure("Guarantee", promise.text, "", promise.term)
+    yield Figure("Verdict", state_words(verdict), "better is holds", promise.term)
+    yield from verdict_figures(verdict)
+
+
+def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
+    """δ-anonymity and what k-Iso changed, as far as they are known."""
+    name = "δ of the release" if verdict.needs_original else "δ-anonymity"
+    if (delta := verdict.delta) is None:
+        yield Figure(name, "not decided", "better is 1", "δ-anonymity")
+    else:
         note = "an estimate from a sample" if delta.sampled else ""
-        yield Figure(
-            "δ-anonymity", str(delta), "better is 1", "δ-anonymity", None, delta.value, note, key=True
-        )
+        yield Figure(name, str(delta), "better is 1", "δ-anonymity", None, delta.value, note, key=True)
     if verdict.alike is not None:
         note = "where places may have the same degrees"
         yield Figure(
@@ -113,61 +137,190 @@ def _guarantee(promise: Promise, verdict: Verdict) -> Iterator[Figure]:
 
 
 def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Seen]:
+    from kgreason.report.exposure import exposures
+
     if run.program is None:
         return []
     verdict, release = result.verdict, result.release
     sizes = sorted({*verdict.also, verdict.x})
-    return exposures(
-        result.original,
-        release.graph,
-        release.mapping,
-        run.program,
-        sizes,
-        release.parts,
-        run.generator,
-        progress,
-    )
+    graphs = result.original, release.graph, release.mapping
+    return exposures(*graphs, run.program, sizes, release.parts, run.generator, progress)
 
 
 def _risk(seen: list[Seen], promise: Promise) -> Iterator[Item]:
     promised = [] if promise.baseline else [one for one in seen if one.of_parts]
     others = [one for one in seen if one not in promised]
     degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)
-    yield from risk_items(
-        promised, others, promise.k, ("places", "vertices" if promised else "vertices or places"), degrees
-    )
+    what = "places", "vertices" if promised else "vertices or places"
+    yield from risk_items(promised, others, promise.k, what, degrees)
 
 
 def _utility(result: Anonymization, run: Run) -> Iterator[Item]:
-    score = result.score
+    score, original, released = result.score, result.original, result.release.graph
     yield from utility_items(score.utility)
     if run.program is not None:
-        graphs = (result.original, result.release.graph, result.release.mapping)
-        yield from examples(score.utility, *graphs, run.program)
-    yield from _fidelity(score, result.original, result.release.graph)
+        yield from examples(score.utility, original, released, result.release.mapping, run.program)
+    yield from fidelity_figures(score.fidelity, (original, released))
+    yield told_figure(score)
 
 
-def _fidelity(score: Score, original: KnowledgeGraph, released: KnowledgeGraph) -> Iterator[Item]:
-    f, telling = score.fidelity, score.telling
-    yield Figure(
-        "Vertices",
-        f"{released.n:,} ({f.vertices_added_percent:+.1f} %)",
-        "better is 0 % more",
-        "fidelity",
-        f"{original.n:,}",
-        f.vertices_added_percent,
+def utility_items(utility: Utility) -> Iterator[Item]:
+    """U and U△, and a row for each query."""
+    if not utility.per_query:
+        return
+    margin = f" ± {utility.margin:.3f} (95 %)" if utility.margin else ""
+    note = "an estimate: some queries have more answers than can be counted" if margin else ""
+    pooled = utility.pooled
+    figures = {
+        "U": (utility.u, "U"),
+        "U pooled": (pooled.u, "pooled"),
+        "U△": (utility.u_symmetric, "U△"),
+        "U△ pooled": (pooled.u_symmetric, "pooled"),
+    }
+    for name, (value, term) in figures.items():
+        main = name == "U△"
+        if term != "pooled" or len(utility.per_query) > 1:
+            shown = f"{value:.3f}{margin if main else ''}"
+            yield Figure(name, shown, "better is 0", term, number=value, note=note if main else "", key=main)
+    yield Table(
+        "Answers",
+        ("query", "before", "after", "lost", "gained", "U", "U△"),
+        tuple(_row(name, query) for name, query in utility.per_query.items()),
+        "fewer lost and gained answers are better",
+        "query",
+        "answers are compared vertex by vertex; those that name a synthetic vertex are gained",
     )
-    yield Figure(
-        "Edges",
-        f"{released.m:,} ({f.edges_added_percent:+.1f} %)",
-        "better is 0 % more",
-        "fidelity",
-        f"{original.m:,}",
-        f.edges_added_percent,
-        key=True,
-    )
+
+
+def _row(name: str, query: QueryUtility) -> tuple[str, ...]:
+    counts = (query.original, query.released, query.lost, query.gained)
+    margin = f" ± {query.margin:.3f}" if query.sampled else ""
+    shown = (f"{'~ ' if query.sampled else ''}{count:,}" for count in counts)
+    estimate = f", from {query.sampled:,} random targets" if query.sampled else ""
+    return (f"{name}{estimate}", *shown, f"{query.u:.3f}", f"{query.u_symmetric:.3f}{margin}")
+
+
+def examples(
+    utility: Utility,
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+) -> Iterator[Table]:
+    """The first answers that each query has lost and gained, with original names: secret."""
+    from kgreason.analysis.generic import vertex_positions
+
+    names = np.array([f"{label} (synthetic)" for label in released.labels.tolist()], dtype=object)
+    names[mapping] = original.labels
+    positions = vertex_positions(rules)
+    for name, query in utility.per_query.items():
+        rows = [
+            (_shown(name, row, names, positions), what)
+            for what, some in (("lost", query.some_lost), ("gained", query.some_gained))
+            for row in some
+        ]
+        if rows:
+            more = query.lost + query.gained - len(rows)
+            note = f"{more:,} more are not shown" if more else ""
+            yield Table(
+                f"Answers of {name} that were lost or gained", ("answer", "was"), tuple(rows), note=note
+            )
+
+
+def _shown(name: str, row: Sequence[int], names: Vertices, positions: frozenset[tuple[str, int]]) -> str:
+    words = (str(names[value]) if (name, i) in positions else NO_VERTEX for i, value in enumerate(row))
+    return f"{name}({', '.join(words)})"
+
+
+def fidelity_figures(
+    fidelity: Fidelity, graphs: tuple[KnowledgeGraph, KnowledgeGraph] | None = None
+) -> Iterator[Figure]:
+    """What was added, with the sizes of the original and the released graph if they are given, and distances."""
+    f = fidelity
+    sizes = [(g.n, g.m) for g in graphs] if graphs else [(None, None), (f.vertices_added, f.edges_added)]
+    percents = f.vertices_added_percent, f.edges_added_percent
+    for what, before, after, percent in zip(("Vertices", "Edges"), *sizes, percents, strict=True):
+        old = None if before is None else f"{before:,}"
+        name, shown = what if graphs else f"{what} added", f"{after:,} ({percent:+.1f} %)"
+        yield Figure(name, shown, "better is 0 %", "fidelity", old, percent, key=what == "Edges")
     distances = {"degrees": f.degree, "in-degrees": f.in_degree, "out-degrees": f.out_degree}
     distances |= {f"weights of {name}": distance for name, distance in f.weights.items()}
     for name, distance in distances.items():
-        yield Figure(f"Distance of {name}", f"{distance:.3f}", "better is 0", "Wasserstein-1", None, distance)
-    yield Figure("Synthetic vertices told", str(telling), "better is 0.5", "told", None, telling.auc)
+        shown = f"{distance:.3f}"
+        yield Figure(
+            f"Distance of {name}", shown, "better is 0", "Wasserstein-1", None, distance, "Wasserstein-1"
+        )
+
+
+def told_figure(score: Score) -> Figure:
+    """How well a classifier tells synthetic vertices."""
+    telling = score.telling
+    return Figure("Synthetic vertices told", str(telling), "better is 0.5", "told", number=telling.auc)
+
+
+def public_report(
+    released: KnowledgeGraph, promise: Promise, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
+) -> Report:
+    """Write the report for everybody: it is made of what is published alone, and so tells nothing else.
+
+    Parameters
+    ----------
+    released
+        The graph as it was published, read back.
+    promise
+        What ``README.txt`` says.
+    confirmed
+        Whether the check confirmed it.
+    seeded
+        Whether the release can be computed again.
+    files
+        Names of the files of the release.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("p", "q", 0.5)], relation="own")
+    >>> promise = Promise("(3,2)-isomorphism", 3, "x = 2", ("own", "control"))
+    >>> public_report(graph, promise, confirmed=True, seeded=False).verdict
+    '(3,2)-isomorphism holds'
+    """
+    held = "holds" if confirmed else "was not confirmed"
+    weighted = any(r.weight is not None for r in released.relations.values())
+    guarantee = {"Guarantee": promise.text, "Checked for": promise.sizes}
+    guarantee |= {"Edges that it covers": ", ".join(promise.edges), "Verdict": held}
+    if promise.baseline:
+        del guarantee["Checked for"]
+    figures = (
+        Figure(name, text, "better is holds" if name == "Verdict" else "", promise.term)
+        for name, text in guarantee.items()
+    )
+    known = FILES | {name: f"edges of the relation {name}" for name in released.relations}
+    others = ", edges have other weights than the original" * weighted
+    return published(
+        "Anonymized knowledge graph",
+        f"{promise.text}{':' if promise.within_parts or promise.baseline else ''} {held}",
+        f"Vertices have random names{others}, and vertices and edges may be synthetic.",
+        safe_public(promise, confirmed=confirmed, seeded=seeded),
+        (
+            Section("Guarantee", f"{promise.meaning}.", tuple(figures)),
+            limits_section(_limits(promise, weighted)),
+            distributions(released),
+            files_section(files, known),
+        ),
+        state=("given up" if promise.within_parts else "holds") if confirmed else "fails",
+        seeded=seeded,
+        warnings=[BASELINE] if promise.baseline else [],
+    )
+
+
+def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
+    yield "Synthetic vertices and edges", SYNTHETIC
+    if promise.baseline:
+        yield "Derived edges and degrees", UNPROTECTED
+    else:
+        if promise.sizes != "every x":
+            yield "Other parts", OTHER_PARTS.format(f"the guarantee is for {promise.sizes}")
+        yield "Other knowledge", OTHER
+    if promise.within_parts:
+        yield "Edges between parts", BETWEEN
+    if weighted:
+        yield "Weights", WEIGHTS

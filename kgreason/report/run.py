@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgreason.records import dataclass
-from kgreason.report.data import Section, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,31 +75,3 @@ def release_version() -> dict[str, str]:
     import kgreason
 
     return {"kgreason": kgreason.__version__}
-
-
-def run_section(seconds: Mapping[str, float], done: Mapping[str, object]) -> Section:
-    """Times, and what the algorithm says of its work.
-
-    Parameters
-    ----------
-    seconds
-        By stage.
-    done
-        Figures of the algorithm.
-    """
-    times = tuple((stage, f"{s:.2f}") for stage, s in seconds.items())
-    items = [Table("Time", ("stage", "seconds"), times, note="of the machine that made the release")]
-    if done:
-        rows = tuple((name.replace("_", " "), _said(value)) for name, value in done.items())
-        items.append(Table("What the algorithm did", ("figure", "value"), rows))
-    return Section(
-        "The run", "What it took, and with which parameters and versions it can be repeated.", tuple(items)
-    )
-
-
-def _said(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_said(v)}" for name, v in value.items())
-    if isinstance(value, float):
-        return f"{value:,.4g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

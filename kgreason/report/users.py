@@ -9,9 +9,9 @@ import numpy as np
 from kgreason.assess.people.information import degrees, information, values
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.people.model import Attribute, Links, PeopleGraph, attribute, distinct_links
+from kgreason.report.candidates import Seen, as_shown, by_classes
+from kgreason.report.charts import Series, series_charts, values_chart
 from kgreason.report.data import Chart
-from kgreason.report.distributions import counts_chart, values_chart
-from kgreason.report.seen import Seen, as_shown, by_classes
 
 MOST = 12  # values of an attribute that have a bar of their own
 MANY = 20  # attributes, and relations, that are drawn
@@ -22,31 +22,27 @@ STANDS = ", as they stand"
 
 def link_charts(released: PeopleGraph, original: PeopleGraph | None = None) -> Iterator[Chart]:
     """Numbers of links of each relation; of a mutual one once, of others out and in."""
-    for name in sorted(released.relations if original is None else original.relations)[:MANY]:
-        new = _links(released, name)
-        old = None if original is None else _links(original, name)
-        sides = (
-            [("links", "degree")] if new.mutual else [("links out", "out-degree"), ("links in", "in-degree")]
-        )
-        for what, term in sides:
-            counts = [
-                None if links is None else _counted(graph, links, term)
-                for graph, links in ((released, new), (original, old))
-            ]
-            assert counts[0] is not None
-            yield counts_chart(f"{name}: {what}", what, counts[0], counts[1], "users", term)
+    before = None if original is None else _series(original, original)
+    return series_charts(_series(released, original or released), before)
+
+
+def _series(graph: PeopleGraph, like: PeopleGraph) -> dict[str, Series]:
+    """Numbers of links of the relations of `like`."""
+    found = {}
+    for name in sorted(like.relations)[:MANY]:
+        links = _links(graph, name)
+        sides = [("links", "degree", links.source)]
+        if not like.relations[name].mutual:
+            sides = [("links out", "out-degree", links.source), ("links in", "in-degree", links.target)]
+        for what, term, ends in sides:
+            counts = np.bincount(ends, minlength=graph.n)
+            found[f"{name}: {what}"] = Series(what, counts, "users", term)
+    return found
 
 
 def _links(graph: PeopleGraph, name: str) -> Links:
     none = np.empty(0, dtype=np.int64)
     return graph.relations.get(name, Links(none, none))
-
-
-def _counted(graph: PeopleGraph | None, links: Links, term: str) -> Vertices | None:
-    if graph is None:
-        return None
-    ends = links.target if term == "in-degree" else links.source
-    return np.bincount(ends, minlength=graph.n).astype(np.int64)
 
 
 def value_charts(

@@ -1,12 +1,18 @@
-"""Two sentences about a release under rules: what was done, and why it is safe, or that it is not."""
+"""Two sentences about a release: what was done, and why it is safe, or that it is not."""
 
 from __future__ import annotations
 
 from kgreason.anonymizers.base import Guarantee
-from kgreason.assess.verdict import Verdict
+from kgreason.assess.verdict import Examined, Verdict
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.records import dataclass
 
+STATES = {
+    "holds": "holds",
+    "given up": "holds within parts",
+    "undecided": "was not decided",
+    "fails": "does not hold",
+}
 METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
 SEEDED = (
     "Made with a fixed seed: whoever knows it can compute the release again, and with it who is who. It is for "
@@ -25,6 +31,7 @@ K_ISO = (
     "differ between the blocks and tell them apart, and vertices in the same place of different blocks have the same "
     "degrees"
 )
+NO_BLOCKS = "; not even the blocks were confirmed"
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,11 @@ class Promise:
         return cls(str(guarantee), guarantee.k, sizes, covered, bool(guarantee.cut), baseline)
 
     @property
+    def term(self) -> str:
+        """Name of its definition in `kgreason.report.terms.TERMS`."""
+        return "k-isomorphism" if self.baseline else "(k,x)-isomorphism"
+
+    @property
     def meaning(self) -> str:
         """What it means for who looks for somebody, without a full stop."""
         if self.baseline:
@@ -82,15 +94,11 @@ class Promise:
         return f"x vertices ({self.sizes})"
 
 
-def state_words(verdict: Verdict) -> str:
+def state_words(verdict: Examined) -> str:
     """What was found, in a few words."""
-    if verdict.state == "holds":
-        return "holds"
-    if verdict.state == "given up":
-        return "holds within parts"
-    if verdict.nothing_against:
+    if isinstance(verdict, Verdict) and verdict.nothing_against and not verdict.as_promised:
         return "was not refuted by a sample, which is no proof"
-    return "was not decided" if verdict.state == "undecided" else "does not hold"
+    return STATES[verdict.state]
 
 
 def verdict_words(promise: Promise, verdict: Verdict) -> str:
@@ -104,17 +112,8 @@ def verdict_words(promise: Promise, verdict: Verdict) -> str:
     '(3,4)-isomorphism holds'
     """
     if promise.baseline or promise.within_parts:
-        found = "holds" if verdict.as_promised else state_words(verdict)
-        return f"{promise.text}: {found}"
+        return f"{promise.text}: {'holds' if verdict.as_promised else state_words(verdict)}"
     return f"{promise.text} {state_words(verdict)}"
-
-
-def safe_seeded(*, confirmed: bool) -> str:
-    """Why a release that can be computed again is not safe, in one sentence; the warning says what it is about."""
-    found = (
-        "although the check confirmed what it promises" if confirmed else "nor was it confirmed by the check"
-    )
-    return f"It is not safe, {found}: whoever knows the seed finds out who is who, so do not publish it."
 
 
 def done_private(
@@ -142,51 +141,76 @@ def done_private(
 
 def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
     """Why the release is safe, or that it is not, in one sentence."""
-    if seeded:
-        return safe_seeded(confirmed=verdict.as_promised)
-    if promise.baseline:
-        checked = "" if verdict.as_promised else "; not even the blocks were confirmed, so do not publish it"
-        return f"{K_ISO}{checked}."
     delta = verdict.delta
-    if verdict.as_promised:
-        number = "" if delta is None or not delta.total else f" for all {delta.total:,} such parts"
-        return f"{promise.meaning}; an independent check of what was written confirmed it{number}."
-    if verdict.nothing_against and delta is not None:
+    if promise.baseline and not seeded:
+        return f"{K_ISO}{'' if verdict.as_promised else f'{NO_BLOCKS}, so do not publish it'}."
+    if verdict.nothing_against and not verdict.as_promised and delta is not None and not seeded:
         return (
             f"A sample of {delta.total:,} parts was checked and all of them are protected, but that is an estimate and "
             "no proof: verify all before you publish."
         )
-    if verdict.state == "undecided":
-        return (
-            "The check could not decide for all parts whether they are protected, so nothing is confirmed: do not "
-            "publish the release."
+    number = "" if delta is None or not delta.total else f" for all {delta.total:,} such parts"
+    kept = f"{promise.meaning}; an independent check of what was written confirmed it{number}."
+    undecided = "could not decide for all parts whether they are protected, so nothing is confirmed"
+    return safe_for_owner(verdict, kept, undecided, seeded=seeded, refuted=_refuted(promise, verdict))
+
+
+def safe_for_owner(verdict: Examined, kept: str, undecided: str, *, seeded: bool, refuted: str = "") -> str:
+    """Why a release is safe, or that it is not, in one sentence.
+
+    Parameters
+    ----------
+    kept
+        The sentence where all is as promised.
+    undecided
+        Why the check, the subject of a sentence, was not decided.
+    refuted
+        What does not hold; empty: the names of the conditions.
+    """
+    if seeded:
+        found = (
+            "although the check confirmed what it promises"
+            if verdict.as_promised
+            else "nor was it confirmed by the check"
         )
-    return f"It is not safe: {_refuted(promise, verdict)}; do not publish the release."
+        return f"It is not safe, {found}: whoever knows the seed finds out who is who, so do not publish it."
+    if verdict.as_promised:
+        return kept
+    if verdict.state == "undecided":
+        return f"The check {undecided}: do not publish the release."
+    failing = ", ".join(item.name for item in verdict.items if item.state == "fails")
+    found = refuted or f"this does not hold: {failing}"
+    return f"It is not safe: the check found that {found}; do not publish the release."
 
 
 def _refuted(promise: Promise, verdict: Verdict) -> str:
-    """What does not hold, in words for those who do not know the conditions."""
-    failing = [item.name for item in verdict.items if item.state == "fails"]
-    others = [name for name in failing if not name.startswith("images")]
+    """What does not hold, in words for those who do not know the conditions; empty: the conditions say it."""
+    others = [i.name for i in verdict.items if i.state == "fails" and not i.name.startswith("images")]
     delta = verdict.delta
     if others or delta is None or delta.satisfied + delta.undecided == delta.total:
-        return f"the check found that this does not hold: {', '.join(failing)}"
+        return ""
     bad = delta.total - delta.satisfied - delta.undecided
     drawn = " that were drawn" if delta.sampled else ""
     return (
-        f"the check found that of {delta.total:,} connected parts with {promise.vertices}{drawn} {bad:,} do not stand "
-        f"at {promise.k} places, so whoever knows one of them may find it"
+        f"of {delta.total:,} connected parts with {promise.vertices}{drawn} {bad:,} do not stand at {promise.k} "
+        "places, so whoever knows one of them may find it"
     )
 
 
 def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
     """Why the release is safe, or that it is not, for those who receive it."""
+    if promise.baseline and not seeded:
+        return f"{K_ISO}{'' if confirmed else NO_BLOCKS}."
+    kept = f"{promise.meaning}; an exact check confirmed it."
+    return safe_for_everybody(kept, confirmed=confirmed, seeded=seeded)
+
+
+def safe_for_everybody(kept: str, *, confirmed: bool, seeded: bool) -> str:
+    """`kept`, or why a release is not safe, for those who receive it."""
     if seeded:
         return NOT_PUBLIC
-    if promise.baseline:
-        return f"{K_ISO}{'' if confirmed else '; not even the blocks were confirmed'}."
     if confirmed:
-        return f"{promise.meaning}; an exact check confirmed it."
+        return kept
     return "What is promised here was checked and not confirmed: it is not safe, and must not be published."
 
 

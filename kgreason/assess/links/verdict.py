@@ -6,6 +6,7 @@ from typing import Any
 
 from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import Strategy
+from kgreason.displayed import Displayed
 from kgreason.records import dataclass
 
 
@@ -41,7 +42,7 @@ class Nodes:
 
 
 @dataclass(frozen=True)
-class LinksVerdict(Examined):
+class LinksVerdict(Examined, Displayed):
     """Whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
 
     Attributes
@@ -67,11 +68,6 @@ class LinksVerdict(Examined):
 
     def __repr__(self) -> str:
         return f"<LinksVerdict: {self.asked}: {self.state}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.verdicts import links_verdict
-
-        return links_verdict(self)
 
     @property
     def asked(self) -> str:

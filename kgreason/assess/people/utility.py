@@ -19,6 +19,7 @@ from kgreason.assess.people.clustering import clustering
 from kgreason.assess.people.edges import Changes, changed_edges
 from kgreason.assess.people.gains import gains
 from kgreason.assess.people.structure import Structure, structure
+from kgreason.displayed import Displayed
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
@@ -26,7 +27,7 @@ from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Displayed):
     """What a release of a graph of people keeps; losses are means over users, between 0 and 1, and 0 is best.
 
     Attributes
@@ -86,11 +87,6 @@ class Utility:
 
     def __repr__(self) -> str:
         return f"<Utility: AIL {self.ail:.4f}, RRU {self.rru:.4f}; {self.changed_edges:,} links changed>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.scores import people_utility
-
-        return people_utility(self)
 
     @property
     def rru(self) -> float:

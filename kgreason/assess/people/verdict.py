@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import PeopleModel
+from kgreason.displayed import Displayed
 from kgreason.records import dataclass
 
 
@@ -33,19 +35,9 @@ class Figures:
     below: int | None
     ratio: float | None
 
-    def as_dict(self) -> dict[str, float | None]:
-        """Plain data for JSON."""
-        return {
-            "users": self.users,
-            "classes": self.classes,
-            "smallest": self.smallest,
-            "below": self.below,
-            "ratio": self.ratio,
-        }
-
 
 @dataclass(frozen=True)
-class PeopleVerdict(Examined):
+class PeopleVerdict(Examined, Displayed):
     """Whether a release of a graph of people, or a series of releases, satisfies a model.
 
     Attributes
@@ -77,11 +69,6 @@ class PeopleVerdict(Examined):
     def __repr__(self) -> str:
         return f"<PeopleVerdict: {self.asked}: {self.state}>"
 
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.verdicts import people_verdict
-
-        return people_verdict(self)
-
     @property
     def asked(self) -> str:
         """The guarantee in words."""
@@ -102,6 +89,6 @@ class PeopleVerdict(Examined):
             "state": self.state,
             "needs_original": list(self.needs_original),
             "notes": list(self.notes),
-            "figures": self.figures.as_dict(),
+            "figures": asdict(self.figures),
             "items": [item.as_dict() for item in self.items],
         }

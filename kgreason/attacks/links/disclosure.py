@@ -8,7 +8,7 @@ LINKS, sections 6.2 (disclosure, Equation 1) and 8.2 (revealed links, precision 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -18,10 +18,12 @@ from kgreason.arguments import check_probabilities
 from kgreason.attacks.links.beliefs import Beliefs, Doubles
 from kgreason.attacks.links.pairs import all_pairs, pairs_between
 from kgreason.choices import THRESHOLDS
+from kgreason.displayed import Displayed
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Sensitive
 from kgreason.graph.model import Vertices
 
+HEAD = ("above", "predicted", "revealed", "precision", "lift", "recall", "δ")
 ROUNDING = 1e-12  # a probability that is so little above a threshold is at it
 
 
@@ -57,7 +59,7 @@ class Revealed:
 
 
 @dataclass(frozen=True)
-class Disclosure:
+class Disclosure(Displayed):
     """What is disclosed at some thresholds, and what a guess without the release finds.
 
     Attributes
@@ -76,11 +78,6 @@ class Disclosure:
     def __repr__(self) -> str:
         return f"<Disclosure of {self.sensitive:,} sensitive links at {len(self.at)} thresholds>"
 
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.risks import disclosure
-
-        return disclosure(self)
-
     @property
     def base_rate(self) -> float:
         """Share of all pairs that are sensitive: the precision of a guess without the release, at any recall."""
@@ -93,24 +90,12 @@ class Disclosure:
             "pairs": self.pairs,
             "sensitive": self.sensitive,
             "base_rate": self.base_rate,
-            "thresholds": [
-                {
-                    "threshold": one.threshold,
-                    "predicted": one.predicted,
-                    "revealed": one.revealed,
-                    "precision": one.precision,
-                    "lift": one.lift,
-                    "recall": one.recall,
-                    "delta": one.delta,
-                }
-                for one in self.at
-            ],
+            "thresholds": list(map(asdict, self.at)),
         }
 
     def __str__(self) -> str:
-        head = ("above", "predicted", "revealed", "precision", "lift", "recall", "δ")
-        rows = [head, *(_cells(one) for one in self.at)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        rows = [HEAD, *map(cells, self.at)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
         ]
@@ -118,7 +103,8 @@ class Disclosure:
         return "\n".join([*lines, f"{guess} {_digits(self.base_rate)}"])
 
 
-def _cells(one: Revealed) -> tuple[str, ...]:
+def cells(one: Revealed) -> tuple[str, ...]:
+    """Cells of a threshold below `HEAD`."""
     shares = one.precision, one.lift, one.recall, one.delta
     return f"{one.threshold:g}", f"{one.predicted:,}", f"{one.revealed:,}", *map(_digits, shares)
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.choices import Strategy
+from kgreason.displayed import Displayed
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, Counts, Texts
 
@@ -77,7 +78,7 @@ class Sensitive:
 
 
 @dataclass(frozen=True, eq=False)
-class LinkGraph:
+class LinkGraph(Displayed):
     """An immutable graph of the nodes 0 .. n-1 and their observed links: all that anonymizers see.
 
     Attributes
@@ -112,11 +113,6 @@ class LinkGraph:
     def __repr__(self) -> str:
         links = ", ".join(f"{name} {found.total:,}" for name, found in self.observed.items())
         return f"<LinkGraph with {self.n:,} nodes; {links}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.graphs import link_graph
-
-        return link_graph(self)
 
     @property
     def n(self) -> int:
@@ -156,7 +152,7 @@ def _of_others(attribute: Attribute, place: Vertices) -> Attribute:
 
 
 @dataclass(frozen=True, eq=False)
-class Original:
+class Original(Displayed):
     """A graph with its secret.
 
     Attributes
@@ -173,14 +169,9 @@ class Original:
     def __repr__(self) -> str:
         return f"<Original: {self.graph!r}; sensitive: {self.sensitive.name} {len(self.sensitive):,}>"
 
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.graphs import original_links
-
-        return original_links(self)
-
 
 @dataclass(frozen=True, eq=False)
-class Released:
+class Released(Displayed):
     """A graph that was made to be published.
 
     Attributes
@@ -196,11 +187,6 @@ class Released:
 
     def __repr__(self) -> str:
         return f"<Released by {self.strategy}: {self.graph!r}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.graphs import released_links
-
-        return released_links(self)
 
 
 def observations(

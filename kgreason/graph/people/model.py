@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.displayed import Displayed
 from kgreason.graph.model import Vertices
 
 Kind = Literal["categorical", "numeric"]
@@ -70,7 +71,7 @@ class Links:
 
 
 @dataclass(frozen=True, eq=False)
-class PeopleGraph:
+class PeopleGraph(Displayed):
     """An immutable graph of the users 0 .. n-1.
 
     Attributes
@@ -152,11 +153,6 @@ class PeopleGraph:
             if group:
                 parts.append(f"{title}: " + ", ".join(f"{name} {len(g):,}" for name, g in group.items()))
         return f"<PeopleGraph with {'; '.join(parts)}>"
-
-    def _repr_html_(self) -> str:
-        from kgreason.notebook.graphs import people_graph
-
-        return people_graph(self)
 
     @property
     def n(self) -> int:

@@ -5,7 +5,9 @@ Before: the original, its names taken away. After: the release, in which he look
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +41,15 @@ class Sight:
         (targets,); `None`: not counted.
     shown
         How many vertices the graph has; synthetic ones can be named as nobody.
+    sampled
+        Whether targets were drawn, so that figures are estimates.
     """
 
     candidates: Ints
     right: Flags
     fits: Ints | None = None
     shown: int = 0
+    sampled: bool = False
 
     @property
     def fewest(self) -> int:
@@ -118,15 +123,17 @@ class Seen:
         In the original and in the release; `None`: not looked at.
     remark
         Why it was not looked at, or how.
-    sampled
-        Whether targets were drawn, so that figures are estimates.
     """
 
     knowledge: str
     before: Sight | None = None
     after: Sight | None = None
     remark: str = ""
-    sampled: bool = False
+
+    @property
+    def sampled(self) -> bool:
+        """Whether targets were drawn."""
+        return self.after is not None and self.after.sampled
 
     @property
     def of_parts(self) -> bool:
@@ -213,145 +220,105 @@ def risk_items(
     promised, others
         Kinds of knowledge against which something is promised, and all others; both from little knowledge to much.
     k
-        As for `tables`.
+        Targets with fewer candidates are at risk.
     what
         What is looked for: of what is promised, and of the others.
     example
         Of the others, which one has figures; by default the last where nothing is promised, else none.
     """
-    last = strongest(promised)
-    example = strongest(others) if example is None and not promised else example
-    counted = set()
-    if last is not None:
-        for figure in figures(last, "promised" if others else "", key=True):
-            counted.add(figure.name)
-            yield figure
-    if example is not None:
-        said = "not promised" if promised else ""
-        yield from (one for one in figures(example, said) if one.name not in counted or last is None)
-    yield from tables(promised, k, what[0], "promised" if others else "")
-    yield from tables(others, k, what[1], "not promised" if promised else "")
+    said = ("promised" if others else "", "not promised" if promised else "")
+    first = list(_figures(_strongest(promised), said[0], key=True))
+    if example is None and not promised:
+        example = _strongest(others)
+    counted = {figure.name for figure in first}
+    yield from first
+    yield from (figure for figure in _figures(example, said[1]) if figure.name not in counted)
+    for found, targets, middle in zip((promised, others), what, said, strict=True):
+        if found:
+            yield from _tables(found, k, targets, f", {middle}" if middle else "")
 
 
-def tables(found: Sequence[Seen], k: int, what: str, said: str = "") -> list[Item]:
-    """Tables of candidates and of risks; none if there is nothing to say.
-
-    Parameters
-    ----------
-    k
-        Targets with fewer candidates are at risk.
-    what
-        What is looked for: ``"vertices"``.
-    said
-        Whether this is promised, for the titles.
-    """
-    if not found:
-        return []
-    middle = f", {said}" if said else ""
-    looked = [(seen, seen.before, seen.after) for seen in found if seen.before and seen.after]
-    return [
-        Table(
-            f"Candidates{middle}: how many {what} fit what an attacker knows",
-            (
-                *("an attacker knows", "fewest, before", "fewest, after", "median, before", "median, after"),
-                *("unique, before", "unique, after", f"fewer than {k}, before", f"fewer than {k}, after"),
-            ),
-            tuple(
-                (
-                    *(
-                        seen.knowledge,
-                        *map(_number, (before.fewest, after.fewest, before.median, after.median)),
-                    ),
-                    *(_number(before.unique), _number(after.unique)),
-                    *(_percent(before.below(k)), _percent(after.below(k))),
-                )
-                for seen, before, after in looked
-            ),
-            "more candidates are better, and fewer unique ones",
-            "candidate set",
-            _remarks(found),
-        ),
-        _risks(f"Risks{middle}: how surely an attacker names them", found, looked),
-    ]
-
-
-def _risks(title: str, found: Sequence[Seen], looked: Sequence[tuple[Seen, Sight, Sight]]) -> Table:
-    """Risks before and after; what was counted for none of them has no column."""
-    known = ["prosecutor highest", "prosecutor average", "journalist", "marketer"]
-    cells = [
-        (
-            *((_risk(before.highest), _risk(after.highest)), (_average(before, seen), _average(after, seen))),
-            *(
-                (_risk(before.journalist), _risk(after.journalist)),
-                (_risk(before.marketer), _risk(after.marketer)),
-            ),
-        )
-        for seen, before, after in looked
-    ]
-    there = [i for i in range(len(known)) if any(row[i] != (NONE, NONE) for row in cells)]
-    pairs = [f"{known[i]}, {side}" for i in there for side in ("before", "after")]
-    interval = "± is a 95 % confidence interval where targets were drawn; "
-    drawn = any(seen.sampled for seen, _, _ in looked)
-    return Table(
-        title,
-        ("an attacker knows", *pairs, "misled, after"),
-        tuple(
-            (seen.knowledge, *(cell for i in there for cell in row[i]), _percent(after.misled))
-            for (seen, _, after), row in zip(looked, cells, strict=True)
-        ),
-        "less is better",
-        "prosecutor's risk",
-        f"{interval if drawn else ''}{_remarks(found)}".removesuffix("; "),
-    )
-
-
-def figures(seen: Seen, said: str = "", *, key: bool = False) -> Iterator[Figure]:
-    """Figures of one kind of knowledge, those that were counted.
-
-    Parameters
-    ----------
-    said
-        Whether this is promised, for the note.
-    key
-        Whether the smallest candidate set and the highest risk are key figures.
-    """
-    before, after = seen.before, seen.after
-    if before is None or after is None:
-        return
-    found = {
-        "Candidate set, smallest": ("better is more", before.fewest, after.fewest),
-        "Prosecutor's risk, highest": ("better is 0", before.highest, after.highest),
-        "Prosecutor's risk, average": ("better is 0", before.average, after.average),
-        "Journalist's risk, highest": ("better is 0", before.journalist, after.journalist),
-        "Marketer's risk": ("better is 0", before.marketer, after.marketer),
-    }
-    for name, (better, old, new) in found.items():
-        if old is not None and new is not None:
-            shown = _number if isinstance(new, int) else _risk
-            drawn = " (of some that were drawn)" if seen.sampled else ""
-            known = f"an attacker knows: {seen.knowledge}{drawn}{'; ' * bool(seen.remark)}{seen.remark}"
-            note = f"{said}, where {known}" if said else f"where {known}"
-            chosen = key and name in KEY
-            yield Figure(name, shown(new), better, _term(name), shown(old), float(new), note, chosen)
-
-
-def strongest(found: Iterable[Seen]) -> Seen | None:
+def _strongest(found: Iterable[Seen]) -> Seen | None:
     """The last that was looked at; they go from little knowledge to much."""
     return next((seen for seen in reversed(list(found)) if seen.before and seen.after), None)
 
 
-def _term(name: str) -> str:
-    first = name.split(",")[0]
-    return first[0].lower() + first[1:]
+def _figures(seen: Seen | None, said: str, *, key: bool = False) -> Iterator[Figure]:
+    """Figures of one kind of knowledge, those that were counted; `said`: whether this is promised."""
+    if seen is None or seen.before is None or seen.after is None:
+        return
+    drawn = " (of some that were drawn)" if seen.sampled else ""
+    known = f"an attacker knows: {seen.knowledge}{drawn}{'; ' * bool(seen.remark)}{seen.remark}"
+    note = f"{said}, where {known}" if said else f"where {known}"
+    for name, (better, term, attribute, shown) in FIGURES.items():
+        before, after = getattr(seen.before, attribute), getattr(seen.after, attribute)
+        if after is not None:
+            values = shown(after), better, term, shown(before), float(after)
+            yield Figure(name, *values, note, key and name in KEY)
 
 
-def _remarks(found: Sequence[Seen]) -> str:
-    """Each remark once, with the kinds of knowledge that it is about."""
+def _tables(found: Sequence[Seen], k: int, what: str, middle: str) -> Iterator[Table]:
+    """Tables of candidates and of risks."""
+    drawn = any(seen.sampled for seen in found)
+    interval = "± is a 95 % confidence interval where targets were drawn" if drawn else ""
+    yield _before_and_after(
+        f"Candidates{middle}: how many {what} fit what an attacker knows",
+        found,
+        {
+            "fewest": lambda sight: _number(sight.fewest),
+            "median": lambda sight: _number(sight.median),
+            "unique": lambda sight: _number(sight.unique),
+            f"fewer than {k}": lambda sight: f"{sight.below(k):.1%}",
+        },
+        "more candidates are better, and fewer unique ones",
+        "candidate set",
+    )
+    risks = _before_and_after(
+        f"Risks{middle}: how surely an attacker names them",
+        found,
+        {
+            "prosecutor highest": lambda sight: _risk(sight.highest),
+            "prosecutor average": lambda sight: (
+                _risk(sight.average) + (f" ± {sight.margin:.4f}" if sight.sampled else "")
+            ),
+            "journalist": lambda sight: _risk(sight.journalist),
+            "marketer": lambda sight: _risk(sight.marketer),
+        },
+        "less is better",
+        "prosecutor's risk",
+    )
+    misled = (f"{seen.after.misled:.1%}" for seen in found if seen.before and seen.after)
+    yield replace(
+        risks,
+        columns=(*risks.columns, "misled, after"),
+        rows=tuple((*row, share) for row, share in zip(risks.rows, misled, strict=True)),
+        note="; ".join(filter(None, (interval, risks.note))),
+    )
+
+
+def _before_and_after(
+    title: str, found: Sequence[Seen], counted: Mapping[str, Callable[[Sight], str]], better: str, term: str
+) -> Table:
+    """A row for each kind of knowledge that was looked at; what was counted for none of them has no column."""
+    looked = [(seen.knowledge, (seen.before, seen.after)) for seen in found if seen.before and seen.after]
+    columns = [
+        (f"{name}, {side}", [shown(sights[i]) for _, sights in looked])
+        for name, shown in counted.items()
+        for i, side in enumerate(("before", "after"))
+    ]
+    columns = [(name, cells) for name, cells in columns if set(cells) != {NONE}]
     about: dict[str, list[str]] = {}
     for seen in found:
         if seen.remark:
             about.setdefault(seen.remark, []).append(seen.knowledge)
-    return "; ".join(f"{_kinds(names)}: {remark}" for remark, names in about.items())
+    return Table(
+        title,
+        ("an attacker knows", *(name for name, _ in columns)),
+        tuple((name, *(cells[i] for _, cells in columns)) for i, (name, _) in enumerate(looked)),
+        better,
+        term,
+        "; ".join(f"{_kinds(names)}: {remark}" for remark, names in about.items()),
+    )
 
 
 def _kinds(names: Sequence[str]) -> str:
@@ -361,12 +328,7 @@ def _kinds(names: Sequence[str]) -> str:
     return ", ".join([*others, *(["parts"] if len(parts) > 1 else parts)])
 
 
-def _average(sight: Sight, seen: Seen) -> str:
-    return f"{sight.average:.4f} ± {sight.margin:.4f}" if seen.sampled else f"{sight.average:.4f}"
-
-
-def _number(value: float | None) -> str:
-    value = value or 0
+def _number(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
@@ -374,9 +336,15 @@ def _risk(value: float | None) -> str:
     return NONE if value is None else f"{value:.4f}"
 
 
-def _percent(share: float) -> str:
-    return f"{share:.1%}"
-
-
 def _mean(values: npt.NDArray[np.generic]) -> float:
     return float(values.astype(np.float64).mean()) if len(values) else 0.0
+
+
+FIGURES: Mapping[str, tuple[str, str, str, Callable[[Any], str]]] = {
+    "Candidate set, smallest": ("better is more", "candidate set", "fewest", _number),
+    "Prosecutor's risk, highest": ("better is 0", "prosecutor's risk", "highest", _risk),
+    "Prosecutor's risk, average": ("better is 0", "prosecutor's risk", "average", _risk),
+    "Journalist's risk, highest": ("better is 0", "journalist's risk", "journalist", _risk),
+    "Marketer's risk": ("better is 0", "marketer's risk", "marketer", _risk),
+}
+"""What is better, term, attribute of `Sight` and text of each figure."""

@@ -1,0 +1,431 @@
+"""What notebooks show of results: the figures, tables and conditions of reports, as HTML that goes into any page.
+
+Everything that is not kgreason's own is escaped; styles stand at the elements, so that nothing of the page around is
+changed, and no colour is set but that of badges: text is as the page has it, light or dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgreason.lang.values import source
+from kgreason.records import dataclass
+from kgreason.report.data import Figure, Finding, Item, State, Table
+from kgreason.report.page import blocks, templates
+
+if TYPE_CHECKING:
+    from kgreason.advice.report import Risk
+    from kgreason.assess.fidelity import Fidelity
+    from kgreason.assess.links.verdict import LinksVerdict
+    from kgreason.assess.people.utility import Utility as PeopleUtility
+    from kgreason.assess.people.verdict import PeopleVerdict
+    from kgreason.assess.utility import Utility
+    from kgreason.assess.verdict import Examined, Verdict
+    from kgreason.attacks.links.disclosure import Disclosure
+    from kgreason.attacks.results import Attacks
+    from kgreason.engine.table import Facts
+    from kgreason.graph.links.model import LinkGraph, Original, Released
+    from kgreason.graph.model import KnowledgeGraph
+    from kgreason.graph.people.model import Attribute, PeopleGraph
+    from kgreason.links.results import LinksAnonymization
+    from kgreason.people.results import PeopleAnonymization
+    from kgreason.provenance.explanation import Explanation
+    from kgreason.results import Anonymization, Reasoned, Score
+
+ROWS = 8
+"""Rows of a table that are shown at most."""
+PREDICATES = 6
+"""Predicates whose facts are shown at most."""
+RELATIONS = 3
+"""Relations whose edges are shown at most."""
+LINES = 40
+"""Lines of an explanation that are shown at most."""
+COLOURS = {"holds": "#1a7f37", "fails": "#b42318", "undecided": "#8a5a00", "given up": "#57606a"}
+"""Of badges, whose text is white: the contrast is above 4.5 in light and dark pages alike."""
+MORE = ".verdict, .release (to publish), .mapping (secret) and .report() have more"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of text that are shown as they are."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class View:
+    """What a notebook shows of a result.
+
+    Attributes
+    ----------
+    title
+        One line.
+    items
+        Items as in a report, sentences, and lines of text.
+    state, words
+        Of the badge below the title; `None`: there is none.
+    """
+
+    title: str
+    items: Sequence[Item | Lines | str]
+    state: State | None = None
+    words: str = ""
+
+
+KINDS: Mapping[type, str] = {
+    Figure: "figures",
+    Table: "tables",
+    Finding: "findings",
+    Lines: "lines",
+    str: "notes",
+}
+
+
+VIEWS: dict[str, Callable[[Any], View]] = {}
+"""Functions by the full names of the classes that they show."""
+
+
+def html(result: object) -> str:
+    """The view of a result as one ``<div>``."""
+    return rendered(view(result))
+
+
+def rendered(found: View) -> str:
+    """A view as HTML.
+
+    Examples
+    --------
+    >>> "… 4 more" in rendered(View("Numbers", [Table("", ("n",), tuple((str(n),) for n in range(12)))]))
+    True
+    """
+    groups = blocks(filter(None, found.items), KINDS)
+    return templates().get_template("notebook.html").render(view=found, blocks=groups, colours=COLOURS)
+
+
+def view(result: object) -> View:
+    """What is shown of a result, by its class or a class that it inherits from."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(result).__mro__)
+    return next(VIEWS[name] for name in names if name in VIEWS)(result)
+
+
+def shows(name: str) -> Callable[[Callable[[Any], View]], Callable[[Any], View]]:
+    """Register the view of a class by its full name: to show one result does not import all others."""
+
+    def register(make: Callable[[Any], View]) -> Callable[[Any], View]:
+        VIEWS[name] = make
+        return make
+
+    return register
+
+
+def _judged(title: str, found: Examined, *items: Iterable[Item | str]) -> View:
+    from kgreason.report.words import state_words
+
+    unsafe = "" if found.as_promised else ": do not publish"
+    return View(title, [*chain(*items)], found.state, f"{state_words(found)}{unsafe}")
+
+
+@shows("kgreason.assess.verdict.Verdict")
+def _(found: Verdict) -> View:
+    from kgreason.report import rules
+    from kgreason.report.sections import findings
+
+    model = "k-isomorphism" if found.model == "k-iso" else "(k,x)-isomorphism"
+    title = f"Verdict: {model}, k = {found.k}, {found.sizes}"
+    return _judged(title, found, rules.verdict_figures(found), findings(found))
+
+
+@shows("kgreason.assess.people.verdict.PeopleVerdict")
+def _(found: PeopleVerdict) -> View:
+    from kgreason.report import people
+    from kgreason.report.sections import findings
+
+    parts = people.verdict_figures(found), findings(found), people.notes(found)
+    return _judged(f"Verdict: {found.asked}", found, *parts)
+
+
+@shows("kgreason.assess.links.verdict.LinksVerdict")
+def _(found: LinksVerdict) -> View:
+    from kgreason.report import links
+    from kgreason.report.sections import findings
+
+    return _judged(f"Verdict: {found.asked}", found, links.verdict_figures(found), findings(found))
+
+
+@shows("kgreason.results.Anonymization")
+def _(found: Anonymization) -> View:
+    from kgreason.report import rules
+
+    return _judged(
+        f"Anonymization: {found.release.guarantee}",
+        found.verdict,
+        rules.verdict_figures(found.verdict),
+        (item for item in rules.utility_items(found.score.utility) if isinstance(item, Figure)),
+        rules.fidelity_figures(found.score.fidelity, (found.original, found.release.graph)),
+        [rules.told_figure(found.score)],
+        _rest(found),
+    )
+
+
+@shows("kgreason.people.results.PeopleAnonymization")
+def _(found: PeopleAnonymization) -> View:
+    from kgreason.report import people
+
+    before, after = found.original, found.release.graph
+    values, links = (
+        [sum(map(len, kind.values())) for kind in kinds]
+        for kinds in ((before.attributes, after.attributes), (before.relations, after.relations))
+    )
+    sizes = {"Users": (before.n, after.n), "Values": values, "Links": links}
+    return _judged(
+        f"Anonymization by {found.settings.method}: {found.verdict.asked}",
+        found.verdict,
+        (Figure(what, f"{new:,}", before=f"{old:,}") for what, (old, new) in sizes.items()),
+        people.verdict_figures(found.verdict),
+        people.utility_items(found.utility, found.release.figures),
+        _rest(found),
+    )
+
+
+@shows("kgreason.links.results.LinksAnonymization")
+def _(found: LinksAnonymization) -> View:
+    from kgreason.report import links
+
+    return _judged(
+        f"Anonymization of links: {found.verdict.asked}",
+        found.verdict,
+        links.verdict_figures(found.verdict),
+        links.utility_items(found),
+        [f"sensitive, and left out: {found.original.sensitive.name}"],
+        _rest(found),
+    )
+
+
+def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> Iterator[Item | str]:
+    """Conditions that do not hold (the verdict itself shows all), times, and where there is more."""
+    from kgreason.report.sections import findings
+
+    if found.verdict.holds:
+        yield f"{len(found.verdict.items)} conditions were checked, and hold"
+    yield from (finding for finding in findings(found.verdict) if finding.state != "holds")
+    stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in found.seconds.items())
+    yield f"{sum(found.seconds.values()):.1f} s: {stages}"
+    yield MORE
+
+
+@shows("kgreason.results.Score")
+def _(found: Score) -> View:
+    from kgreason.report import rules
+
+    items = (
+        *rules.utility_items(found.utility),
+        *rules.fidelity_figures(found.fidelity),
+        rules.told_figure(found),
+    )
+    return View("Score of a release", items)
+
+
+@shows("kgreason.assess.utility.Utility")
+def _(found: Utility) -> View:
+    from kgreason.report import rules
+
+    return View("Utility of a release", list(rules.utility_items(found)))
+
+
+@shows("kgreason.assess.fidelity.Fidelity")
+def _(found: Fidelity) -> View:
+    from kgreason.report import rules
+
+    return View("Fidelity of a release", list(rules.fidelity_figures(found)))
+
+
+@shows("kgreason.assess.people.utility.Utility")
+def _(found: PeopleUtility) -> View:
+    from kgreason.report import people
+
+    return View("What a release of people keeps", list(people.utility_items(found)))
+
+
+@shows("kgreason.advice.report.Risk")
+def _(found: Risk) -> View:
+    from kgreason.report.attacks import risk_table
+
+    return View(
+        f"Risk of {found.graph.n:,} vertices before anonymization, k = {found.k}",
+        [
+            risk_table(found),
+            *(f"not looked at: {name}, for {why}" for name, why in found.left_out.items()),
+            f"advice: kgreason anonymize {found.advice.options}",
+            found.advice.reason,
+        ],
+    )
+
+
+@shows("kgreason.attacks.results.Attacks")
+def _(found: Attacks) -> View:
+    from kgreason.report.attacks import attacks_table
+
+    state: State = "fails" if found.broken else "undecided" if found.undecided else "holds"
+    words = {
+        "fails": f"{len(found.broken):,} attacks succeed against the guarantee",
+        "undecided": f"{len(found.undecided):,} attacks are not decided",
+        "holds": "resists all attacks that it is promised to resist",
+    }
+    title = f"Attacks on a release, k = {found.k}, x = {', '.join(map(str, found.x))}"
+    items: list[Item | str] = [attacks_table(found), "print(...) tells what the columns mean", *found.notes]
+    return View(title, items, state, words[state])
+
+
+@shows("kgreason.attacks.links.disclosure.Disclosure")
+def _(found: Disclosure) -> View:
+    from kgreason.report.attacks import disclosure_table
+
+    title = f"Sensitive links guessed: {found.sensitive:,} among {found.pairs:,} pairs"
+    guess = f"a guess without the release is right with probability {found.base_rate:.3g}"
+    return View(title, [disclosure_table(found), guess])
+
+
+@shows("kgreason.results.Reasoned")
+def _(found: Reasoned) -> View:
+    warnings = (f"warning: {warning.message}" for warning in found.warnings)
+    return View("Derived facts", [*_facts(found.facts, found), *warnings])
+
+
+@shows("kgreason.engine.table.Facts")
+def _(found: Facts) -> View:
+    return View("Facts", list(_facts(found)))
+
+
+def _facts(found: Facts, reasoned: Reasoned | None = None) -> Iterator[Table | str]:
+    from kgreason.output.names import column_names
+
+    for predicate, data in islice(found.tables.items(), PREDICATES):
+        if not data.arity:
+            yield f"{predicate}: {'holds' if data.length else 'does not hold'}"
+            continue
+        names: Sequence[str] = [f"c{i + 1}" for i in range(data.arity)]
+        if reasoned is not None:
+            names = column_names(reasoned.program, predicate, data.arity)
+        title = f"{predicate}: {data.length:,} fact{'s' * (data.length != 1)}"
+        yield _first(title, names, found.rows(predicate), data.length)
+    left = [f"{predicate} {found.count(predicate):,}" for predicate in islice(found.tables, PREDICATES, None)]
+    if left:
+        yield f"not shown: {', '.join(left)}"
+
+
+def _first(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], count: int) -> Table:
+    """The first rows of a long table."""
+    shown = tuple(tuple(map(_text, row)) for row in islice(rows, ROWS))
+    return Table(title, tuple(names), shown, note=f"… {count - ROWS:,} more" if count > ROWS else "")
+
+
+def _text(value: Any) -> str:
+    """Strings bare, numbers short, all else as the language writes it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+    return source(value)
+
+
+@shows("kgreason.provenance.explanation.Explanation")
+def _(found: Explanation) -> View:
+    lines = found.as_text().splitlines()
+    text = "\n".join(
+        "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line) for line in lines[:LINES]
+    )
+    more = len(lines) - LINES
+    rest = f"… {more:,} more lines; print(explanation.as_text()) shows all" if more > 0 else ""
+    state: State = "holds" if found.holds else "given up"
+    words = "holds" if found.holds else "does not hold"
+    return View(f"Explanation of {found.goal}", [Lines(text), rest], state, words)
+
+
+@shows("kgreason.graph.model.KnowledgeGraph")
+def _(graph: KnowledgeGraph) -> View:
+    relations = [(name, len(r), "no" if r.weight is None else "yes") for name, r in graph.relations.items()]
+    tables = [_counts("", ("relation", "edges", "weights"), relations)]
+    for name, relation in islice(graph.relations.items(), RELATIONS):
+        ends = (graph.labels[end[:ROWS]] for end in (relation.source, relation.target))
+        weights = [] if relation.weight is None else [relation.weight[:ROWS].tolist()]
+        tables.append(_first(name, relation.columns, zip(*ends, *weights, strict=True), len(relation)))
+    degrees = {"in": graph.in_degree(), "out": graph.out_degree()}
+    title = f"Knowledge graph: {graph.n:,} vertices, {graph.m:,} edges"
+    return View(title, [*tables, _degrees("degrees over all relations", degrees)])
+
+
+@shows("kgreason.graph.people.model.PeopleGraph")
+def _(graph: PeopleGraph) -> View:
+    items: list[Table | str] = [_attributes(graph.attributes)]
+    if names := list(graph.attributes)[:6]:
+        users = range(min(graph.n, ROWS))
+        rows = ((graph.labels[u], *(_values(graph.attributes[name], u) for name in names)) for u in users)
+        items.append(_first("users", ("user", *names), rows, graph.n))
+    if graph.relations:
+        links = [(n, len(r), "mutual" if r.mutual else "directed") for n, r in graph.relations.items()]
+        ways = {"out": graph.out_degrees(), "in": graph.in_degrees()}
+        degrees = {
+            f"{name}, {way}": found[:, i]
+            for i, name in enumerate(graph.relations)
+            for way, found in ways.items()
+        }
+        items += [_counts("", ("relation", "links", "direction"), links), _degrees("degrees", degrees)]
+    return View(f"Graph of people: {graph.n:,} users", items)
+
+
+def _attributes(attributes: Mapping[str, Attribute]) -> Table | str:
+    rows = [(name, a.kind, len(a), len(a.domain)) for name, a in attributes.items()]
+    return _counts("", ("attribute", "kind", "values", "different"), rows) if rows else "no attributes"
+
+
+def _values(attribute: Attribute, user: int) -> str:
+    """Values of a user, whose entries are together."""
+    first, last = np.searchsorted(attribute.user, (user, user + 1))
+    return ", ".join(attribute.domain[attribute.value[first:last]].tolist())
+
+
+def _degrees(title: str, degrees: Mapping[str, Any]) -> Table:
+    rows = [
+        (name, int(d.min()), float(np.median(d)), float(d.mean()), int(d.max()))
+        if len(d)
+        else (name, 0, 0, 0, 0)
+        for name, d in degrees.items()
+    ]
+    return _counts(title, ("degree", "least", "median", "mean", "greatest"), rows)
+
+
+def _counts(title: str, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> Table:
+    return Table(title, columns, tuple(tuple(map(_text, row)) for row in rows))
+
+
+@shows("kgreason.graph.links.model.LinkGraph")
+def _(graph: LinkGraph) -> View:
+    relations = [
+        (n, r.total, len(r), "mutual" if r.mutual else "directed") for n, r in graph.observed.items()
+    ]
+    tables = [_counts("", ("relation", "links", "rows", "direction"), relations)]
+    for name, found in islice(graph.observed.items(), RELATIONS):
+        ends = (graph.labels[end[:ROWS]] for end in (found.source, found.target))
+        rows = zip(*ends, found.count[:ROWS].tolist(), strict=True)
+        tables.append(_first(name, ("source", "target", "links"), rows, len(found)))
+    entities = int(graph.size.sum())
+    of = "" if entities == graph.n else f" of {entities:,} entities"
+    more = [_attributes(graph.attributes)] if graph.attributes else []
+    return View(f"Graph of links: {graph.n:,} nodes{of}", [*tables, *more])
+
+
+@shows("kgreason.graph.links.model.Original")
+def _(found: Original) -> View:
+    secret, links = found.sensitive, view(found.graph)
+    told = f"sensitive: {secret.name}, {len(secret):,} links, which must not be told"
+    return View(f"{links.title}, with their secret", [told, *links.items])
+
+
+@shows("kgreason.graph.links.model.Released")
+def _(found: Released) -> View:
+    links = view(found.graph)
+    return View(f"Release: {links.title}", [f"strategy: {found.strategy}", *links.items])
