@@ -12,7 +12,7 @@ from kgreason import reason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import Aggregation, Keyed
 from kgreason.engine import index as index_module
-from kgreason.engine import kernels, naive
+from kgreason.engine import kernels
 from kgreason.engine import relation as relation_module
 from kgreason.engine import rows as rows_module
 from kgreason.engine.aggregate import Groups
@@ -30,7 +30,7 @@ from kgreason.lang.ast import NOWHERE
 from kgreason.lang.functions import function
 from kgreason.lang.values import Null
 from kgreason.plan.ir import Part
-from tests import reference
+from tests import naive, reference
 from tests.examples import inputs
 from tests.isomorphism import isomorphic
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.engine import naive
 from kgreason.engine.columns import distinct
 from kgreason.engine.scalars import Refusal, make_set
 from kgreason.engine.seminaive import evaluate
@@ -20,6 +19,7 @@ from kgreason.errors import DataError, EvaluationError, ProgramError
 from kgreason.lang import functions
 from kgreason.lang.definitions import run_definitions
 from kgreason.lang.values import Null, identity
+from tests import naive
 from tests.examples import inputs
 
 quick = settings(max_examples=inputs(60), deadline=None)

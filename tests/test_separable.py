@@ -12,14 +12,13 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 from kgreason import cores
-from kgreason.engine import naive
 from kgreason.engine.seminaive import Result, evaluate
 from kgreason.engine.separable import kernels, steps, walk
 from kgreason.engine.stats import Recorder
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.progress import Silent
-from tests import reference
+from tests import naive, reference
 from tests.examples import inputs
 from tests.texts import load_text
 

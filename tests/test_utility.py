@@ -16,10 +16,10 @@ from kgreason.assess.fidelity import fidelity
 from kgreason.assess.reach import compare
 from kgreason.assess.telling import telling
 from kgreason.assess.utility import QueryUtility, Utility, utility
-from kgreason.engine import naive
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.results import Score
 from kgreason.terminal import score_rows
+from tests import naive
 from tests.examples import inputs
 
 RULES = load_text("""
