@@ -13,7 +13,7 @@ from kgreason.changes import ByPredicate, Changes, Difference, Outputs, Row, com
 from kgreason.collector import paused
 from kgreason.engine.expressions import CODED
 from kgreason.engine.incremental.anew import Anew, apart, together
-from kgreason.engine.incremental.change import Deltas, from_rows
+from kgreason.engine.incremental.store import Deltas
 from kgreason.engine.incremental.update import Updating
 from kgreason.engine.incremental.work import small
 from kgreason.engine.limits import Limits
@@ -347,7 +347,7 @@ class Reasoner:
                 shown[goal] = compared(before, self._outputs.table(goal), self._symbols)
             else:
                 change, kinds = changes[goal], state.table_kinds(goal)
-                shown[goal] = from_rows(change.added, kinds), from_rows(change.removed, kinds)
+                shown[goal] = Table.of(kinds, change.added), Table.of(kinds, change.removed)
         return shown
 
 

@@ -288,11 +288,11 @@ def test_walks(rows, sums, seeds, room, bound, plainly):
         out = np.empty(room, dtype=np.int32)
         if plainly:
             i, used, steps_ = kernels.reach(
-                ptr, states, 1, one.ptr, one.to, stamps, 0, out, 0, counts, i, len(seeds)
+                ptr, states, one.ptr, one.to, stamps, 0, out, 0, counts, i, len(seeds)
             )
         else:
             i, used, steps_ = kernels.accumulate(
-                ptr, states, 1, one.ptr, one.to, several.ptr, several.to, several.weights,
+                ptr, states, one.ptr, one.to, several.ptr, several.to, several.weights,
                 bounds, cells, 0, out, 0, counts, i, len(seeds),
             )  # fmt: skip
         found += out[:used].tolist()

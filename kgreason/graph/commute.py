@@ -188,9 +188,11 @@ def _derived(
     result = evaluate(lifted, tables, goals=program.derived, limits=Limits(rounds=ROUNDS)).facts
     sets: list[list[Derived]] = [[set() for _ in range(n + 1)] for _ in graphs]
     for predicate in program.derived:
-        for part, u, v in {row[:3] for row in result.rows(predicate)}:
-            if (predicate, part, u, v) not in given:
-                sets[part // (n + 1)][part % (n + 1)].add((predicate, u, v))
+        for row in result.rows(predicate):
+            part = row[0]
+            assert isinstance(part, int)
+            if (predicate, *row[:3]) not in given:
+                sets[part // (n + 1)][part % (n + 1)].add((predicate, row[1], row[2]))
     return sets
 
 

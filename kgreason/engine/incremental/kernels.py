@@ -1,4 +1,4 @@
-"""Compiled inner loops of indexes whose rows come and go, and of the comparison of walks.
+"""Compiled inner loops of indexes whose rows come and go.
 
 The layout of an index is that of `kgreason.engine.index_kernels.chain`: of one key, older rows stand together in
 `folded`, without the columns of the key; newer ones form a chain of rows of `buffer`.
@@ -238,43 +238,3 @@ def collect(
             n += 1
             row = after(row, following, base)
     return n
-
-
-@kernel
-def differ(
-    old_ptr: Ints,
-    old: Shorts,
-    counts: Ints,
-    new: Shorts,
-    first: int,
-    last: int,
-    marks: Ints,
-    before: int,
-    gone: Flags,
-    fresh: Flags,
-) -> None:
-    """Compare what the values first, ..., last - 1 reached with what they reach now.
-
-    Parameters
-    ----------
-    old_ptr, old
-        Value i reached the states ``old[old_ptr[i]:old_ptr[i+1]]``.
-    counts, new
-        Value i reaches the next ``counts[i]`` states of `new`, each once.
-    marks, before
-        One per state, none greater than `before`; value i leaves marks up to ``before + 2 * i + 2``.
-    gone, fresh
-        Receive which old states are not reached any more, and which new ones were not.
-    """
-    at = 0
-    for i in range(first, last):
-        was = before + 2 * i + 1
-        for e in range(old_ptr[i], old_ptr[i + 1]):
-            marks[old[e]] = was
-        for _ in range(counts[i]):
-            s = new[at]
-            fresh[at] = marks[s] != was
-            marks[s] = was + 1
-            at += 1
-        for e in range(old_ptr[i], old_ptr[i + 1]):
-            gone[e] = marks[old[e]] == was

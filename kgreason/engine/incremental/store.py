@@ -1,4 +1,4 @@
-"""Relations whose rows come and go: their indexes are what holds them."""
+"""Relations whose rows come and go, held by their indexes, and changes of such relations."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kgreason.engine.index import FOLD, Index
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
+from kgreason.records import dataclass
 
 SLACK = 1 << 10
 """Rows of the buffer that may be dead however few are alive."""
@@ -275,3 +276,36 @@ class Store(Relation):
         made.load(self.rows(Part.ALL), distinct=True)
         made.settle()
         return made
+
+
+@dataclass(frozen=True)
+class Change:
+    """Facts of one predicate that came and went; none did both."""
+
+    added: Rows
+    removed: Rows
+
+    @classmethod
+    def between(cls, removed: Rows, added: Rows) -> Change:
+        """What is left of removing distinct facts and then adding distinct ones that were missing."""
+        width = added.shape[1]
+        if not len(removed) or not len(added):
+            return cls(added, removed)
+        back = Store(width, removed).holds(added)
+        return cls(added[~back], removed[~Store(width, added).holds(removed)])
+
+    @classmethod
+    def towards(cls, rows: Rows, store: Store) -> Change:
+        """What must come into a store, and go from it, for it to hold just some distinct rows."""
+        added = rows[~store.holds(rows)]
+        before = store.rows(Part.ALL)
+        if store.live == len(rows) - len(added):
+            return cls(added, before[:0])
+        return cls(added, before[~Store(store.arity, rows).holds(before)])
+
+    def __bool__(self) -> bool:
+        return bool(len(self.added) or len(self.removed))
+
+
+Deltas = dict[str, Change]
+"""Changes by predicate."""
