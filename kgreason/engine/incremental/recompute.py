@@ -85,16 +85,15 @@ class Dividing:
         stores = database.stores
         self.fixed = {p: at for p, at in plan.separable.fixed.items() if p in stores}
         (self.kind,) = {database.context.kinds[p][at] for p, at in self.fixed.items()}
-        self.ways: list[tuple[Touching, int]] = []
+        self.ways: list[tuple[Touching, str]] = []
         rules = tuple(map(self._guarded, plan.rules))
         self.plan = replace(plan, predicates=frozenset(self.fixed), rules=rules, separable=None)
         for rule in plan.rules:
-            at = plan.separable.fixed[rule.rule.head.predicate]
-            term = rule.rule.head.terms[at]
-            asked, column = ((term,), 0) if isinstance(term, Variable) else (None, at)
-            for way in touching(rule.rule, database.context, rule.kinds, asked):
+            head, aggregates = rule.rule.head, rule.rule.aggregation is not None and not rule.recursive
+            terms = (head.terms[plan.separable.fixed[head.predicate]],) if aggregates else None
+            for way in touching(rule.rule, database.context, rule.kinds, terms):
                 if way.predicate not in plan.predicates:
-                    self.ways.append((way, column))
+                    self.ways.append((way, "" if aggregates else head.predicate))
 
     def _guarded(self, plan: ir.RulePlan) -> ir.RulePlan:
         """A rule without a recursion reads, first, the fixed values that are wanted, if these are of one kind."""
@@ -117,7 +116,7 @@ class Dividing:
         result = {}
         for predicate, at in self.fixed.items():
             old = self.database.stores[predicate].index((at,))
-            gone = old.matching(values, self.database.context.work)
+            gone = old.matching(values)
             result[predicate] = Change.between(gone, found[predicate])
             self.database.change(predicate, result[predicate])
         return result
@@ -126,21 +125,32 @@ class Dividing:
         """Fixed values of the matches that changes take away or make, as rows."""
         below = {p: changes[p] for p in {way.predicate for way, _ in self.ways} if p in changes}
         values: list[Codes] = [np.empty(0, dtype=np.int64)]
+
+        def note(predicate: str, rows: Rows, *, there: bool) -> None:
+            """Take in the fixed values of facts that go if they are there, or of those that come if they are not."""
+            rows = rows[self.database.stores[predicate].holds(rows) == there]
+            values.append(rows[:, self.fixed[predicate]])
+
+        def touch(way: Touching, head: str, rows: Rows | None, *, there: bool) -> None:
+            if rows is None or not len(rows):
+                return
+            found = way.question.ask(rows)
+            if head:
+                note(head, found, there=there)
+            else:  # a total may rise or fall, whether matches come or go
+                values.append(found[:, 0])
+
         for predicate, change in given.items():
-            values += [rows[:, self.fixed[predicate]] for rows in (change.added, change.removed)]
-
-        def touch(way: Touching, column: int, rows: Rows | None) -> None:
-            if rows is not None and len(rows):
-                values.append(way.question.ask(rows)[:, column])
-
+            note(predicate, change.removed, there=True)
+            note(predicate, change.added, there=False)
         self.database.rewind(below)
         try:
-            for way, column in self.ways:
-                touch(way, column, way.lost(below))
+            for way, head in self.ways:
+                touch(way, head, way.lost(below), there=True)
         finally:
             self.database.replay(below)
-        for way, column in self.ways:
-            touch(way, column, way.won(below))
+        for way, head in self.ways:
+            touch(way, head, way.won(below), there=False)
         return np.unique(np.concatenate(values)).reshape(-1, 1)
 
     def _derived(self, values: Rows) -> Mapping[str, Rows]:
@@ -153,13 +163,13 @@ class Dividing:
         for predicate, at in self.fixed.items():
             base = database.base.get(predicate)
             for store in (base.data, base.stated) if base else ():
-                anew[predicate].load(store.index((at,)).matching(values, context.work), distinct=False)
+                anew[predicate].load(store.index((at,)).matching(values), distinct=False)
         paid = 0
 
         def watch(relations: Mapping[str, Relation]) -> None:
             nonlocal paid
             counted = sum(relation.count for relation in relations.values())
-            context.work.pay(counted - paid)
+            context.work.pay((counted - paid) // ANEW)
             paid = counted
 
         relations: dict[str, Relation] = {**context.stores, **anew, GIVEN: wanted}
