@@ -16,8 +16,7 @@ from kgreason.analysis.posts import check_posts
 from kgreason.analysis.reach import Reach
 from kgreason.analysis.targets import check_targets
 from kgreason.analysis.unused import all_atoms, check_parameters, check_unused, heads, read_predicates
-from kgreason.analysis.warded import wardedness
-from kgreason.analysis.wardreport import warn_unwarded
+from kgreason.analysis.warded import wardedness, warn_unwarded
 from kgreason.errors import Diagnostic, ProgramError, Span, render_all
 from kgreason.lang.ast import Annotation, Atom, Fact, Program
 from kgreason.records import dataclass

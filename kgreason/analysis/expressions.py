@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from kgreason.analysis.calls import check_call, static_type
+from kgreason.analysis.calls import check_call, check_membership, check_operands, static_type
 from kgreason.analysis.findings import Findings
-from kgreason.analysis.operands import check_membership, check_operands
 from kgreason.lang.ast import (
     Aggregate,
     Binary,

@@ -19,13 +19,49 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.engine.columns import stated
+from kgreason.engine.keyed import KeyedRelation
 from kgreason.engine.limits import Limits
+from kgreason.engine.relation import Relation
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Codes, Facts, Kind, Table
 from kgreason.lang.ast import NOWHERE, Variable
 from kgreason.provenance.known import Heights, Known, Types
 from kgreason.provenance.rules import Prepared
-from kgreason.provenance.watch import Watch
+
+
+class Watch:
+    """Notes in which round the facts of some predicates came."""
+
+    def __init__(self, predicates: Sequence[str]) -> None:
+        self.predicates = predicates
+        self.rounds = 0
+        self.rows: dict[str, list[Codes]] = {p: [] for p in predicates}
+        self.heights: dict[str, list[Heights]] = {p: [] for p in predicates}
+        self.ends: dict[str, list[int]] = {p: [] for p in predicates}
+        self.relations: dict[str, Relation] = {}
+
+    def __call__(self, relations: Mapping[str, Relation]) -> None:
+        """Note what has come in a round."""
+        for predicate in self.predicates:
+            relation = self.relations[predicate] = relations[predicate]
+            if isinstance(relation, KeyedRelation):
+                recent = np.array(relation.recent)
+                self.rows[predicate].append(recent)
+                self.heights[predicate].append(np.full(len(recent), self.rounds))
+            else:
+                self.ends[predicate].append(relation.seen)
+        self.rounds += 1
+
+    def found(self, predicate: str, arity: int) -> tuple[Codes, Heights]:
+        """Facts and their heights."""
+        relation = self.relations[predicate]
+        if isinstance(relation, KeyedRelation):
+            rows = np.concatenate(self.rows[predicate])
+            return rows.reshape(-1, arity), np.concatenate(self.heights[predicate])
+        sizes = np.diff(self.ends[predicate], prepend=0)
+        rows = relation.buffer[: self.ends[predicate][-1]]
+        return rows, np.repeat(np.arange(len(sizes)), sizes)
+
 
 CLOCK, NEXT = "#clock", "#next"
 NOTHING: Heights = np.empty(0, dtype=np.int64)

@@ -20,9 +20,8 @@ from kgreason.plan.place import variables
 from kgreason.provenance.equations import differences
 from kgreason.provenance.groups import Group, groups, named, written
 from kgreason.provenance.match import Binding, Matcher
-from kgreason.provenance.proof import EQUAL, Bound, Proof, bound
+from kgreason.provenance.proof import EQUAL, Bound, Proof, atom_text, bound, shown, step_text
 from kgreason.provenance.search import Search
-from kgreason.provenance.words import atom_text, shown, step_text
 from kgreason.records import dataclass
 
 MOST = 50_000

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgreason.analysis.affected import invents
 from kgreason.analysis.checked import CheckedProgram, Wardedness
 from kgreason.engine.frontiers import NESTING
 from kgreason.engine.limits import Limits
@@ -18,7 +19,7 @@ from kgreason.lang.values import Null, Value
 from kgreason.plan.kinds import Kinds, infer
 from kgreason.provenance.known import Known, Types
 from kgreason.provenance.levels import Levels
-from kgreason.provenance.rules import Prepared, makes_nulls, prepare
+from kgreason.provenance.rules import Prepared, prepare
 from kgreason.records import dataclass
 
 
@@ -71,7 +72,7 @@ class Runs:
         self.program = program.restricted([predicate])
         self.limits = limits
         self.merges = Merges()
-        inventive = any(makes_nulls(rule) for rule in self.program.rules)
+        inventive = any(invents(rule) for rule in self.program.rules)
         scope = replace(whole if inventive else self.program, denials=())
         logging, self.prepared = prepare(scope)
         self.scope = scope

@@ -18,11 +18,10 @@ from kgreason.lang.values import Value, source
 from kgreason.plan.types import join
 from kgreason.provenance.match import Matcher
 from kgreason.provenance.obstacle import Obstacles
-from kgreason.provenance.proof import Reason, WhyNot, fact_text
+from kgreason.provenance.proof import Reason, WhyNot, fact_text, note
 from kgreason.provenance.rules import Prepared
 from kgreason.provenance.search import Search, decoded_row
 from kgreason.provenance.trace import Trace
-from kgreason.provenance.words import note
 from kgreason.records import dataclass
 
 NEAR = 5
