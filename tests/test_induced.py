@@ -14,8 +14,7 @@ from kgreason.graph import induced, lifted
 from kgreason.graph.induced import InducedReasoner, derived_within
 from kgreason.graph.kernels import place_of, tie_between
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.graph.sight import Sight
-from kgreason.graph.situations import Cells, Situations, Ties
+from kgreason.graph.situations import Cells, Sight, Situations, Ties
 from tests import naive
 from tests.examples import inputs
 

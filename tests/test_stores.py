@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import memory
-from kgreason.engine import index as index_module
+from kgreason.engine import relation as relation_module
 from kgreason.engine.incremental import store
 from kgreason.engine.incremental.store import Change, Store
 from kgreason.engine.rows import grown
@@ -104,11 +104,11 @@ def test_rows_that_memory_refuses_are_in_no_index(first, edits, refused):
             raise memory.Exhausted("no")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_module, "FOLD", 1)
+        patch.setattr(relation_module, "FOLD", 1)
         held = Store(2, array(sorted(first), 2))
         indexes = [held.index((0,)), held.index((1,)), held.index((0, 1))]
         patch.setattr(memory, "claim", claim)
-        patch.setattr(index_module, "grown", lambda a, n: (claim(n), grown(a, n))[1])
+        patch.setattr(relation_module, "grown", lambda a, n: (claim(n), grown(a, n))[1])
         known = set(first)
         for edit in edits:
             asked = 0

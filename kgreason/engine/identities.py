@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kgreason.engine.patterns import nulls_in
+from kgreason.engine.frontiers import nulls_in
 from kgreason.engine.scalars import Refusal, make_set
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.patterns import nulls_in
+from kgreason.engine.frontiers import nulls_in
 from kgreason.engine.rows import Rows, grown
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes

@@ -189,10 +189,10 @@ def _derived(
     sets: list[list[Derived]] = [[set() for _ in range(n + 1)] for _ in graphs]
     for predicate in program.derived:
         for row in result.rows(predicate):
-            part = row[0]
-            assert isinstance(part, int)
-            if (predicate, *row[:3]) not in given:
-                sets[part // (n + 1)][part % (n + 1)].add((predicate, row[1], row[2]))
+            place, u, v = row[:3]
+            assert isinstance(place, int)
+            if (predicate, place, u, v) not in given:
+                sets[place // (n + 1)][place % (n + 1)].add((predicate, u, v))
     return sets
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.expressions import walk
-from kgreason.engine.patterns import nulls_in
+from kgreason.engine.frontiers import nulls_in
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import Atom, Binary, Collection, Constant, Expression, Fact, Unary, Variable

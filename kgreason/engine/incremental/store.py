@@ -12,8 +12,7 @@ from kgreason.engine import index_kernels
 from kgreason.engine import kernels as engine
 from kgreason.engine.incremental import kernels
 from kgreason.engine.incremental.work import Work
-from kgreason.engine.index import FOLD, Index
-from kgreason.engine.relation import Relation
+from kgreason.engine.relation import FOLD, Index, Relation
 from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
 from kgreason.records import dataclass
