@@ -40,7 +40,6 @@ def small():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "SLACK", 3)
         patch.setattr(store, "FEW", 4)
-        patch.setattr(store, "SEVERAL", 3)
         patch.setattr(rederive, "LEAST", 6)
         yield
 

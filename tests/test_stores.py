@@ -25,7 +25,6 @@ def small():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "SLACK", 6)
         patch.setattr(store, "FEW", 4)
-        patch.setattr(store, "SEVERAL", 5)
         yield
 
 

@@ -96,11 +96,6 @@ def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> 
     return _examine(text, file, None, Reach(Path(), allow_files)).checked()
 
 
-def check_file(path: str | Path) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a rule file, warnings included."""
-    return examine_file(path).diagnostics
-
-
 def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:
     """Read and check a rule file; all that is wrong with it comes back, nothing is raised.
 

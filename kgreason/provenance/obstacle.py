@@ -365,7 +365,6 @@ def _because(proof: Proof) -> str:
     """The last step of a proof in a line."""
     if proof.rule is None:
         return f" ({proof.source})" if proof.source else ""
-    name = f'"{proof.rule.label}"' if proof.rule.label else f"rule {proof.rule.number}"
     below = list(dict.fromkeys(p.fact for p in proof.below if p.predicate != EQUAL))
     more = ", ..." if len(below) > SHOWN else ""
-    return f", by {name}{' from ' if below else ''}{', '.join(below[:SHOWN])}{more}"
+    return f", by {proof.rule.name}{' from ' if below else ''}{', '.join(below[:SHOWN])}{more}"

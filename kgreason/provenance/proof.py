@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Step
@@ -43,15 +44,14 @@ class RuleNote:
     documentation: str
     where: str
 
+    @property
+    def name(self) -> str:
+        """Quoted label, or ``rule`` with the number."""
+        return f'"{self.label}"' if self.label else f"rule {self.number}"
+
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {
-            "number": self.number,
-            "label": self.label,
-            "text": self.text,
-            "documentation": self.documentation,
-            "where": self.where,
-        }
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

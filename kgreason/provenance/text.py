@@ -123,7 +123,7 @@ class _Tree:
         return f"by {self._rule(proof.rule)}{later}{' ...' if level >= self.depth else ''}"
 
     def _rule(self, rule: RuleNote) -> str:
-        name = f'"{rule.label}"' if rule.label else f"rule {rule.number}"
+        name = rule.name
         if rule.number in self.rules:
             return name
         self.rules.add(rule.number)
@@ -183,7 +183,7 @@ def why_not_text(found: WhyNot) -> str:
 
 def _reason_lines(reason: Reason) -> list[str]:
     rule = reason.rule
-    name = f'"{rule.label}"' if rule.label else f"rule {rule.number}"
+    name = rule.name
     lines = [f"{name} ({rule.where}): {_documentation(rule)}"]
     met = reason.met[:CONTRIBUTIONS]
     word = "counts" if reason.kind == "aggregate" else "holds"
@@ -267,20 +267,16 @@ def why_not_dot(found: WhyNot) -> str:
     """A graph with the goal and what is missing for each rule."""
     lines = [*HEAD, f"  goal [label={_quoted(found.goal)}, style=dashed];"]
     for i, reason in enumerate(found.reasons):
-        name = reason.rule.label or f"rule {reason.rule.number}"
-        lines.append(f"  r{i} [shape=ellipse, label={_quoted(name)}];")
-        lines.append(f"  r{i} -> goal [style=dashed];")
-        place, inner, level = f"{i}", reason, 0
-        lines.append(f"  u{place} [label={_quoted(reason.words)}, style=dashed];")
-        lines.append(f"  u{place} -> r{i} [style=dashed];")
-        while inner.deeper is not None:
-            inner, above, level = inner.deeper, place, level + 1
-            place = f"{i}_{level}"
+        place, above, level = f"{i}", "goal", 0
+        inner: Reason | None = reason
+        while inner is not None:
             name = inner.rule.label or f"rule {inner.rule.number}"
             lines.append(f"  r{place} [shape=ellipse, label={_quoted(name)}];")
-            lines.append(f"  r{place} -> u{above} [style=dashed];")
+            lines.append(f"  r{place} -> {above} [style=dashed];")
             lines.append(f"  u{place} [label={_quoted(inner.words)}, style=dashed];")
             lines.append(f"  u{place} -> r{place} [style=dashed];")
+            above, inner, level = f"u{place}", inner.deeper, level + 1
+            place = f"{i}_{level}"
     return "\n".join([*lines, "}"])
 
 

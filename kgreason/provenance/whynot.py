@@ -122,7 +122,7 @@ def _unequal(
     if not told:
         words = f"{reason.words}, and no equality-generating dependency can make them one"
         return replace(reason, words=words)
-    names = [f'"{r.label}"' if r.label else f"rule {r.number}" for r in (one.reason.rule for one in told)]
+    names = [one.reason.rule.name for one in told]
     words = f"{reason.words}, and {' and '.join(names)} {'do' if names[1:] else 'does'} not make them one"
     best = max(told, key=lambda one: one.near)
     return replace(reason, words=words, deeper=_deepened(best, search, dependencies, levels - 1, seen))

@@ -83,19 +83,6 @@ def classify(
     return _classes(np.concatenate(situations), np.concatenate(codes), members)
 
 
-def classes_of(cells: Cells, members: Members) -> Classes:
-    """Partition members by their cells: ``cells[i, a, b]`` tells what holds from vertex a to vertex b of i.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]]])  # an edge forth, an edge back
-    >>> found = classes_of(cells, np.array([[4, 5], [6, 7]]))
-    >>> found.count, found.members.tolist()
-    (1, [[5, 4], [6, 7]])
-    """
-    return _classes(cells, np.arange(len(members)), members)
-
-
 def _classes(situations: Cells, code: npt.NDArray[np.int64], members: Members) -> Classes:
     """Partition members, member i being in the situation ``situations[code[i]]``."""
     x = members.shape[1]
@@ -109,7 +96,7 @@ def _classes(situations: Cells, code: npt.NDArray[np.int64], members: Members) -
     return Classes(class_of[which], ordered, int(class_of.max(initial=-1)) + 1)
 
 
-def ground_cells(graph: KnowledgeGraph, members: Members) -> Cells:
+def cells_between(pairs: PairKinds, members: Members) -> Cells:
     """Number the kinds of ordered pairs by how many edges of each relation they have.
 
     Returns
@@ -119,14 +106,9 @@ def ground_cells(graph: KnowledgeGraph, members: Members) -> Cells:
     Examples
     --------
     >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.1), ("a", "b", 0.2), ("b", "a", 0.5)])
-    >>> ground_cells(graph, np.array([[0, 1]])).tolist()
+    >>> cells_between(pair_kinds(graph), np.array([[0, 1]])).tolist()
     [[[0, 2], [1, 0]]]
     """
-    return cells_between(pair_kinds(graph), members)
-
-
-def cells_between(pairs: PairKinds, members: Members) -> Cells:
-    """What `ground_cells` gives, for whoever asks more than once about a graph."""
     from kgreason.subgraphs.kernels import pair_cells
 
     cells = np.empty((*members.shape, members.shape[1]), dtype=np.int64)

@@ -101,52 +101,7 @@ def held(
 
 
 @kernel
-def unlink(
-    rows: Rows,
-    key: Ints,
-    rest: Ints,
-    buffer: Rows,
-    folded: Rows,
-    entries: Rows,
-    slots: Ints,
-    following: Shorts,
-    base: int,
-) -> int:
-    """Take rows out of an index; returns how many were in it.
-
-    The last of the rows that stand together takes the place of one that goes.
-    """
-    done = 0
-    for i in range(len(rows)):
-        entry = slots[seek(rows, i, key, key, entries, slots)]
-        if entry < 0:
-            continue
-        k = entry & LOW
-        place = _among(rows, i, rest, folded, entries[k, 0], entries[k, 1])
-        if place >= 0:
-            last = entries[k, 1] - 1
-            for j in range(len(rest)):
-                folded[place, j] = folded[last, j]
-            entries[k, 1] = last
-            done += 1
-            continue
-        row = entries[k, 2]
-        previous = -1
-        while row >= 0 and not _same(rows, i, rest, buffer, row):
-            previous = row
-            row = after(row, following, base)
-        if row < 0:
-            continue
-        if previous < 0:
-            entries[k, 2] = after(row, following, base)
-        else:
-            following[previous - base] = following[row - base]
-        done += 1
-    return done
-
-
-@kernel
-def sweep(
+def remove(
     rows: Rows,
     every: Ints,
     table: Ints,
@@ -161,7 +116,7 @@ def sweep(
     base: int,
     swept: Flags,
 ) -> int:
-    """Do what `unlink` does, for many rows: look once at each row that shares a key with one of them.
+    """Take rows out of an index; returns how many were in it. Looks once at each row that shares a key with one.
 
     Parameters
     ----------

@@ -23,9 +23,6 @@ SLACK = 1 << 10
 FEW = 1 << 10
 """Most rows of a key among which one row is looked for."""
 
-SEVERAL = 1 << 5
-"""Rows from which on it is better to look at all rows of a key once than at some of them for each row."""
-
 Flags = npt.NDArray[np.bool_]
 
 
@@ -91,14 +88,12 @@ class LiveIndex(Index):
 
     def remove(self, rows: Rows) -> int:
         """Take distinct rows out; returns how many were there."""
-        if len(rows) < SEVERAL or not len(self.rest):
-            return kernels.unlink(rows, self.key, self.rest, self.relation.buffer, *self._places())
         every, table = np.arange(rows.shape[1]), Slots()
         table.reserve(len(rows))
         engine.insert(rows, np.empty_like(rows), table.array, every, 0)
         row, swept = np.empty((1, rows.shape[1]), dtype=np.int64), np.zeros(self.keys, dtype=np.bool_)
         places = (self.key, self.where, row, self.relation.buffer, *self._places())
-        return kernels.sweep(rows, every, table.array, *places, swept)
+        return kernels.remove(rows, every, table.array, *places, swept)
 
     def rows(self, count: int) -> Rows:
         """All rows, of which there are `count`."""
