@@ -37,7 +37,6 @@ from kgreason.lang.literals import Literals
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
 from kgreason.records import dataclass
 
-_PLAIN = {"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE"}
 _HEADS = "a head is one or more atoms, or one equality `X = Y`, or `#F`"
 
 
@@ -108,19 +107,6 @@ class Builder(Literals):
             if same
             else "`#F :- body` says that the body must never hold",
         )
-
-    def plain_fact(self, tokens: list[Token]) -> Fact | None:
-        """Read ``p("a", 1, 0.5).`` without the parser: files may hold thousands of these."""
-        types = [t.type for t in tokens]
-        if types[:2] != ["NAME", "LPAR"] or types[-2:] != ["RPAR", "END"]:
-            return None
-        values, commas = types[2:-2:2], types[3:-2:2]
-        if len(types) % 2 == 0 or not _PLAIN.issuperset(values) or commas.count("COMMA") < len(commas):
-            return None
-        arguments = tuple(getattr(self, t.type.lower())([t]) for t in tokens[2:-2:2])
-        self.end_clause()
-        span = self._span(tokens[0], tokens[-2])
-        return Fact(Atom(str(tokens[0]), arguments, span=span), self.documentation, span=span)
 
     def rule(self, children: list[Any]) -> list[ClauseNode]:
         *before, head, _, body, end = children

@@ -211,9 +211,6 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
         return []
     tokens = clause.tokens
     builder.next_clause(clause.documentation)
-    fact = builder.plain_fact(tokens)
-    if fact is not None:
-        return [fact]
     if sql([(t.type, t) for t in tokens]):
         return _refused("SQL in a rule body", tokens[0], tokens[-1], tokens, builder)
     state = lark.parse_interactive()
