@@ -40,8 +40,8 @@ class Reasoner:
 
     After each edit the facts are those that `kgreason.reason` derives from the edited data, to the last bit; only
     columns keep the types that they had at first, where these hold the values that are left. Rules without nulls follow
-    an edit in steps: recursions that keep an argument (closure, company control) walk again for the values concerned,
-    other recursions delete and rederive, aggregates are found anew for the groups concerned, and what has no
+    an edit in steps: recursions that keep an argument (closure, company control) are derived again for the values
+    concerned, other recursions delete and rederive, aggregates are found anew for the groups concerned, and what has no
     faster way is derived anew, stratum by stratum. Rules with nulls are evaluated anew as a whole.
 
     Facts that the rule file states stay; ``@bind`` files are read once. docs/incremental.md says what edits cost.
