@@ -154,7 +154,7 @@ def test_no_error_is_swallowed() -> None:
         )
     }
     # whatever a user's own functions raise, and the file that defines them
-    assert broad == {"kgreason.engine.functions", "kgreason.lang.definitions"}
+    assert broad == {"kgreason.engine.functions", "kgreason.lang.functions"}
 
 
 def test_no_file_of_helpers() -> None:

@@ -17,7 +17,7 @@ from kgreason.engine.symbols import Symbols, form, key, rank
 from kgreason.engine.table import Facts, Kind, any_codes, column, decode
 from kgreason.errors import DataError, EvaluationError, ProgramError
 from kgreason.lang import functions
-from kgreason.lang.definitions import run_definitions
+from kgreason.lang.functions import run_definitions
 from kgreason.lang.values import Null, identity
 from tests import naive
 from tests.examples import inputs

@@ -11,9 +11,9 @@ from kgreason.engine.columns import stated
 from kgreason.engine.constraints import deny, hidden, promptly, unify
 from kgreason.engine.fixpoint import Fixpoint, Watch
 from kgreason.engine.frontiers import NESTING
+from kgreason.engine.identities import Merges
 from kgreason.engine.keyed import KeyedRelation
 from kgreason.engine.limits import Limits
-from kgreason.engine.merges import Merges
 from kgreason.engine.nulls import Endless, Nulls
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows, chunks

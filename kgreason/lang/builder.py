@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
-from lark import Token
+from lark import Lark, Token
 
+from kgreason import caches
 from kgreason.errors import Span
 from kgreason.lang.ast import (
     Aggregate,
@@ -36,6 +38,7 @@ from kgreason.lang.ast import Clause as ClauseNode
 from kgreason.lang.literals import Literals
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
 from kgreason.records import dataclass
+from kgreason.resources import resource
 
 _HEADS = "a head is one or more atoms, or one equality `X = Y`, or `#F`"
 
@@ -323,3 +326,34 @@ def _counts(call: Call) -> bool:
 def _bare(item: object) -> bool:
     """Whether a head is a truth value as other languages write it."""
     return isinstance(item, Atom) and item.predicate in ("false", "true") and not item.arguments
+
+
+class _AllTokens:
+    """Keep the terminals that no rule of the grammar mentions."""
+
+    always_accept = ("LEFT_ARROW", "DOCUMENTATION", "UNCLOSED", "ILLEGAL")
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        return stream
+
+
+@cache
+def grammar() -> tuple[Lark, Builder]:
+    """``grammars/vadalog.lark``, and what its parser builds clauses with; of no use to two threads at once."""
+    builder = Builder()
+    return compiled(builder), builder
+
+
+def compiled(builder: Builder) -> Lark:
+    """Compile the grammar, or take its tables from the last time."""
+    kept = caches.place("vadalog.grammar", __file__)
+    return Lark(
+        resource("grammars", "vadalog.lark").read_text(encoding="utf-8"),
+        start="clause",
+        parser="lalr",
+        lexer="basic",
+        maybe_placeholders=False,
+        postlex=_AllTokens(),
+        transformer=builder,
+        cache=str(kept) if kept else False,
+    )

@@ -93,8 +93,8 @@ def read(
 def _read(
     text: str, file: str, given: Mapping[str, Constant], outer: Container[str]
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
+    from kgreason.lang.builder import grammar
     from kgreason.lang.clauses import clauses, unreadable
-    from kgreason.lang.grammar import grammar
     from kgreason.lang.parameters import define
 
     problem = unreadable(text, file)

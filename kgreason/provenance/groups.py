@@ -13,9 +13,8 @@ from kgreason.engine.table import Codes, Kind, decode
 from kgreason.lang.values import Value
 from kgreason.plan.doubles import gives_double
 from kgreason.plan.ir import plain
-from kgreason.provenance.batch import Batch, matched
 from kgreason.provenance.known import Ids
-from kgreason.provenance.match import Binding, Match, Matcher
+from kgreason.provenance.match import Batch, Binding, Match, Matcher, matched
 from kgreason.provenance.proof import Bound, shown
 from kgreason.records import dataclass
 

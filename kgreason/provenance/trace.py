@@ -10,8 +10,8 @@ import numpy as np
 from kgreason.analysis.affected import invents
 from kgreason.analysis.checked import CheckedProgram, Wardedness
 from kgreason.engine.frontiers import NESTING
+from kgreason.engine.identities import Merges
 from kgreason.engine.limits import Limits
-from kgreason.engine.merges import Merges
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table

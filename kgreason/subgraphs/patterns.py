@@ -109,7 +109,7 @@ def cells_between(pairs: PairKinds, members: Members) -> Cells:
     >>> cells_between(pair_kinds(graph), np.array([[0, 1]])).tolist()
     [[[0, 2], [1, 0]]]
     """
-    from kgreason.subgraphs.kernels import pair_cells
+    from kgreason.subgraphs.census_kernels import pair_cells
 
     cells = np.empty((*members.shape, members.shape[1]), dtype=np.int64)
     rows, kinds = pairs
