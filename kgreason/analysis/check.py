@@ -9,8 +9,8 @@ from kgreason.analysis.affected import nullable_inputs
 from kgreason.analysis.annotations import Annotations, read_annotations
 from kgreason.analysis.build import Built, build, read_conditions
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
-from kgreason.analysis.declared import check_declared, check_undefined, plural
-from kgreason.analysis.findings import Findings
+from kgreason.analysis.declared import check_declared, check_undefined
+from kgreason.analysis.findings import Findings, plural
 from kgreason.analysis.include import Source, read_program, read_text
 from kgreason.analysis.posts import check_posts
 from kgreason.analysis.reach import Reach

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedRule, Invention
+from kgreason.analysis.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
 from kgreason.engine.calls import compile_call
 from kgreason.engine.columns import (
     Function,
@@ -42,7 +43,7 @@ from kgreason.lang.functions import plain_name
 from kgreason.lang.values import EXACT, Null, Value, brief
 from kgreason.plan.doubles import VariableKinds, gives_double
 from kgreason.plan.place import variables
-from kgreason.plan.types import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, join, kind_of
+from kgreason.plan.types import join, kind_of
 
 Compiled = tuple[Kind, Function]
 

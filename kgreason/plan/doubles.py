@@ -8,13 +8,12 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, CheckedProgram, CheckedRule
-from kgreason.analysis.expressions import walk
+from kgreason.analysis.expressions import ARITHMETIC, walk
 from kgreason.engine.table import Facts, Kind
 from kgreason.lang.ast import Binary, Call, Constant, Expression, Skolem, Term, Unary, Variable
 from kgreason.lang.functions import signature
 from kgreason.lang.values import Null
 from kgreason.plan.ir import plain
-from kgreason.plan.types import ARITHMETIC
 
 Position = tuple[str, int]
 
