@@ -13,7 +13,7 @@ from kgreason.analysis.weights import Use, WeightUse, weight_uses
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.lifted import Lifted
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.sight import Sight
+from kgreason.graph.situations import Sight
 
 RULES = {
     "control": """@node("company"). @edge("own"). @derived("control").

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
-from kgreason.engine.incremental.anew import unlike
+from kgreason.engine.incremental.anew import apart
 from kgreason.engine.post import apply_posts
 from kgreason.engine.table import Facts, Table
 from kgreason.lang.values import identity
@@ -60,20 +58,8 @@ class Outputs:
 
 
 def compared(before: Table, after: Table, symbols: Symbols) -> tuple[Table, Table]:
-    """Facts that are only in the second of two tables, and those only in the first."""
-    if before.kinds == after.kinds:
-        return unlike(after, before), unlike(before, after)
-    old, new = ([tuple(map(identity, row)) for row in _rows(t, symbols)] for t in (before, after))
-    return _without(after, new, set(old)), _without(before, old, set(new))
-
-
-def _without(table: Table, keys: Sequence[Hashable], others: set[Hashable]) -> Table:
-    keep = np.array([key not in others for key in keys], dtype=np.bool_)
-    return Table(table.kinds, tuple(column[keep] for column in table.columns), int(keep.sum()))
-
-
-def _rows(table: Table, symbols: Symbols) -> list[Row]:
-    return list(Facts({"": table}, symbols).rows(""))
+    """Facts that are only in the second of two tables, and those only in the first; 1 and 1.0 are two values."""
+    return apart(after, before, symbols, identity), apart(before, after, symbols, identity)
 
 
 class Difference:
@@ -111,9 +97,8 @@ class ByPredicate(Mapping[str, "list[Row]"]):
     def __getitem__(self, predicate: str) -> list[Row]:
         if predicate not in self._known:
             if predicate in self.sizes:
-                self._known[predicate] = _rows(
-                    self._difference.pairs[predicate][self._side], self._difference.symbols
-                )
+                table = self._difference.pairs[predicate][self._side]
+                self._known[predicate] = list(Facts({"": table}, self._difference.symbols).rows(""))
             elif predicate in self._goals:
                 return []
             else:

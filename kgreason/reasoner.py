@@ -13,7 +13,7 @@ from kgreason.changes import ByPredicate, Changes, Difference, Outputs, Row, com
 from kgreason.collector import paused
 from kgreason.engine.expressions import CODED
 from kgreason.engine.incremental.anew import Anew, apart, together
-from kgreason.engine.incremental.change import Deltas, from_rows
+from kgreason.engine.incremental.store import Deltas
 from kgreason.engine.incremental.update import Updating
 from kgreason.engine.incremental.work import small
 from kgreason.engine.limits import Limits
@@ -40,8 +40,8 @@ class Reasoner:
 
     After each edit the facts are those that `kgreason.reason` derives from the edited data, to the last bit; only
     columns keep the types that they had at first, where these hold the values that are left. Rules without nulls follow
-    an edit in steps: recursions that keep an argument (closure, company control) walk again for the values concerned,
-    other recursions delete and rederive, aggregates are found anew for the groups concerned, and what has no
+    an edit in steps: recursions that keep an argument (closure, company control) are derived again for the values
+    concerned, other recursions delete and rederive, aggregates are found anew for the groups concerned, and what has no
     faster way is derived anew, stratum by stratum. Rules with nulls are evaluated anew as a whole.
 
     Facts that the rule file states stay; ``@bind`` files are read once. docs/incremental.md says what edits cost.
@@ -347,7 +347,7 @@ class Reasoner:
                 shown[goal] = compared(before, self._outputs.table(goal), self._symbols)
             else:
                 change, kinds = changes[goal], state.table_kinds(goal)
-                shown[goal] = from_rows(change.added, kinds), from_rows(change.removed, kinds)
+                shown[goal] = Table.of(kinds, change.added), Table.of(kinds, change.removed)
         return shown
 
 

@@ -98,12 +98,6 @@ class Held:
         return sorted(row for key in keys for row in self.rows if tuple(row[i] for i in columns) == key)
 
 
-def differ(old: Sequence[set[int]], new: Sequence[set[int]]) -> tuple[list[set[int]], list[set[int]]]:
-    """Of each value, the states that it does not reach any more, and those that it did not."""
-    pairs = list(zip(old, new, strict=True))
-    return [a - b for a, b in pairs], [b - a for a, b in pairs]
-
-
 def by_source(steps: Sequence[Row]) -> list[Row]:
     return sorted(steps, key=lambda step: step[0])
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.engine import naive
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import key
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, ProgramError
 from kgreason.lang.values import Null, identity
+from tests import naive
 
 quick = settings(max_examples=12, deadline=None)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.analysis.check import check_file, examine_file, load_file, load_text
+from kgreason.analysis.check import examine_file, load_file, load_text
 from kgreason.errors import Diagnostic, ProgramError
 from kgreason.release_text import public_rules
 from tests.examples import inputs
@@ -222,7 +222,7 @@ def write(folder: Path, **texts: str) -> Path:
 
 
 def found(path: Path) -> list[Diagnostic]:
-    return [d for d in check_file(path) if d.severity == "error"]
+    return [d for d in examine_file(path).diagnostics if d.severity == "error"]
 
 
 def test_include(tmp_path: Path) -> None:

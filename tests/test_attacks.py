@@ -27,10 +27,10 @@ from kgreason.attacks.sight import Means, candidates, lasting
 from kgreason.attacks.twins import redrawn, rewired
 from kgreason.attacks.vertices import vertex_candidates
 from kgreason.attacks.world import World, induced, united
-from kgreason.engine import naive
 from kgreason.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph, Relation
+from tests import naive
 from tests.conftest import OWNERSHIP
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgreason import caches
-from kgreason.lang.builder import Builder
-from kgreason.lang.grammar import compiled
+from kgreason.lang.builder import Builder, compiled
 from kgreason.lang.parser import parse
 
 

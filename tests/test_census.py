@@ -19,7 +19,7 @@ from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.situations import Cells, Ties
 from kgreason.subgraphs import census as censuses
-from kgreason.subgraphs import tasks as pieces
+from kgreason.subgraphs import census as pieces
 from kgreason.subgraphs import visit as visits
 from kgreason.subgraphs.adjacency import Adjacency
 from kgreason.subgraphs.catalogue import Catalogue

@@ -12,13 +12,13 @@ from kgreason.analysis.check import load_text
 from kgreason.engine.constraints import promptly
 from kgreason.engine.frontiers import Frontiers
 from kgreason.engine.limits import Limits
-from kgreason.engine.naive.fixpoint import derive as derive_naive
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, ProgramError
 from kgreason.lang.values import Null
 from tests.chase import Oblivious, Unequal, ground, homomorphism
 from tests.examples import inputs
+from tests.naive.fixpoint import derive as derive_naive
 
 quick = settings(max_examples=inputs(80), deadline=None)
 N = Null

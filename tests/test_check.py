@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import check_file, load_file, load_text
+from kgreason.analysis.check import examine_file, load_file, load_text
 from kgreason.analysis.checked import Keyed
 from kgreason.analysis.generic import check_generic
 from kgreason.analysis.lift import lift
@@ -847,14 +847,14 @@ def test_unreadable_files(tmp_path: Path) -> None:
     latin = tmp_path / "latin.vada"
     latin.write_bytes(b'p(1).\np("\xe9").')
     missing = tmp_path / "missing.vada"
-    assert [d.render() for d in check_file(latin)] == [
+    assert [d.render() for d in examine_file(latin).diagnostics] == [
         f"error[E008]: {latin}: line 2 is not UTF-8 text (byte 0xe9)\n"
         "  note: rule files are UTF-8\n  help: save the file as UTF-8"
     ]
-    assert [d.render() for d in check_file(missing)] == [
+    assert [d.render() for d in examine_file(missing).diagnostics] == [
         f"error[E007]: cannot read {missing}: No such file or directory\n  help: the folder holds latin.vada"
     ]
-    assert [d.code for d in check_file(tmp_path)] == ["E007"]
+    assert [d.code for d in examine_file(tmp_path).diagnostics] == ["E007"]
     for path in (latin, missing, tmp_path):
         with pytest.raises(ProgramError):
             load_file(path)

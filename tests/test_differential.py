@@ -19,7 +19,6 @@ from pyDatalog import pyDatalog
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.lift import lift
-from kgreason.engine import naive
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
@@ -27,6 +26,7 @@ from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Atom, Program, Rule, Variable
 from kgreason.lang.parser import parse
 from kgreason.lang.values import Null, identity
+from tests import naive
 from tests.examples import inputs
 from tests.isomorphism import has_nulls, isomorphic
 from tests.strategies import Case, cases

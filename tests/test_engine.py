@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kgreason import reason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import Aggregation, Keyed
-from kgreason.engine import index as index_module
-from kgreason.engine import kernels, naive
+from kgreason.engine import kernels
 from kgreason.engine import relation as relation_module
 from kgreason.engine import rows as rows_module
 from kgreason.engine.aggregate import Groups
@@ -30,7 +29,7 @@ from kgreason.lang.ast import NOWHERE
 from kgreason.lang.functions import function
 from kgreason.lang.values import Null
 from kgreason.plan.ir import Part
-from tests import reference
+from tests import naive, reference
 from tests.examples import inputs
 from tests.isomorphism import isomorphic
 
@@ -578,7 +577,7 @@ def test_rows_of_one_key_come_together(rows, key, cuts, far, spread):
     # keys by value, then by hash
     rows = list(dict.fromkeys([*rows[:far], *(tuple(spread * v for v in row) for row in rows[far:])]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_module, "FOLD", 1)
+        patch.setattr(relation_module, "FOLD", 1)
         relation = Relation(2)
         index = relation.index(key)
         for start, end in pairwise([0, *sorted(cuts), 40]):
@@ -653,7 +652,7 @@ def test_improve(old, batch, greatest, real):
 def test_join_and_matches(left, right, key, cut, fold):
     relation = Relation(3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_module, "FOLD", fold)
+        patch.setattr(relation_module, "FOLD", fold)
         relation.insert(array(right[:cut], 3))
         relation.turn()
         index = relation.index(key)

@@ -15,9 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
-from kgreason.engine.naive import evaluate as naive
-from kgreason.engine.naive.expressions import Scene
-from kgreason.engine.naive.expressions import evaluate as value_of
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, KgreasonError, ProgramError
@@ -30,6 +27,9 @@ from kgreason.provenance.equations import skolem
 from kgreason.provenance.proof import EQUAL
 from kgreason.provenance.rules import variables
 from tests.examples import inputs
+from tests.naive import evaluate as naive
+from tests.naive.expressions import Scene
+from tests.naive.expressions import evaluate as value_of
 from tests.strategies import cases
 from tests.texts import load_text
 

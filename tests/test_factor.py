@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.engine import naive
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.plan.factor import factored
+from tests import naive
 from tests.examples import inputs
 
 POINTS_TO = """

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from kgreason.analysis.check import load_text
-from kgreason.engine import naive
 from kgreason.engine.table import Kind
 from kgreason.graph.facts import answers, derived_edges, derived_within, graph_facts
 from kgreason.graph.model import KnowledgeGraph, Relation
+from tests import naive
 
 RULES = """@node("company"). @edge("own"). @derived("control"). @derived("ultimate").
 @query("holding"). @query("two_owns"). @query("two_q_owns").

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kgreason.errors import ProgramError
 from kgreason.lang.ast import Annotation, Program, UnsupportedClause
+from kgreason.lang.builder import grammar
 from kgreason.lang.format import format_text
-from kgreason.lang.grammar import grammar
 from kgreason.lang.parser import parse, read
 from tests.syntax import PROGRAMS
 

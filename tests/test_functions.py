@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.engine import naive
 from kgreason.engine.columns import distinct
 from kgreason.engine.scalars import Refusal, make_set
 from kgreason.engine.seminaive import evaluate
@@ -18,8 +17,9 @@ from kgreason.engine.symbols import Symbols, form, key, rank
 from kgreason.engine.table import Facts, Kind, any_codes, column, decode
 from kgreason.errors import DataError, EvaluationError, ProgramError
 from kgreason.lang import functions
-from kgreason.lang.definitions import run_definitions
+from kgreason.lang.functions import run_definitions
 from kgreason.lang.values import Null, identity
+from tests import naive
 from tests.examples import inputs
 
 quick = settings(max_examples=inputs(60), deadline=None)

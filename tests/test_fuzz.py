@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import check_file, load_file, load_text
+from kgreason.analysis.check import examine_file, load_file, load_text
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import KgreasonError, ProgramError
-from kgreason.lang.grammar import grammar
+from kgreason.lang.builder import grammar
 from kgreason.progress import SILENT, Progress
 from tests.examples import inputs
 from tests.syntax import PIECES, PROGRAMS
@@ -254,7 +254,7 @@ def test_nesting_up_to_the_bound_runs() -> None:
 def test_files_that_are_no_programs(tmp_path: Path, content: bytes, code: str) -> None:
     file = tmp_path / "bad.vada"
     file.write_bytes(content)
-    assert code in [d.code for d in check_file(file)]
+    assert code in [d.code for d in examine_file(file).diagnostics]
     with pytest.raises(ProgramError, match=code):
         load_file(file)
 

@@ -17,8 +17,7 @@ from pygments.token import Comment, Error, Keyword, Literal, Name, Number, Opera
 from pygments.token import _TokenType as TokenType
 
 from kgreason.highlight import VadalogLexer, terminals
-from kgreason.lang.builder import Builder
-from kgreason.lang.grammar import compiled
+from kgreason.lang.builder import Builder, compiled
 from kgreason.lang.names import AGGREGATES, FUNCTIONS
 from kgreason.resources import resource
 from tests.examples import inputs

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, reason
-from kgreason.engine.incremental import rederive, store, walks, work
+from kgreason.engine.incremental import rederive, store, work
 from kgreason.engine.incremental.anew import Anew
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
@@ -40,8 +40,6 @@ def small():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "SLACK", 3)
         patch.setattr(store, "FEW", 4)
-        patch.setattr(store, "SEVERAL", 3)
-        patch.setattr(walks, "MANY", 3)
         patch.setattr(rederive, "LEAST", 6)
         yield
 

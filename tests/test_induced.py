@@ -9,14 +9,13 @@ from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.generic import is_generic
 from kgreason.analysis.weights import Use, monotone_outcome, weight_uses
-from kgreason.engine import naive
 from kgreason.errors import EvaluationError
 from kgreason.graph import induced, lifted
 from kgreason.graph.induced import InducedReasoner, derived_within
 from kgreason.graph.kernels import place_of, tie_between
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.graph.sight import Sight
-from kgreason.graph.situations import Cells, Situations, Ties
+from kgreason.graph.situations import Cells, Sight, Situations, Ties
+from tests import naive
 from tests.examples import inputs
 
 CONTROL = """@node("company"). @edge("own"). @derived("control").

@@ -6,8 +6,8 @@ import pytest
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.lift import lift
-from kgreason.engine.naive import evaluate
 from kgreason.resources import resource
+from tests.naive import evaluate
 
 PARTS = {
     1: [("a", "d", 0.6), ("d", "e", 0.8), ("e", "b", 0.25), ("a", "b", 0.4)],

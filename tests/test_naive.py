@@ -7,10 +7,10 @@ from datetime import datetime
 import pytest
 
 from kgreason.analysis.check import load_text
-from kgreason.engine.naive import evaluate
 from kgreason.errors import EvaluationError
 from kgreason.lang.values import Null
 from tests.isomorphism import isomorphic
+from tests.naive import evaluate
 
 OWNERSHIP = [("A", "D", 0.6), ("D", "E", 0.7), ("E", "B", 0.3), ("A", "B", 0.35)]
 CONTROL = """

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from kgreason import Reasoner, explain, reason
 from kgreason.analysis.check import load_text
-from kgreason.engine.naive import evaluate
 from kgreason.errors import DataError, EvaluationError, KgreasonError, ProgramError
+from tests.naive import evaluate
 
 BIG, NEAR = 2**53 + 1, 2.0**53
 HUGE = 2**64 - 1

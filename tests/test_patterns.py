@@ -12,7 +12,14 @@ from hypothesis.extra import numpy as hnp
 from kgreason.analysis.check import load_text
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.subgraphs.enumerate import connected_subgraphs
-from kgreason.subgraphs.patterns import canonical, classes_of, classify, distinct_rows, ground_cells
+from kgreason.subgraphs.patterns import (
+    _classes,
+    canonical,
+    cells_between,
+    classify,
+    distinct_rows,
+    pair_kinds,
+)
 from tests.examples import inputs
 from tests.graphs import build, graphs
 
@@ -119,7 +126,7 @@ def test_distinct_rows_are_numbered_in_order(rows: np.ndarray) -> None:
 
 def test_parallel_edges_loops_and_relations_count() -> None:
     graph = build(4, [(0, 1, 0.5), (0, 1, 0.6), (2, 3, 0.5), (2, 2, 0.1)], [(2, 3)])
-    cells = ground_cells(graph, np.array([[0, 1], [2, 3]]))
+    cells = cells_between(pair_kinds(graph), np.array([[0, 1], [2, 3]]))
     assert len({int(cells[0, 0, 1]), int(cells[1, 0, 1]), int(cells[1, 0, 0]), 0}) == 4
 
 
@@ -130,4 +137,4 @@ def test_no_members() -> None:
 
 def test_seven_vertices_are_refused() -> None:
     with pytest.raises(ValueError, match="at most 6"):
-        classes_of(np.zeros((1, 7, 7), dtype=np.int64), np.arange(7).reshape(1, 7))
+        _classes(np.zeros((1, 7, 7), dtype=np.int64), np.arange(1), np.arange(7).reshape(1, 7))

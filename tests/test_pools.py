@@ -18,7 +18,7 @@ from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.subgraphs import visit as visits
 from kgreason.subgraphs.catalogue import Catalogue
-from kgreason.subgraphs.forms import Forms
+from kgreason.subgraphs.patterns import Forms
 from kgreason.subgraphs.pools import MOST, Pools, degree_ranks, diverse
 from kgreason.subgraphs.visit import visit_all
 from kgreason.subgraphs.visit_kernels import PASS, TAKE, TEST

@@ -30,12 +30,12 @@ from kgreason import reason
 from kgreason.analysis.check import load_file
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.cli import app
-from kgreason.engine import naive
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError, EvaluationError, ProgramError, render_all
 from kgreason.lang.ast import Collection, Constant, Expression, Fact, Skolem
 from kgreason.lang.parser import parse
 from kgreason.lang.values import Null, Value
+from tests import naive
 from tests.isomorphism import isomorphic
 
 CASES = sorted(p.parent for p in (Path(__file__).parent / "programs").glob("*/program.vada"))

@@ -22,7 +22,7 @@ from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
 from kgreason.subgraphs.adjacency import undirected
 from kgreason.subgraphs.enumerate import attacked_subgraphs, connected_subgraphs
-from kgreason.subgraphs.patterns import Classes, classify, ground_cells
+from kgreason.subgraphs.patterns import Classes, cells_between, classify, pair_kinds
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 
@@ -162,7 +162,7 @@ def has_image(graph: KnowledgeGraph, member: np.ndarray, candidates: np.ndarray)
 
 
 def facts_within(graph: KnowledgeGraph, members: np.ndarray) -> np.ndarray:
-    ground = ground_cells(graph, members)
+    ground = cells_between(pair_kinds(graph), members)
     derived = derived_within(graph, RULES, members)
     return np.concatenate([ground.reshape(len(members), -1), derived.reshape(len(members), -1)], axis=1)
 

@@ -12,14 +12,13 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 from kgreason import cores
-from kgreason.engine import naive
 from kgreason.engine.seminaive import Result, evaluate
 from kgreason.engine.separable import kernels, steps, walk
 from kgreason.engine.stats import Recorder
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.progress import Silent
-from tests import reference
+from tests import naive, reference
 from tests.examples import inputs
 from tests.texts import load_text
 
@@ -289,11 +288,11 @@ def test_walks(rows, sums, seeds, room, bound, plainly):
         out = np.empty(room, dtype=np.int32)
         if plainly:
             i, used, steps_ = kernels.reach(
-                ptr, states, 1, one.ptr, one.to, stamps, 0, out, 0, counts, i, len(seeds)
+                ptr, states, one.ptr, one.to, stamps, 0, out, 0, counts, i, len(seeds)
             )
         else:
             i, used, steps_ = kernels.accumulate(
-                ptr, states, 1, one.ptr, one.to, several.ptr, several.to, several.weights,
+                ptr, states, one.ptr, one.to, several.ptr, several.to, several.weights,
                 bounds, cells, 0, out, 0, counts, i, len(seeds),
             )  # fmt: skip
         found += out[:used].tolist()

@@ -22,9 +22,9 @@ from kgreason.graph import induced
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.graph.situations import Ties
+from kgreason.graph.small.interpreter import Edges, Pairs
 from kgreason.graph.small.kernels import PART
 from kgreason.graph.small.kernels import _sum as exact_sum
-from kgreason.graph.small.pairs import Edges, Pairs
 from kgreason.resources import resource
 from tests.examples import inputs
 

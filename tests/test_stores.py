@@ -1,4 +1,4 @@
-"""What holds facts that come and go, and the walks over steps that are edited, beside plain sets and dictionaries."""
+"""What holds facts that come and go, beside plain sets and dictionaries."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import memory
-from kgreason.engine import index as index_module
-from kgreason.engine.incremental import kernels, store
-from kgreason.engine.incremental.change import Change
-from kgreason.engine.incremental.graph import StepGraph
-from kgreason.engine.incremental.store import Store
-from kgreason.engine.incremental.walks import bounds, compared
+from kgreason.engine import relation as relation_module
+from kgreason.engine.incremental import store
+from kgreason.engine.incremental.store import Change, Store
 from kgreason.engine.rows import grown
-from kgreason.engine.separable.steps import Compressed, Graph, Listed, Numbering
 from kgreason.plan.ir import Part
 from tests import reference
 from tests.examples import inputs
@@ -29,7 +25,6 @@ def small():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "SLACK", 6)
         patch.setattr(store, "FEW", 4)
-        patch.setattr(store, "SEVERAL", 5)
         yield
 
 
@@ -87,95 +82,6 @@ def test_a_change_is_what_is_left_of_going_and_coming(went, came):
     assert set(change.removed[:, 0].tolist()) == set(went) - set(came)
 
 
-sets = st.lists(st.tuples(st.sets(st.integers(0, 7)), st.sets(st.integers(0, 7))), max_size=5)
-
-
-@quick
-@given(sets, st.integers(0, 3))
-def test_walks_differ_in_what_one_of_them_reaches(pairs, before):
-    old, new = [sorted(a) for a, _ in pairs], [sorted(b, reverse=True) for _, b in pairs]
-    flat = [np.array([s for states in side for s in states], dtype=np.int32) for side in (old, new)]
-    ptr = np.cumsum([0, *map(len, old)])
-    counts = np.array([len(states) for states in new], dtype=np.int64)
-    gone, fresh = (np.zeros(len(f), dtype=np.bool_) for f in flat)
-    marks = np.full(8, before)
-    kernels.differ(ptr, flat[0], counts, flat[1], 0, len(pairs), marks, before, gone, fresh)
-    lost, won = reference.differ([a for a, _ in pairs], [b for _, b in pairs])
-    assert [s for s, g in zip(flat[0].tolist(), gone, strict=True) if g] == [
-        s for a in lost for s in sorted(a)
-    ]
-    found = [s for s, f in zip(flat[1].tolist(), fresh, strict=True) if f]
-    assert found == [s for b in won for s in sorted(b, reverse=True)]
-
-
-weighted = st.lists(
-    st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(1, 8).map(lambda k: k / 8)), max_size=12
-)
-
-
-@quick
-@given(weighted, st.lists(st.tuples(st.booleans(), st.integers(0, 7), weighted), max_size=8), st.booleans())
-def test_walks_over_edited_steps(start, edits, summing):
-    plain: dict[int, list[int]] = {}
-    sums: dict[int, list[tuple[int, float]]] = {}
-    for source, target, weight in start:
-        if summing and weight < 0.7:
-            sums.setdefault(source, []).append((target, weight))
-        else:
-            plain.setdefault(source, []).append(target)
-    graph = step_graph(plain, sums, summing)
-    for i, (rewrite_sums, state, row) in enumerate(edits):
-        if rewrite_sums and summing:
-            sums[state] = [(t, w) for _, t, w in row]
-            weights = np.array([w for _, _, w in row])
-            graph.replace(graph.sums, state, np.array([t for _, t, _ in row], dtype=np.int32), weights)
-        else:
-            plain[state] = [t for _, t, _ in row]
-            graph.replace(graph.plain, state, np.array(plain[state], dtype=np.int32), np.empty(0))
-        if i == 3:
-            graph.number([np.arange(100, 200)])  # more values than there is room for
-        ptr, seeds = bounds(np.arange(8), 8), np.arange(8, dtype=np.int32)
-        counts = np.zeros(8, dtype=np.int64)
-        done, out = graph.walk(ptr, seeds, counts, 0)
-        assert done == 8
-        graph.stamp += 8
-        ends = np.cumsum(counts)
-        found = [set(out[e - c : e].tolist()) for e, c in zip(ends.tolist(), counts.tolist(), strict=True)]
-        one = [(s, t) for s, row in plain.items() for t in row]
-        several = [(s, t, w) for s, row in sums.items() for t, w in row]
-        assert found == [reference.walk([s], one, several, 0.5) for s in range(8)]
-    expected = [sum(w for row in sums.values() for t, w in row if t == s) for s in range(8)]
-    assert graph.totals[:8].tolist() == pytest.approx(expected)
-
-
-def step_graph(plain, sums, summing):
-    def listed(steps, weights):
-        source, target = (np.array([step[i] for step in steps], dtype=np.int32) for i in (0, 1))
-        return Compressed.make(Listed(source, target, weights), 8)
-
-    numbering = Numbering([np.arange(8)])
-    numbering.codes = np.arange(8)
-    one = listed([(s, t) for s, ts in plain.items() for t in ts], np.empty(0))
-    steps = [(s, t, w) for s, row in sums.items() for t, w in row]
-    several = listed(steps, np.array([w for _, _, w in steps])) if summing else None
-    return StepGraph(Graph(one, several, np.array([0.5]), numbering, ("p",)), [])
-
-
-@given(weighted, weighted)
-def test_rows_of_steps_are_compared_by_what_counts(old, new):
-    sides = [
-        (np.array([t for _, t, _ in r], dtype=np.int32), np.array([w for *_, w in r])) for r in (old, new)
-    ]
-    less, more = compared(*sides)
-    for target in range(8):
-        before, after = (sum(w for _, t, w in row if t == target) for row in (old, new))
-        if before != after:
-            assert (target in less, target in more) == (after < before, before < after)
-        elif sorted(r[1:] for r in old if r[1] == target) == sorted(r[1:] for r in new if r[1] == target):
-            assert target not in less
-            assert target not in more
-
-
 @quick
 @given(
     first=st.sets(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=30),
@@ -197,11 +103,11 @@ def test_rows_that_memory_refuses_are_in_no_index(first, edits, refused):
             raise memory.Exhausted("no")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_module, "FOLD", 1)
+        patch.setattr(relation_module, "FOLD", 1)
         held = Store(2, array(sorted(first), 2))
         indexes = [held.index((0,)), held.index((1,)), held.index((0, 1))]
         patch.setattr(memory, "claim", claim)
-        patch.setattr(index_module, "grown", lambda a, n: (claim(n), grown(a, n))[1])
+        patch.setattr(relation_module, "grown", lambda a, n: (claim(n), grown(a, n))[1])
         known = set(first)
         for edit in edits:
             asked = 0

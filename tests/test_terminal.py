@@ -665,8 +665,6 @@ SAYS_WHAT_CAN_BE = {
 }
 PASSES_ON = {
     "engine.constraints": 2,  # the message is the rule's own
-    "engine.naive.expressions": 1,  # the rule is quoted, with the values at fault
-    "engine.naive.fixpoint": 4,
     "engine.seminaive": 2,
     "graph.io.weights": 1,
     "lang.definitions": 3,  # what the user's own Python file raised

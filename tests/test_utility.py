@@ -14,10 +14,10 @@ from kgreason.assess import closure_kernels
 from kgreason.assess.closure import Closure, closure, closure_rules
 from kgreason.assess.reach import compare
 from kgreason.assess.utility import QueryUtility, Utility, utility
-from kgreason.engine import naive
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.report.rules import utility_items
 from kgreason.terminal import rows
+from tests import naive
 from tests.examples import inputs
 
 RULES = load_text("""

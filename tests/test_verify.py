@@ -22,11 +22,11 @@ from kgreason.assess import images, kernels, pools, search, visits
 from kgreason.assess.classes import Classes, Interner, Pairs
 from kgreason.assess.verdict import Delta, Verdict
 from kgreason.assess.verify import verify
-from kgreason.engine import naive
 from kgreason.errors import AnonymizationError
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
+from tests import naive
 from tests.examples import inputs
 
 CONTROL = load_text("""

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from kgreason.analysis.affected import affected_positions, written
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Wardedness
-from kgreason.analysis.warded import endless
-from kgreason.analysis.wardreport import explain
+from kgreason.analysis.warded import endless, explain
 from kgreason.cli import app
 from kgreason.lang.ast import Constant, Variable
 from tests.examples import inputs

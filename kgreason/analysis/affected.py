@@ -16,14 +16,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from kgreason.analysis.checked import Assign, Bind, CheckedAtom, CheckedRule, Filter, Query, Step
-from kgreason.analysis.expressions import walk
+from kgreason.analysis.expressions import ORDERS, walk
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Variable
 from kgreason.records import dataclass
 
 Position = tuple[str, int]
 
 _PASSING = frozenset({"min", "max", "mmin", "mmax", "set", "list", "union", "munion"})
-_ORDER = frozenset({"<", "<=", ">", ">="})
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,7 @@ class _Reader:
             case Binary("==", left, right):
                 self._equal(left, right)
                 self._equal(right, left)
-            case Binary(operator, left, right) if operator in _ORDER:
+            case Binary(operator, left, right) if operator in ORDERS:
                 self.proper.update(e.name for e in (left, right) if isinstance(e, Variable))
             case Call(function, (Variable(name),)) if function.rpartition(":")[2] == "is_not_null":
                 self.proper.add(name)

@@ -15,16 +15,13 @@ from kgreason.analysis.checked import (
     Stratum,
     Unification,
 )
-from kgreason.analysis.equalities import check_equalities
 from kgreason.analysis.expressions import variables
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.keyed import keyed_positions
-from kgreason.analysis.rules import Draft, Written, draft
-from kgreason.analysis.size import check_size
+from kgreason.analysis.rules import Draft, Terms, Written, draft
 from kgreason.analysis.split import check_split
 from kgreason.analysis.strata import components, dependencies, report_unstratified
-from kgreason.analysis.terms import Terms
-from kgreason.analysis.undone import check_undone
+from kgreason.analysis.undone import check_equalities, check_undone
 from kgreason.lang.ast import (
     Atom,
     BodyItem,
@@ -194,7 +191,7 @@ def _strata(
 ) -> tuple[tuple[Stratum, ...], dict[str, Keyed]]:
     number = {predicate: i for i, part in enumerate(parts) for predicate in part}
     loops = [_loops(rule, number) for rule in drafts]
-    keyed = keyed_positions(drafts, loops, findings)
+    keyed = keyed_positions(drafts, loops, number, findings)
     rules: list[list[CheckedRule]] = [[] for _ in parts]
     for rule, recursive in zip(drafts, loops, strict=True):
         aggregation = finish(rule, recursive, keyed, findings)
@@ -231,3 +228,20 @@ def _loops(rule: Draft, number: Mapping[str, int]) -> bool:
 def _stratum(part: frozenset[str], rules: list[CheckedRule]) -> Stratum:
     recursive = any(atom.predicate in part for rule in rules for atom in rule.positives)
     return Stratum(part, tuple(rules), recursive)
+
+
+LONGEST = 500
+"""Most atoms, conditions and assignments of one body: evaluation takes them one inside the other."""
+
+
+def check_size(program: Program, findings: Findings) -> None:
+    """Report rules, equalities and constraints whose bodies are too long."""
+    for clause in program.clauses:
+        if isinstance(clause, Rule | Equality | Constraint) and len(clause.body) > LONGEST:
+            findings.add(
+                "E125",
+                f"the body has {len(clause.body)} atoms and conditions",
+                clause.body[LONGEST].span,
+                note=f"a body has {LONGEST} atoms and conditions at most",
+                hint="derive parts of it by rules of their own, or put constants that are compared into facts",
+            )

@@ -9,15 +9,14 @@ from kgreason.analysis.affected import nullable_inputs
 from kgreason.analysis.annotations import Annotations, read_annotations
 from kgreason.analysis.build import Built, build, read_conditions
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
-from kgreason.analysis.declared import check_declared, check_undefined, plural
-from kgreason.analysis.findings import Findings
+from kgreason.analysis.declared import check_declared, check_undefined
+from kgreason.analysis.findings import Findings, plural
 from kgreason.analysis.include import Source, read_program, read_text
 from kgreason.analysis.posts import check_posts
 from kgreason.analysis.reach import Reach
 from kgreason.analysis.targets import check_targets
 from kgreason.analysis.unused import all_atoms, check_parameters, check_unused, heads, read_predicates
-from kgreason.analysis.warded import wardedness
-from kgreason.analysis.wardreport import warn_unwarded
+from kgreason.analysis.warded import wardedness, warn_unwarded
 from kgreason.errors import Diagnostic, ProgramError, Span, render_all
 from kgreason.lang.ast import Annotation, Atom, Fact, Program
 from kgreason.records import dataclass
@@ -95,11 +94,6 @@ def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> 
     (('reach',), True)
     """
     return _examine(text, file, None, Reach(Path(), allow_files)).checked()
-
-
-def check_file(path: str | Path) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a rule file, warnings included."""
-    return examine_file(path).diagnostics
 
 
 def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from kgreason.analysis.annotations import Annotations
-from kgreason.analysis.findings import Findings
+from kgreason.analysis.findings import Findings, plural
 from kgreason.errors import Span
 from kgreason.lang.functions import BUILT_IN
 from kgreason.lang.names import suggest
@@ -165,8 +165,3 @@ def _outside(predicate: str, notes: Annotations, arities: Mapping[str, int]) -> 
             f'if its facts come from outside: @input("{predicate}")'
         )
     return f'if its facts come from outside, say so: @input("{predicate}")'
-
-
-def plural(arity: int) -> str:
-    """Number of arguments in words."""
-    return f"{arity} argument" if arity == 1 else f"{arity} arguments"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from kgreason.analysis.calls import check_call, static_type
+from kgreason.analysis.calls import check_call, check_membership, check_operands, static_type
 from kgreason.analysis.findings import Findings
-from kgreason.analysis.operands import check_membership, check_operands
 from kgreason.lang.ast import (
     Aggregate,
     Binary,
@@ -26,7 +25,7 @@ COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 ORDERS = frozenset({"<", "<=", ">", ">="})
 ARITHMETIC = frozenset("+-*/%")
 MEMBERSHIP = frozenset({"in", "!in"})
-_LOGIC = frozenset({"&&", "||"})
+LOGIC = frozenset({"&&", "||"})
 
 
 def walk(node: Expression) -> Iterator[Expression]:
@@ -165,7 +164,7 @@ def boolean(node: Expression) -> bool | None:
         case Unary():
             return node.operator == "!"
         case Binary():
-            return node.operator in COMPARISONS or node.operator in _LOGIC or node.operator in MEMBERSHIP
+            return node.operator in COMPARISONS or node.operator in LOGIC or node.operator in MEMBERSHIP
         case Call():
             known = static_type(node)
             return None if known is None else known == "boolean"
@@ -178,7 +177,7 @@ def well_formed(node: Expression, findings: Findings) -> bool:
     fine = True
     for part in walk(node):
         if isinstance(part, Unary | Binary):
-            wanted = part.operator in _LOGIC or part.operator == "!"
+            wanted = part.operator in LOGIC or part.operator == "!"
             operands = (part.operand,) if isinstance(part, Unary) else (part.left, part.right)
             if part.operator in ("==", "!=", "in", "!in"):
                 continue

@@ -50,3 +50,8 @@ def _position(diagnostic: Diagnostic, number: Mapping[str, int]) -> tuple[int, i
     if span is None:
         return (-1, 0, 0, diagnostic.code)
     return (number.get(span.file, 0), span.line, span.column, diagnostic.code)
+
+
+def plural(arity: int) -> str:
+    """Number of arguments in words."""
+    return f"{arity} argument" if arity == 1 else f"{arity} arguments"

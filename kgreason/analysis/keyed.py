@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Literal
 
 from kgreason.analysis.aggregation import AggregateDraft, dependent, monotonic_name, named_contributors
-from kgreason.analysis.checked import Assign, CheckedAtom, Keyed
-from kgreason.analysis.consistency import check_consistent, positions_of
+from kgreason.analysis.checked import MONOTONIC, Assign, CheckedAtom, Keyed
 from kgreason.analysis.expressions import names
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
 from kgreason.errors import Span
-from kgreason.lang.ast import Skolem, Variable
+from kgreason.lang.ast import Constant, Skolem, Variable
 from kgreason.records import dataclass
 
 _KEEP: dict[str, Literal["greatest", "least", "union"]] = {"mmin": "least", "munion": "union"}
@@ -22,7 +21,7 @@ _UNASKED = frozenset({"mmin", "mmax", "min", "max", "munion", "union"})
 
 
 def keyed_positions(
-    drafts: Sequence[Draft], recursive: Sequence[bool], findings: Findings
+    drafts: Sequence[Draft], recursive: Sequence[bool], number: Mapping[str, int], findings: Findings
 ) -> dict[str, Keyed]:
     """Head positions that hold a monotonic aggregate, or a copy of one that its own stratum still improves.
 
@@ -33,6 +32,8 @@ def keyed_positions(
     ----------
     recursive
         Of each draft, whether its head and its body are in one stratum.
+    number
+        Stratum of each derived predicate.
     """
     keyed: dict[str, Keyed] = {}
     for rule, loops in zip(drafts, recursive, strict=True):
@@ -42,7 +43,7 @@ def keyed_positions(
         for head in rule.heads if not rule.hidden else ():
             _add_keyed(head, rule, name, loops, keyed, findings)
     looping = [rule for rule, loops in zip(drafts, recursive, strict=True) if loops]
-    _carry(looping if keyed else [], keyed, findings)
+    _carry(looping if keyed else [], keyed, number, findings)
     check_consistent(drafts, keyed, findings)
     return keyed
 
@@ -92,16 +93,17 @@ class _Improving:
     computed: Assign | None = None
 
 
-def _carry(rules: Sequence[Draft], keyed: dict[str, Keyed], findings: Findings) -> None:
+def _carry(
+    rules: Sequence[Draft], keyed: dict[str, Keyed], number: Mapping[str, int], findings: Findings
+) -> None:
     """Extend `keyed` by the positions that recursive rules copy keyed values to, until nothing changes."""
-    strata = _Strata(rules)
     size = -1
     while size < len(keyed):
         size = len(keyed)
-        for head, position, origin in _arrivals(rules, keyed, strata):
+        for head, position, origin in _arrivals(rules, keyed, number):
             if origin.computed is None:
                 keyed.setdefault(head.predicate, Keyed(position, origin.keep))
-    for head, position, origin in _arrivals(rules, keyed, strata):
+    for head, position, origin in _arrivals(rules, keyed, number):
         known = keyed.get(head.predicate)
         if origin.computed is None and known != Keyed(position, origin.keep):
             where = f"{origin.value} is an aggregate of `{origin.atom.predicate}`"
@@ -110,14 +112,14 @@ def _carry(rules: Sequence[Draft], keyed: dict[str, Keyed], findings: Findings) 
             _stale(head, origin, origin.computed, findings)
     for rule in rules:
         if rule.aggregate is not None:
-            _fleeting(rule.aggregate, rule, keyed, strata, findings)
+            _fleeting(rule.aggregate, rule, keyed, number, findings)
 
 
 def _fleeting(
     aggregate: AggregateDraft,
     rule: Draft,
     keyed: Mapping[str, Keyed],
-    strata: _Strata,
+    number: Mapping[str, int],
     findings: Findings,
 ) -> None:
     """Report contributors that a better value takes the place of: they would count nevertheless."""
@@ -126,7 +128,7 @@ def _fleeting(
         return
     told = named_contributors(aggregate)
     for head in rule.heads:
-        origins = _improving(rule, head, keyed, strata)
+        origins = _improving(rule, head, keyed, number)
         for origin in [o for name in told or () for o in origins.get(name, ())]:
             where = f"{origin.value} is an aggregate of `{origin.atom.predicate}`"
             findings.add(
@@ -157,26 +159,26 @@ def _stale(head: CheckedAtom, origin: _Improving, computed: Assign, findings: Fi
 
 
 def _arrivals(
-    rules: Sequence[Draft], keyed: Mapping[str, Keyed], strata: _Strata
+    rules: Sequence[Draft], keyed: Mapping[str, Keyed], number: Mapping[str, int]
 ) -> Iterator[tuple[CheckedAtom, int, _Improving]]:
     """Head positions that improving values come to: the head, the position, the value."""
     for rule in rules:
         for head in rule.heads:
-            origins = _improving(rule, head, keyed, strata)
+            origins = _improving(rule, head, keyed, number)
             for position, term in enumerate(head.terms):
                 for origin in origins.get(term.name, ()) if isinstance(term, Variable) else ():
                     yield head, position, origin
 
 
 def _improving(
-    rule: Draft, head: CheckedAtom, keyed: Mapping[str, Keyed], strata: _Strata
+    rule: Draft, head: CheckedAtom, keyed: Mapping[str, Keyed], number: Mapping[str, int]
 ) -> dict[str, list[_Improving]]:
     """Variables of a rule that improve while the stratum of `head` is evaluated."""
     origins: dict[str, list[_Improving]] = {}
     for atom in rule.positives:
         known = keyed.get(atom.predicate)
         term = known.value(atom) if known else None
-        if known and isinstance(term, Variable) and strata.same(head.predicate, atom.predicate):
+        if known and isinstance(term, Variable) and number[head.predicate] == number.get(atom.predicate):
             origins.setdefault(term.name, []).append(_Improving(atom, term.name, known.keep))
     for step in (*rule.before, *rule.after, *_nulls(rule)) if origins else ():
         if isinstance(step, Assign):
@@ -194,23 +196,84 @@ def _nulls(rule: Draft) -> Iterator[Assign]:
         yield Assign(invention.variable, term, rule.written.span)
 
 
-class _Strata:
-    """Which predicates of recursive rules are in one stratum: those that need each other."""
+_NOTE = "an aggregated position of a predicate holds the results of one function"
 
-    def __init__(self, rules: Sequence[Draft]) -> None:
-        self.below: dict[str, set[str]] = {}
-        for rule in rules:
-            for head in rule.heads:
-                self.below.setdefault(head.predicate, set()).update(a.predicate for a in rule.positives)
-        self.needed: dict[str, set[str]] = {}
 
-    def same(self, head: str, body: str) -> bool:
-        """Whether `body`, which `head` needs, needs `head` as well."""
-        if body not in self.needed:
-            found, queue = set[str](), [body]
-            while queue:
-                more = self.below.get(queue.pop(), set()) - found
-                found |= more
-                queue.extend(more)
-            self.needed[body] = found
-        return head in self.needed[body]
+def check_consistent(drafts: Sequence[Draft], keyed: Mapping[str, Keyed], findings: Findings) -> None:
+    """Report positions that different functions fill for the same groups, and nulls beside an aggregate."""
+    first: dict[tuple[str, int], list[tuple[CheckedAtom, str]]] = {}
+    for head, position, function in _aggregated(drafts):
+        others = first.setdefault((head.predicate, position), [])
+        kept = head.predicate in keyed and keyed[head.predicate].position == position
+        clash = next(
+            (
+                (atom, name)
+                for atom, name in others
+                if name != function
+                and (_meet(head, atom, position) or (kept and _keeps(name) != _keeps(function)))
+            ),
+            None,
+        )
+        if clash:
+            findings.add(
+                "E119",
+                f"argument {position + 1} of `{head.predicate}` is {_article(function)} here "
+                f"and {_article(clash[1])} elsewhere",
+                head.span,
+                note=_NOTE,
+                hint="use a predicate for each",
+                related=((clash[0].span, f"{_article(clash[1])} here"),),
+            )
+        others.append((head, function))
+    for rule in drafts:
+        for head in rule.heads:
+            _no_null(head, rule, keyed, findings)
+
+
+def _aggregated(drafts: Sequence[Draft]) -> Iterator[tuple[CheckedAtom, int, str]]:
+    for rule in drafts:
+        if rule.aggregate is None or rule.hidden:
+            continue
+        name = rule.aggregate.node.function
+        for head in rule.heads:
+            for position in positions_of(rule.aggregate.variable, head):
+                yield head, position, name[1:] if name in MONOTONIC else name
+
+
+def positions_of(variable: str, head: CheckedAtom) -> list[int]:
+    """Where a variable stands."""
+    return [i for i, t in enumerate(head.terms) if isinstance(t, Variable) and t.name == variable]
+
+
+def _meet(one: CheckedAtom, other: CheckedAtom, position: int) -> bool:
+    """Whether two heads can have a group in common: no constants of them differ."""
+    pairs = [p for i, p in enumerate(zip(one.terms, other.terms, strict=False)) if i != position]
+    return not any(isinstance(a, Constant) and isinstance(b, Constant) and a != b for a, b in pairs)
+
+
+def _keeps(function: str) -> str:
+    return {"min": "least", "union": "union"}.get(function, "greatest")
+
+
+def _article(function: str) -> str:
+    return f"an {function}" if function[0] in "aeiou" else f"a {function}"
+
+
+def _no_null(head: CheckedAtom, rule: Draft, keyed: Mapping[str, Keyed], findings: Findings) -> None:
+    known = keyed.get(head.predicate)
+    term = known.value(head) if known else None
+    if not isinstance(term, Variable) or term.name not in _made(rule):
+        return
+    findings.add(
+        "E119",
+        f"argument {head.terms.index(term) + 1} of `{head.predicate}` is a null here and an aggregate elsewhere",
+        term.span,
+        note="a null is neither greater nor less than a value, so that none of the two could be kept",
+        hint="use a predicate for each",
+    )
+
+
+def _made(rule: Draft) -> set[str]:
+    steps = (*rule.before, *rule.after)
+    made = {s.variable for s in steps if isinstance(s, Assign) and isinstance(s.expression, Skolem)}
+    return made | {i.variable for i in rule.inventions}

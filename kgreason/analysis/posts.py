@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from kgreason.analysis.checked import Post
-from kgreason.analysis.findings import Findings
+from kgreason.analysis.findings import Findings, plural
 from kgreason.lang.ast import Annotation
 from kgreason.lang.names import suggest
 from kgreason.records import dataclass
@@ -116,10 +116,9 @@ def check_posts(posts: list[Post], arities: Mapping[str, int], findings: Finding
             continue
         beyond = [abs(p) for p in post.arguments if abs(p) > arity]
         if beyond:
-            arguments = "1 argument" if arity == 1 else f"{arity} arguments"
             findings.add(
                 "E303",
-                f"@post: {post.operation}: `{post.predicate}` has {arguments} and no position {beyond[0]}",
+                f"@post: {post.operation}: `{post.predicate}` has {plural(arity)} and no position {beyond[0]}",
                 post.span,
                 note="positions of @post count from 1",
             )

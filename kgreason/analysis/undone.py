@@ -1,16 +1,16 @@
-"""Conditions in recursion that a better value of an aggregate can undo."""
+"""What a later state undoes: conditions on values that a recursion improves, equalities that merged nulls change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kgreason.analysis.aggregation import monotonic_name
-from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Keyed
-from kgreason.analysis.expressions import names
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Filter, Keyed, Stratum, Unification
+from kgreason.analysis.expressions import names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
 from kgreason.errors import Span
-from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
+from kgreason.lang.ast import Binary, Constant, Expression, Skolem, Unary, Variable
 
 _RISES = {"greatest": 1, "least": -1, "union": 1}
 _ORDERS = {"<": -1, "<=": -1, ">": 1, ">=": 1}
@@ -142,3 +142,58 @@ def _product(left: Expression, right: Expression, changing: Directions) -> int |
         inner = _direction(left, changing)
         return inner if inner is None or right.value > 0 else -inner
     return None if any(changing.get(n) for n in names(left) | names(right)) else 0
+
+
+def check_equalities(
+    unifications: Sequence[Unification], strata: Iterable[Stratum], findings: Findings
+) -> None:
+    """Warn of equalities behind a negation or a stratified aggregate of predicates that can hold nulls.
+
+    Merging two nulls can make a negated atom true, or a total another one; what an equality concluded from the
+    state before is not taken back.
+    """
+    rules = [rule for stratum in strata for rule in stratum.rules] if unifications else []
+    nulls = _with_nulls(rules)
+    for unification in unifications:
+        rule = unification.rule
+        for atom, words in _strict_uses(rule, rules):
+            if atom.predicate in nulls:
+                findings.add(
+                    "W505",
+                    f"the equality depends on `{atom.predicate}` {words}, and merging nulls can change it",
+                    rule.span,
+                    note="equalities are applied to what was known before the merging, and never taken back",
+                    hint="let the equality depend on predicates without nulls there",
+                    related=()
+                    if atom in (*rule.negatives, *rule.positives)
+                    else ((atom.span, f"`{atom.predicate}` {words}"),),
+                )
+                break
+
+
+def _with_nulls(rules: Sequence[CheckedRule]) -> set[str]:
+    """Predicates with a null of some rule above them."""
+    found = {rule.head.predicate for rule in rules if _makes_nulls(rule)}
+    size = -1
+    while size < len(found):
+        size = len(found)
+        found |= {r.head.predicate for r in rules if any(a.predicate in found for a in r.positives)}
+    return found
+
+
+def _makes_nulls(rule: CheckedRule) -> bool:
+    steps = (s for s in (*rule.before, *rule.after) if isinstance(s, Assign))
+    return bool(rule.inventions) or any(isinstance(n, Skolem) for s in steps for n in walk(s.expression))
+
+
+def _strict_uses(rule: CheckedRule, rules: Sequence[CheckedRule]) -> Iterator[tuple[CheckedAtom, str]]:
+    """Atoms under negation or a stratified aggregate that a rule needs, its own first."""
+    seen: set[str] = set()
+    queue = [rule]
+    for current in queue:
+        yield from ((atom, "under `not`") for atom in current.negatives)
+        if current.aggregation and not current.aggregation.monotonic:
+            yield from ((atom, "under an aggregate") for atom in current.positives)
+        needed = {a.predicate for a in (*current.positives, *current.negatives)} - seen
+        seen |= needed
+        queue += [r for r in rules if r.head.predicate in needed]

@@ -80,7 +80,7 @@ def load_functions(path: str | Path) -> None:
     DataError
         If the file cannot be read or is no Python, fails, or has a definition that is refused.
     """
-    from kgreason.lang.definitions import run_definitions
+    from kgreason.lang.functions import run_definitions
 
     run_definitions(path)
 

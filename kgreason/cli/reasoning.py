@@ -85,7 +85,7 @@ def tell_alike(file: Path) -> None:
 
 def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
     from kgreason.analysis.generic import not_given
-    from kgreason.analysis.wardreport import explain as explain_nulls
+    from kgreason.analysis.warded import explain as explain_nulls
     from kgreason.api import commutation
 
     errors = sum(d.severity == "error" for d in found.diagnostics)

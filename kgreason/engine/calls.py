@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +36,10 @@ def compile_call(scope: Scope, node: Call) -> Compiled:
         return scope.compile(Binary("&&", Binary(">=", value, low), Binary("<=", value, high)))
     kind = _result(given, kinds)
     if given.call is not None:
-        user = partial(_user, scope, node.function, given)
+
+        def user(*values: Value) -> Value:
+            return call_user(node.function, given, values, scope.symbols)
+
         return kind, scope.pointwise(kind, user, operands, node.arguments, node)
     if name == "if":
         condition = scope.condition(node.arguments[0])
@@ -46,9 +49,15 @@ def compile_call(scope: Scope, node: Call) -> Compiled:
     quick = _quick(scope, node, name, kind, operands)
     if quick is not None:
         return kind, quick
-    scalar = partial(_scalar, name, given) if Kind.ANY in kinds else _typed(name, kind)
-    compute = _doubling(scalar) if _mixes(given, kind) else scalar
-    return kind, scope.pointwise(kind, compute, operands, node.arguments, node)
+
+    function, known = SCALARS[name], Kind.ANY not in kinds
+    doubling = given.result == "join" and kind is Kind.DOUBLE
+
+    def scalar(*values: Value) -> Value:
+        value: Value = checked(function(*values)) if known else call(name, given, values)
+        return float(value) if doubling else value  # type: ignore[arg-type]
+
+    return kind, scope.pointwise(kind, scalar, operands, node.arguments, node)
 
 
 def _result(given: Signature, kinds: Sequence[Kind]) -> Kind:
@@ -57,28 +66,6 @@ def _result(given: Signature, kinds: Sequence[Kind]) -> Kind:
     joined = join_all([kinds[i] for i in given.joined or range(len(kinds))])
     assert joined is not None
     return joined
-
-
-def _scalar(name: str, given: Signature, *values: Value) -> Value:
-    return call(name, given, values)
-
-
-def _typed(name: str, kind: Kind) -> Callable[..., Value]:
-    """The function where the types of its arguments are known to fit."""
-    function = SCALARS[name]
-    return (lambda *values: checked(function(*values))) if kind in NUMBERS else function
-
-
-def _user(scope: Scope, name: str, given: Signature, *values: Value) -> Value:
-    return call_user(name, given, values, scope.symbols)
-
-
-def _mixes(given: Signature, kind: Kind) -> bool:
-    return given.result == "join" and kind is Kind.DOUBLE
-
-
-def _doubling(scalar: Callable[..., Value]) -> Callable[..., Value]:
-    return lambda *values: float(scalar(*values))  # type: ignore[arg-type]
 
 
 def _choice(kind: Kind, condition: Function, then: Function, otherwise: Function) -> Function:

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.analysis.checked import CheckedAtom
 from kgreason.engine.rows import Rows
 from kgreason.engine.symbols import Symbols, whole
 from kgreason.engine.table import Codes, Kind, any_codes, as_doubles, dates, decode, doubles
-from kgreason.errors import InexactError
+from kgreason.errors import EvaluationError, InexactError
 from kgreason.lang.values import Value, as_double
 
 Values: TypeAlias = npt.NDArray[Any]
@@ -40,6 +41,24 @@ def code(value: Value, kind: Kind, symbols: Symbols) -> int:
     if kind is Kind.ANY:
         return symbols.intern(whole(value))
     return int(value) if kind in (Kind.INT, Kind.BOOL) else symbols.intern(value)  # type: ignore[arg-type]
+
+
+def stated(facts: Sequence[CheckedAtom], kinds: Sequence[Kind], symbols: Symbols) -> Rows:
+    """Coded rows of facts of one predicate that a program states.
+
+    Raises
+    ------
+    EvaluationError
+        If no double equals an integer among doubles.
+    """
+    rows = np.empty((len(facts), len(kinds)), dtype=np.int64)
+    for row, fact in zip(rows, facts, strict=True):
+        try:
+            row[:] = [code(t.value, k, symbols) for t, k in zip(fact.terms, kinds, strict=True)]  # type: ignore[union-attr]
+        except InexactError as error:
+            message = f"{error.message}, in the fact {fact}"
+            raise EvaluationError(message, span=fact.span, hint=error.hint) from None
+    return rows
 
 
 def sought(value: Value, kind: Kind, symbols: Symbols) -> int:

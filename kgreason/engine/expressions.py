@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedRule, Invention
-from kgreason.engine.advice import advice
+from kgreason.analysis.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
 from kgreason.engine.calls import compile_call
 from kgreason.engine.columns import (
     Function,
@@ -38,10 +39,11 @@ from kgreason.engine.symbols import Symbols, to_doubles
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Unary, Variable
+from kgreason.lang.functions import plain_name
 from kgreason.lang.values import EXACT, Null, Value, brief
 from kgreason.plan.doubles import VariableKinds, gives_double
 from kgreason.plan.place import variables
-from kgreason.plan.types import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, join, kind_of
+from kgreason.plan.types import join, kind_of
 
 Compiled = tuple[Kind, Function]
 
@@ -424,3 +426,46 @@ def _fits(compute: Callable[[int, int], Any], a: Values, b: Values) -> bool:
     operator = {np.add: int.__add__, np.subtract: int.__sub__, np.multiply: int.__mul__}[compute]  # type: ignore[index]
     results = [operator(x, y) for x in ends[0] for y in ends[1]]
     return min(results) >= SMALLEST and max(results) <= LARGEST
+
+
+PATTERNS = {
+    "as_int": "^[+-]?[0-9]+$",
+    "as_double": "^[+-]?[0-9]+([.][0-9]+)?$",
+    "as_boolean": "^(true|false|1|0)$",
+    "as_date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+}
+"""Texts that the casts take, by the most usual of their forms."""
+
+CONTRIBUTIONS = "doubles reach further than integers of 64 bits: as_double(...) of the contribution"
+
+
+def advice(what: str, node: Expression) -> str | None:
+    """Say what helps, where it is obvious.
+
+    Examples
+    --------
+    >>> from kgreason.lang.ast import Constant, Variable
+    >>> advice("division by zero", Binary("/", Constant(1), Variable("X")))
+    'test the divisor first, as in if(X == 0, ..., 1 / X)'
+    """
+    match node:
+        case Binary("/" | "%", _, divisor) if what == "division by zero" and variables(divisor):
+            return f"test the divisor first, as in if({divisor} == 0, ..., {node})"
+        case Binary() if what == "integer overflow":
+            return f"doubles reach further than integers of 64 bits: as_double({node.left})"
+        case Call(function, arguments) if arguments:
+            return _of_call(what, plain_name(function), arguments[0], node)
+    return None
+
+
+def _of_call(what: str, name: str, argument: Expression, node: Call) -> str | None:
+    if what == "integer overflow" and name in ("as_int", "round", "floor", "ceil"):
+        return "an integer has 64 bits; leave the number a double"
+    if name == "as_date" and re.match(PATTERNS[name][:-1] + '"', what[1:]):
+        return "it is written as a date, but no calendar has that day; mend it in the data"
+    if name in PATTERNS and what.startswith('"'):
+        return f'test the text first, as in rlike({argument}, "{PATTERNS[name]}")'
+    if name in ("log", "sqrt") and what.startswith(name):
+        order = ">" if name == "log" else ">="
+        return f"test the number first, as in if({argument} {order} 0, ..., {node})"
+    return None

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from kgreason.arrays import as_numpy, strings
 from kgreason.engine.scalars import Refusal, checked, clash, compare, described, make_set, member, no_null
 from kgreason.engine.symbols import Symbols, form, tidy
-from kgreason.lang.definitions import told
-from kgreason.lang.functions import Signature
+from kgreason.lang.functions import Signature, told
 from kgreason.lang.values import Null, Value, date_text, read_date, source
 from kgreason.plan.types import TYPES, kind_of, remedy
 

@@ -31,12 +31,19 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedRule, Invention, Wardedness
-from kgreason.engine.frontiers import MADE, OPEN, SKIPPED, Activations
-from kgreason.engine.identities import Identities
+from kgreason.engine.frontiers import (
+    MADE,
+    OPEN,
+    SKIPPED,
+    Activations,
+    Nestings,
+    Pattern,
+    alike,
+    nulls_in,
+    pattern,
+)
+from kgreason.engine.identities import Identities, Merges
 from kgreason.engine.limits import Limits
-from kgreason.engine.merges import Merges
-from kgreason.engine.nesting import Nestings
-from kgreason.engine.patterns import Pattern, alike, nulls_in, pattern
 from kgreason.engine.rows import CHUNK, Rows, grown
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, any_codes

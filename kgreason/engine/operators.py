@@ -17,8 +17,7 @@ from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedRule
 from kgreason.engine import index_kernels
 from kgreason.engine.collect import misfit
 from kgreason.engine.expressions import Inventor, Scope
-from kgreason.engine.index import Index
-from kgreason.engine.relation import Relation
+from kgreason.engine.relation import Index, Relation
 from kgreason.engine.rows import CHUNK, Rows
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Variable

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram, Post
+from kgreason.engine.frontiers import nulls_in
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table
-from kgreason.lang.values import Null, Value
 from kgreason.records import dataclass
 
 
@@ -117,12 +117,6 @@ class _Columns:
         for kind, data in zip(self.table.kinds, self.table.columns, strict=True):
             if kind in (Kind.ANY, Kind.LIST, Kind.SET):
                 codes, where = np.unique(data[rows], return_inverse=True)
-                whole = [not _has_null(v) for v in self.symbols.values(codes.tolist())]
+                whole = [next(nulls_in(v), None) is None for v in self.symbols.values(codes.tolist())]
                 marks &= np.array(whole, dtype=bool)[where.reshape(-1)]
         return marks
-
-
-def _has_null(value: Value) -> bool:
-    if isinstance(value, (tuple, frozenset)):
-        return any(map(_has_null, value))
-    return isinstance(value, Null)

@@ -11,10 +11,9 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.analysis.checked import Assign, CheckedRule
-from kgreason.engine.advice import CONTRIBUTIONS
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
-from kgreason.engine.expressions import CODED, Scope
+from kgreason.engine.expressions import CODED, CONTRIBUTIONS, Scope
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches, Looking
 from kgreason.engine.pipeline import Pipeline

@@ -6,25 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-import numpy as np
-
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, Unification
+from kgreason.engine.columns import stated
 from kgreason.engine.constraints import deny, hidden, promptly, unify
-from kgreason.engine.expressions import code
 from kgreason.engine.fixpoint import Fixpoint, Watch
 from kgreason.engine.frontiers import NESTING
+from kgreason.engine.identities import Merges
 from kgreason.engine.keyed import KeyedRelation
 from kgreason.engine.limits import Limits
-from kgreason.engine.merges import Merges
 from kgreason.engine.nulls import Endless, Nulls
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows, chunks
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.stats import Recorder, Stats, StratumStats
 from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Facts, Kind, Table, converted
+from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import Diagnostic, EvaluationError, InexactError
-from kgreason.lang.ast import Constant
 from kgreason.lang.names import suggest
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_program
@@ -287,10 +284,10 @@ def _load(
                 relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
             except Refusal as refusal:
                 raise EvaluationError(f"{refusal.what}, in the data of {predicate}") from None
-    stated: dict[str, list[CheckedAtom]] = {}
+    by_predicate: dict[str, list[CheckedAtom]] = {}
     for fact in program.facts:
-        stated.setdefault(fact.predicate, []).append(fact)
-    for predicate, atoms in stated.items():
+        by_predicate.setdefault(fact.predicate, []).append(fact)
+    for predicate, atoms in by_predicate.items():
         _state(atoms, relations[predicate], kinds[predicate], facts.symbols)
     derived = program.heads
     for predicate, relation in relations.items():
@@ -299,24 +296,14 @@ def _load(
     return relations
 
 
-def _state(
-    stated: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kind], symbols: Symbols
-) -> None:
+def _state(facts: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kind], symbols: Symbols) -> None:
     """Add the facts of one predicate that the program states."""
-    codes = []
-    for fact in stated:
-        pairs = zip(fact.terms, kinds, strict=True)
-        try:
-            codes.append([code(t.value, k, symbols) for t, k in pairs if isinstance(t, Constant)])
-        except InexactError as error:
-            message = f"{error.message}, in the fact {fact}"
-            raise EvaluationError(message, span=fact.span, hint=error.hint) from None
-    rows = np.array(codes, dtype=np.int64).reshape(len(stated), -1)
+    rows = stated(facts, kinds, symbols)
     if not isinstance(relation, KeyedRelation):
         for piece in chunks(rows):
             relation.insert(piece)
         return
-    for i, fact in enumerate(stated):  # one by one, for the message
+    for i, fact in enumerate(facts):  # one by one, for the message
         try:
             relation.insert(rows[i : i + 1])
         except Refusal as refusal:
@@ -324,10 +311,10 @@ def _state(
 
 
 def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:
-    rows = np.empty((table.length, table.arity), dtype=np.int64)
-    for i, (data, kind, target) in enumerate(zip(table.columns, table.kinds, kinds, strict=True)):
-        codes = converted(data, kind, target, nulls.symbols)
-        rows[:, i] = nulls.identities.find(codes) if kind in NESTING else codes
+    rows = table.converted(kinds, nulls.symbols).matrix()
+    for i, kind in enumerate(table.kinds):
+        if kind in NESTING:
+            rows[:, i] = nulls.identities.find(rows[:, i])
     return rows
 
 

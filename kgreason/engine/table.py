@@ -66,10 +66,27 @@ class Table:
     columns: tuple[Codes, ...]
     length: int
 
+    @classmethod
+    def of(cls, kinds: Sequence[Kind], rows: Codes) -> Table:
+        """Table of coded rows, shape (length, arity)."""
+        return cls(tuple(kinds), tuple(np.ascontiguousarray(c) for c in rows.T), len(rows))
+
     @property
     def arity(self) -> int:
         """Number of columns."""
         return len(self.kinds)
+
+    def matrix(self) -> Codes:
+        """Coded rows, shape (length, arity)."""
+        rows = np.empty((self.length, self.arity), dtype=np.int64)
+        for i, column in enumerate(self.columns):
+            rows[:, i] = column
+        return rows
+
+    def converted(self, kinds: Sequence[Kind], symbols: Symbols) -> Table:
+        """The same rows in columns of kinds that hold all of their values; see the function `converted`."""
+        columns = zip(self.columns, self.kinds, kinds, strict=True)
+        return Table(tuple(kinds), tuple(converted(c, k, t, symbols) for c, k, t in columns), self.length)
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,25 @@
 """Whether rules commute with taking parts of a graph: proved from their text, or refuted by a graph of a few vertices.
 
-The proof is that of `kgreason.analysis.commute`. Where it fails, random graphs are tried, small ones first, by
-the naive evaluator: it needs no machine code, so a rule file is soon checked. It is enough to leave out one
-vertex, for any part is what remains when one after the other is left out.
+The proof is that of `kgreason.analysis.commute`. Where it fails, random graphs are tried, small ones first; the graphs
+of one size and their parts are evaluated together. It is enough to leave out one vertex, for any part is what remains
+when one after the other is left out.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.commute import hidden_vertices
+from kgreason.analysis.lift import lift
 from kgreason.analysis.weights import weight_uses
-from kgreason.engine import naive
+from kgreason.engine.limits import Limits
+from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Variable
 from kgreason.records import dataclass
@@ -25,6 +28,7 @@ Row = tuple[int | float, ...]
 Edges = Mapping[str, tuple[Row, ...]]
 Derived = set[tuple[str, Any, Any]]
 
+PART = "part_"
 SIZES = (2, 3, 4, 5)  # vertices of the graphs that are tried
 GRAPHS = 40  # of each size, without cycles and with them
 WEIGHTS = tuple(w / 10 for w in range(1, 11))  # that are tried besides the numbers in the rules
@@ -127,26 +131,25 @@ def commutation(program: CheckedProgram, rng: np.random.Generator) -> Commutatio
 
 
 def _search(program: CheckedProgram, rng: np.random.Generator) -> Counterexample | None:
+    lifted = lift(program, PART)
     for cycles in (False, True):
         for n in SIZES:
-            graphs = {_random(program, n, rng, cycles=cycles): None for _ in range(GRAPHS)}
-            for graph in sorted(graphs, key=lambda g: sum(len(rows) for _, rows in g)):
-                try:
-                    found = _refuted(program, n, dict(graph))
-                except EvaluationError:  # sums without an end, for instance: other graphs may do
-                    continue
-                if found is not None:
+            drawn = {_random(program, n, rng, cycles=cycles): None for _ in range(GRAPHS)}
+            graphs = [dict(graph) for graph in sorted(drawn, key=lambda g: sum(len(rows) for _, rows in g))]
+            try:
+                derived = _derived(lifted, program, n, graphs)
+            except EvaluationError:  # sums without an end, for instance: other graphs may do
+                derived = _one_by_one(lifted, program, n, graphs)
+            for graph, sets in zip(graphs, derived, strict=True):
+                if found := _refuted(program, n, graph, sets):
                     return found
     return None
 
 
-def _refuted(program: CheckedProgram, n: int, edges: Edges) -> Counterexample | None:
-    """Leave out one vertex after the other, and compare."""
-    whole = _derived(program, set(range(n)), edges)
-    for left_out in range(n):
-        part = set(range(n)) - {left_out}
-        restricted = {(p, u, v) for p, u, v in whole if u in part and v in part}
-        alone = _derived(program, part, edges)
+def _refuted(program: CheckedProgram, n: int, edges: Edges, derived: list[Derived]) -> Counterexample | None:
+    """Compare the derived edges of the graph with those of the parts without one vertex each."""
+    for left_out, alone in enumerate(derived[:-1]):
+        restricted = {(p, u, v) for p, u, v in derived[-1] if left_out not in (u, v)}
         for edge in sorted(restricted ^ alone):
             ends = {v for rows in edges.values() for row in rows for v in row[:2]}
             lone = tuple((p, v) for p in program.nodes for v in range(n) if v not in ends)
@@ -154,13 +157,43 @@ def _refuted(program: CheckedProgram, n: int, edges: Edges) -> Counterexample | 
     return None
 
 
-def _derived(program: CheckedProgram, part: set[int], edges: Edges) -> Derived:
-    """Derived edges of Σ(G[X])."""
-    facts: dict[str, set[Row]] = {predicate: {(v,) for v in part} for predicate in program.nodes}
-    facts |= {p: {row for row in rows if row[0] in part and row[1] in part} for p, rows in edges.items()}
-    result = naive.evaluate(program, facts, rounds=ROUNDS)
-    given = {(p, *row[:2]) for p, rows in facts.items() for row in rows}
-    return {(p, row[0], row[1]) for p in program.derived for row in result.get(p, ())} - given
+def _one_by_one(
+    lifted: CheckedProgram, program: CheckedProgram, n: int, graphs: Sequence[Edges]
+) -> list[list[Derived]]:
+    found = []
+    for graph in graphs:
+        try:
+            found += _derived(lifted, program, n, [graph])
+        except EvaluationError:
+            found.append([])
+    return found
+
+
+def _derived(
+    lifted: CheckedProgram, program: CheckedProgram, n: int, graphs: Sequence[Edges]
+) -> list[list[Derived]]:
+    """Derived edges of each graph without its first vertex, ..., without its last vertex, and of the whole graph."""
+    from kgreason.engine.seminaive import evaluate
+
+    facts: dict[str, set[Row]] = {p: set() for p in (PART, *program.nodes, *program.edges)}
+    for (number, graph), left_out in product(enumerate(graphs), range(n + 1)):
+        part = number * (n + 1) + left_out
+        facts[PART].add((part,))
+        for predicate in program.nodes:
+            facts[predicate].update((part, v) for v in range(n) if v != left_out)
+        for predicate, rows in graph.items():
+            facts[predicate].update((part, *row) for row in rows if left_out not in row[:2])
+    given = {(p, *row[:3]) for p, rows in facts.items() for row in rows}
+    tables = Facts.from_rows({p: rows for p, rows in facts.items() if rows})
+    result = evaluate(lifted, tables, goals=program.derived, limits=Limits(rounds=ROUNDS)).facts
+    sets: list[list[Derived]] = [[set() for _ in range(n + 1)] for _ in graphs]
+    for predicate in program.derived:
+        for row in result.rows(predicate):
+            place, u, v = row[:3]
+            assert isinstance(place, int)
+            if (predicate, place, u, v) not in given:
+                sets[place // (n + 1)][place % (n + 1)].add((predicate, u, v))
+    return sets
 
 
 def _random(

@@ -27,8 +27,7 @@ from kgreason.analysis.generic import is_generic
 from kgreason.analysis.weights import Use, WeightUse, monotone_outcome, weight_uses
 from kgreason.graph.lifted import Derived, Lifted
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.graph.sight import Sight, weights
-from kgreason.graph.situations import Ints, Ties
+from kgreason.graph.situations import Ints, Sight, Ties, weights
 from kgreason.graph.small.compile import LARGEST, Plan, compile_small
 from kgreason.graph.small.expressions import Range, Unfit
 from kgreason.graph.small.interpreter import Interpreter

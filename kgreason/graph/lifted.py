@@ -14,8 +14,7 @@ from kgreason.analysis.lift import lift
 from kgreason.engine.table import Facts, Kind, Table, doubles
 from kgreason.errors import EvaluationError
 from kgreason.graph.model import Vertices
-from kgreason.graph.sight import Sight
-from kgreason.graph.situations import Ints, Situations
+from kgreason.graph.situations import Ints, Sight, Situations
 
 Derived = npt.NDArray[np.bool_]
 

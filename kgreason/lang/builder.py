@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
-from lark import Token
+from lark import Lark, Token
 
+from kgreason import caches
 from kgreason.errors import Span
 from kgreason.lang.ast import (
     Aggregate,
@@ -36,8 +38,8 @@ from kgreason.lang.ast import Clause as ClauseNode
 from kgreason.lang.literals import Literals
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
 from kgreason.records import dataclass
+from kgreason.resources import resource
 
-_PLAIN = {"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE"}
 _HEADS = "a head is one or more atoms, or one equality `X = Y`, or `#F`"
 
 
@@ -108,19 +110,6 @@ class Builder(Literals):
             if same
             else "`#F :- body` says that the body must never hold",
         )
-
-    def plain_fact(self, tokens: list[Token]) -> Fact | None:
-        """Read ``p("a", 1, 0.5).`` without the parser: files may hold thousands of these."""
-        types = [t.type for t in tokens]
-        if types[:2] != ["NAME", "LPAR"] or types[-2:] != ["RPAR", "END"]:
-            return None
-        values, commas = types[2:-2:2], types[3:-2:2]
-        if len(types) % 2 == 0 or not _PLAIN.issuperset(values) or commas.count("COMMA") < len(commas):
-            return None
-        arguments = tuple(getattr(self, t.type.lower())([t]) for t in tokens[2:-2:2])
-        self.end_clause()
-        span = self._span(tokens[0], tokens[-2])
-        return Fact(Atom(str(tokens[0]), arguments, span=span), self.documentation, span=span)
 
     def rule(self, children: list[Any]) -> list[ClauseNode]:
         *before, head, _, body, end = children
@@ -337,3 +326,34 @@ def _counts(call: Call) -> bool:
 def _bare(item: object) -> bool:
     """Whether a head is a truth value as other languages write it."""
     return isinstance(item, Atom) and item.predicate in ("false", "true") and not item.arguments
+
+
+class _AllTokens:
+    """Keep the terminals that no rule of the grammar mentions."""
+
+    always_accept = ("LEFT_ARROW", "DOCUMENTATION", "UNCLOSED", "ILLEGAL")
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        return stream
+
+
+@cache
+def grammar() -> tuple[Lark, Builder]:
+    """``grammars/vadalog.lark``, and what its parser builds clauses with; of no use to two threads at once."""
+    builder = Builder()
+    return compiled(builder), builder
+
+
+def compiled(builder: Builder) -> Lark:
+    """Compile the grammar, or take its tables from the last time."""
+    kept = caches.place("vadalog.grammar", __file__)
+    return Lark(
+        resource("grammars", "vadalog.lark").read_text(encoding="utf-8"),
+        start="clause",
+        parser="lalr",
+        lexer="basic",
+        maybe_placeholders=False,
+        postlex=_AllTokens(),
+        transformer=builder,
+        cache=str(kept) if kept else False,
+    )

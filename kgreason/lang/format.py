@@ -74,7 +74,7 @@ def format_text(text: str, file: str = "<text>") -> str:
 
 def _pieces(text: str) -> Iterator[Word | Note]:
     """Tokens and comments of a text in their order."""
-    from kgreason.lang.grammar import grammar
+    from kgreason.lang.builder import grammar
 
     end = 0
     for token in grammar()[0].lex(text):

@@ -16,13 +16,26 @@ from typing import TYPE_CHECKING
 
 from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import (
+    Aggregate,
     Annotation,
+    Atom,
+    Binary,
+    BodyItem,
+    Call,
     Clause,
+    Collection,
+    Condition,
     Constant,
     Constraint,
     Equality,
+    Equation,
+    Expression,
+    Fact,
+    Negation,
     Program,
     Rule,
+    Skolem,
+    Unary,
     UnsupportedClause,
 )
 
@@ -31,7 +44,6 @@ if TYPE_CHECKING:
 
     from kgreason.lang.builder import Builder
     from kgreason.lang.clauses import Clause as Tokens
-
 
 FINDINGS = 1_000  # a file with more errors than this is no program
 
@@ -81,8 +93,8 @@ def read(
 def _read(
     text: str, file: str, given: Mapping[str, Constant], outer: Container[str]
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
+    from kgreason.lang.builder import grammar
     from kgreason.lang.clauses import clauses, unreadable
-    from kgreason.lang.grammar import grammar
     from kgreason.lang.parameters import define
 
     problem = unreadable(text, file)
@@ -191,17 +203,14 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
     from lark import UnexpectedToken
 
     from kgreason.lang.clauses import DEPTH, body_first, too_deep
-    from kgreason.lang.depth import deeper
     from kgreason.lang.explain import graph_call, sql, temporal, unexpected
+    from kgreason.lang.parser import deeper
 
     if clause.problem is not None:
         builder.found.append(clause.problem)
         return []
     tokens = clause.tokens
     builder.next_clause(clause.documentation)
-    fact = builder.plain_fact(tokens)
-    if fact is not None:
-        return [fact]
     if sql([(t.type, t) for t in tokens]):
         return _refused("SQL in a rule body", tokens[0], tokens[-1], tokens, builder)
     state = lark.parse_interactive()
@@ -225,3 +234,65 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
             builder.found.append(too_deep(deep.span))
             return []
     return built
+
+
+def deeper(clause: Clause, limit: int) -> Expression | None:
+    """The first expression of a clause that is nested more than so many levels deep.
+
+    Examples
+    --------
+    >>> from kgreason.lang.parser import parse
+    >>> (rule,) = parse("p(X) :- q(Y), X = -(Y + [1]).").clauses
+    >>> print(deeper(rule, 3), deeper(rule, 4))
+    -(Y + [1]) None
+    """
+    expressions = (e for item in _items(clause) for e in _expressions(item))
+    return next((e for e in expressions if _deep(e, limit)), None)
+
+
+def _deep(node: Expression, limit: int) -> bool:
+    depth, level = 0, [node]
+    while level and depth <= limit:
+        depth += 1
+        level = [child for node in level for child in _children(node)]
+    return depth > limit
+
+
+def _items(clause: Clause) -> tuple[BodyItem, ...]:
+    match clause:
+        case Rule():
+            return (*clause.head, *clause.body)
+        case Equality() | Constraint():
+            return clause.body
+        case Fact():
+            return (clause.atom,)
+        case _:
+            return ()
+
+
+def _expressions(item: BodyItem) -> tuple[Expression, ...]:
+    match item:
+        case Atom():
+            return item.arguments
+        case Negation():
+            return item.atom.arguments
+        case Equation():
+            return (item.left, item.right)
+        case Condition():
+            return (item.expression,)
+
+
+def _children(node: Expression) -> tuple[Expression, ...]:
+    match node:
+        case Unary():
+            return (node.operand,)
+        case Binary():
+            return (node.left, node.right)
+        case Call() | Skolem():
+            return node.arguments
+        case Collection():
+            return node.elements
+        case Aggregate():
+            return () if node.argument is None else (node.argument,)
+        case _:
+            return ()

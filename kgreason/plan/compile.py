@@ -8,7 +8,6 @@ from dataclasses import replace
 from kgreason.analysis.checked import Assign as AssignStep
 from kgreason.analysis.checked import CheckedProgram, CheckedRule, Step, Stratum
 from kgreason.engine.table import Kind
-from kgreason.plan.delta import variants
 from kgreason.plan.ir import (
     UNKNOWN,
     Aggregate,
@@ -32,6 +31,26 @@ from kgreason.plan.order import order_atoms
 from kgreason.plan.place import place_early
 from kgreason.plan.prune import prune_columns
 from kgreason.plan.separable import separable
+
+
+def variants(rule: CheckedRule, recursive: Collection[str], keyed: Collection[str]) -> list[tuple[Part, ...]]:
+    """Part that each positive atom reads, for each variant.
+
+    A rule without recursive atoms has one variant that reads all facts. Facts of `keyed` predicates change in
+    place, so none of them counts as stable.
+    """
+    here = [i for i, atom in enumerate(rule.positives) if atom.predicate in recursive]
+    if not here:
+        return [(Part.ALL,) * len(rule.positives)]
+
+    def part(i: int, recent: int) -> Part:
+        if i == recent:
+            return Part.RECENT
+        stable = i in here and i < recent and rule.positives[i].predicate not in keyed
+        return Part.STABLE if stable else Part.ALL
+
+    return [tuple(part(i, recent) for i in range(len(rule.positives))) for recent in here]
+
 
 PASSES: tuple[Callable[[Line, Mapping[str, Kind]], Line], ...] = (
     order_atoms,  # recent facts first, then whatever is bound the most

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kgreason.analysis.expressions import LOGIC, ORDERS
 from kgreason.analysis.expressions import variables as occurrences
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import (
@@ -18,8 +19,6 @@ from kgreason.lang.functions import plain_name
 from kgreason.plan.ir import Aggregate, AntiJoin, Assign, Filter, Invent, Join, Line, Operator, Scan
 
 EQUALITIES = frozenset({"==", "!=", "<>"})
-ORDERS = frozenset({"<", "<=", ">", ">="})
-LOGIC = frozenset({"&&", "||"})
 TESTS = frozenset({"is_null", "is_not_null"})
 
 

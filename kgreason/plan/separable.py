@@ -22,9 +22,9 @@ from kgreason.plan.ir import Separable, Steps, Threshold
 from kgreason.plan.kinds import Kinds
 from kgreason.plan.place import variables
 
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MOST = 4  # predicates of a stratum: their possible arguments are tried out
 SUMS = frozenset({"msum", "mcount"})
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def separable(

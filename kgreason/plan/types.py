@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from kgreason.analysis.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import (
     Binary,
@@ -32,11 +33,6 @@ NAMES = {
 }
 NUMBERS = (Kind.INT, Kind.DOUBLE)
 COLLECTIONS = (Kind.SET, Kind.LIST)
-
-ARITHMETIC = frozenset("+-*/%")
-ORDERS = frozenset({"<", "<=", ">", ">="})
-MEMBERSHIP = frozenset({"in", "!in"})
-LOGIC = frozenset({"&&", "||"})
 
 TYPES: Mapping[str, tuple[Kind, ...]] = {
     "int": (Kind.INT,),

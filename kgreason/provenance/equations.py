@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.analysis.expressions import walk
-from kgreason.engine.merges import Link, Made
+from kgreason.engine.identities import Link, Made
 from kgreason.engine.symbols import key, whole
 from kgreason.engine.table import Codes, Kind, Table, decode
 from kgreason.lang.ast import Collection, Constant, Expression, Skolem, Variable

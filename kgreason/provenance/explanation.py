@@ -73,7 +73,7 @@ class Explanation(Displayed):
 
     def as_dot(self) -> str:
         """Write for Graphviz: one graph."""
-        from kgreason.provenance.dot import explanation_dot
+        from kgreason.provenance.text import explanation_dot
 
         return explanation_dot(self)
 

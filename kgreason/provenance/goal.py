@@ -10,26 +10,18 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.expressions import walk
-from kgreason.engine.patterns import nulls_in
+from kgreason.analysis.findings import plural
+from kgreason.engine.frontiers import nulls_in
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import Atom, Binary, Collection, Constant, Expression, Fact, Unary, Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.parser import parse
 from kgreason.lang.values import Null, Value, source
-from kgreason.plan.types import join, join_all, kind_of
+from kgreason.plan.types import NAMES, join, join_all, kind_of
 from kgreason.provenance.match import encode
 from kgreason.provenance.trace import Trace
 
-NAMES = {
-    Kind.INT: "an integer",
-    Kind.DOUBLE: "a double",
-    Kind.STRING: "a string",
-    Kind.BOOL: "a boolean",
-    Kind.DATE: "a date",
-    Kind.SET: "a set",
-    Kind.LIST: "a list",
-}
 FORM = 'write one atom, for instance control("a","b"), or control("a",X) for all that fit'
 
 
@@ -136,15 +128,11 @@ def check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> 
         hint = f"did you mean {near}?" if near else f"they know {', '.join(sorted(known))}"
         raise _bad("E522", f"the rules know no predicate {goal.predicate}", goal.span, text, hint=hint)
     if arity != goal.arity:
-        message = f"{goal.predicate} has {_arguments(arity)}, not {goal.arity}"
+        message = f"{goal.predicate} has {plural(arity)}, not {goal.arity}"
         places = ",".join(f"X{i + 1}" for i in range(arity))
         shape = f"{goal.predicate}({places})" if arity else goal.predicate
         note = "a predicate has one arity"
         raise _bad("E523", message, goal.span, text, note, f"write {shape}; variables stand for any value")
-
-
-def _arguments(arity: int) -> str:
-    return "1 argument" if arity == 1 else f"{arity} arguments"
 
 
 IMPOSSIBLE = -(2**63)

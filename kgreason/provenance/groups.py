@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from kgreason.analysis.checked import Aggregation, CheckedRule
+from kgreason.engine.collect import TOTALS
 from kgreason.engine.table import Codes, Kind, decode
 from kgreason.lang.values import Value
 from kgreason.plan.doubles import gives_double
 from kgreason.plan.ir import plain
-from kgreason.provenance.batch import Batch, matched
 from kgreason.provenance.known import Ids
-from kgreason.provenance.match import Binding, Match, Matcher
-from kgreason.provenance.proof import Bound
-from kgreason.provenance.totals import EXTREMES, total
-from kgreason.provenance.words import shown
+from kgreason.provenance.match import Batch, Binding, Match, Matcher, matched
+from kgreason.provenance.proof import Bound, shown
 from kgreason.records import dataclass
+
+EXTREMES = frozenset({"min", "max"})
 
 TOLD = 100
 """Contributions of one group that are told, those of the greatest values."""
@@ -70,6 +70,22 @@ def group_of(matcher: Matcher, aggregation: Aggregation, whole: Group, parts: Se
     binding = {name: whole.binding[name] for name in aggregation.group} | {aggregation.variable: cell}
     height = max(part.match.height for part in parts)
     return Group(binding, value, tuple(parts), len(parts), height)
+
+
+def total(name: str, values: Sequence[Any]) -> Value:
+    """The aggregate `name` (without the ``m`` of the monotonic form) of the values of all contributors.
+
+    Examples
+    --------
+    >>> total("sum", [0.1, 0.2, 0.3]), total("union", [frozenset({1}), 2]) == frozenset({1, 2})
+    (0.6, True)
+    """
+    if name == "count":
+        return len(values)
+    if name == "union":
+        values = [v for part in values for v in (part if isinstance(part, frozenset) else (part,))]
+    found: Value = TOTALS[name](list(values))
+    return found
 
 
 class _Sorter:

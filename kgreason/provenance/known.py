@@ -168,7 +168,7 @@ class Types:
     def table(self, predicate: str) -> Table | None:
         """A table without rows; `None` where no fact can be."""
         kinds = self.kinds.get(predicate)
-        return None if kinds is None else tabled(kinds, np.empty((0, len(kinds)), dtype=np.int64))
+        return None if kinds is None else Table.of(kinds, np.empty((0, len(kinds)), dtype=np.int64))
 
     def marks(self, arities: Mapping[str, int], like: Mapping[str, str]) -> Stratum:
         """Rules that no goal needs, whose bodies say where doubles are; some predicates are `like` others."""
@@ -181,16 +181,3 @@ class Types:
                 atom, head = (CheckedAtom(p, t, NOWHERE) for p, t in ((predicate, terms), (MARK, ())))
                 rules.append(CheckedRule(head, (atom,), (), (), None, (), str(atom), NOWHERE))
         return Stratum(frozenset({MARK}), tuple(rules), recursive=False)
-
-
-def matrix(table: Table) -> Codes:
-    """Columns of a table as one array, shape (rows, columns)."""
-    rows = np.empty((table.length, table.arity), dtype=np.int64)
-    for i, column in enumerate(table.columns):
-        rows[:, i] = column
-    return rows
-
-
-def tabled(kinds: Sequence[Kind], rows: Codes) -> Table:
-    """An array as a table."""
-    return Table(tuple(kinds), tuple(np.ascontiguousarray(c) for c in rows.T), len(rows))

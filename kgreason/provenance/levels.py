@@ -18,15 +18,50 @@ from dataclasses import replace
 import numpy as np
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
+from kgreason.engine.columns import stated
+from kgreason.engine.keyed import KeyedRelation
 from kgreason.engine.limits import Limits
+from kgreason.engine.relation import Relation
 from kgreason.engine.seminaive import evaluate
-from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Codes, Facts, Kind, Table, converted
-from kgreason.lang.ast import NOWHERE, Constant, Variable
-from kgreason.lang.values import Value
-from kgreason.provenance.known import Heights, Known, Types, matrix, tabled
+from kgreason.engine.table import Codes, Facts, Kind, Table
+from kgreason.lang.ast import NOWHERE, Variable
+from kgreason.provenance.known import Heights, Known, Types
 from kgreason.provenance.rules import Prepared
-from kgreason.provenance.watch import Watch
+
+
+class Watch:
+    """Notes in which round the facts of some predicates came."""
+
+    def __init__(self, predicates: Sequence[str]) -> None:
+        self.predicates = predicates
+        self.rounds = 0
+        self.rows: dict[str, list[Codes]] = {p: [] for p in predicates}
+        self.heights: dict[str, list[Heights]] = {p: [] for p in predicates}
+        self.ends: dict[str, list[int]] = {p: [] for p in predicates}
+        self.relations: dict[str, Relation] = {}
+
+    def __call__(self, relations: Mapping[str, Relation]) -> None:
+        """Note what has come in a round."""
+        for predicate in self.predicates:
+            relation = self.relations[predicate] = relations[predicate]
+            if isinstance(relation, KeyedRelation):
+                recent = np.array(relation.recent)
+                self.rows[predicate].append(recent)
+                self.heights[predicate].append(np.full(len(recent), self.rounds))
+            else:
+                self.ends[predicate].append(relation.seen)
+        self.rounds += 1
+
+    def found(self, predicate: str, arity: int) -> tuple[Codes, Heights]:
+        """Facts and their heights."""
+        relation = self.relations[predicate]
+        if isinstance(relation, KeyedRelation):
+            rows = np.concatenate(self.rows[predicate])
+            return rows.reshape(-1, arity), np.concatenate(self.heights[predicate])
+        sizes = np.diff(self.ends[predicate], prepend=0)
+        rows = relation.buffer[: self.ends[predicate][-1]]
+        return rows, np.repeat(np.arange(len(sizes)), sizes)
+
 
 CLOCK, NEXT = "#clock", "#next"
 NOTHING: Heights = np.empty(0, dtype=np.int64)
@@ -51,14 +86,14 @@ class Levels:
         for predicate, table in result.tables.items():
             if predicate not in derived:
                 zeros = np.zeros(table.length, dtype=np.int64)
-                self.known[predicate] = Known(table.kinds, matrix(table), zeros)
+                self.known[predicate] = Known(table.kinds, table.matrix(), zeros)
 
     def stratum(self, stratum: Stratum, rules: Sequence[Prepared]) -> None:
         """Find the heights of all facts of a stratum, all lower ones being known."""
         if not any(self.result.count(r.rule.head.predicate) for r in rules):
             for rule in rules:
                 table = self.result.tables[rule.rule.head.predicate]
-                self.known[rule.rule.head.predicate] = Known(table.kinds, matrix(table), NOTHING)
+                self.known[rule.rule.head.predicate] = Known(table.kinds, table.matrix(), NOTHING)
             return
         base = [rule for rule in rules if not rule.recursive]
         heads = sorted({rule.rule.head.predicate for rule in rules})
@@ -68,7 +103,7 @@ class Levels:
             return
         for head in heads:
             table = self.result.tables[head]
-            known = Known(table.kinds, matrix(table), np.zeros(table.length, dtype=np.int64))
+            known = Known(table.kinds, table.matrix(), np.zeros(table.length, dtype=np.int64))
             heights = np.full(table.length, np.iinfo(np.int64).max)
             for found, height in rows.get(head, ()):
                 _lower(known, heights, found, height + 1)
@@ -97,22 +132,10 @@ class Levels:
         parts = []
         table = self.facts.tables.get(predicate)
         if table is not None and table.length:
-            own = self.facts.symbols
-            columns = [
-                converted(c, k, t, own) for c, k, t in zip(table.columns, table.kinds, kinds, strict=True)
-            ]
-            parts.append(matrix(Table(kinds, tuple(columns), table.length)))
-        stated = [f for f in self.program.facts if f.predicate == predicate]
-        if stated:
-            rows = [
-                [
-                    encode(t.value, k, self.symbols)
-                    for t, k in zip(f.terms, kinds, strict=True)
-                    if isinstance(t, Constant)
-                ]
-                for f in stated
-            ]
-            parts.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(kinds)))
+            parts.append(table.converted(kinds, self.facts.symbols).matrix())
+        facts = [f for f in self.program.facts if f.predicate == predicate]
+        if facts:
+            parts.append(stated(facts, kinds, self.symbols))
         if not parts:
             return np.empty((0, len(kinds)), dtype=np.int64)
         given = np.concatenate(parts)  # data and rule file may give the same fact
@@ -131,7 +154,7 @@ class Levels:
             head, aggregation = rule.rule.head.predicate, rule.body.aggregation
             table = found[f"#height:{i}"]
             arity = len(rule.rule.head.terms)
-            own = matrix(table)[:, arity:]
+            own = table.matrix()[:, arity:]
             if aggregation is not None:
                 groups = _greatest(tops[f"#each:{i}"], len(aggregation.group))
                 heights = groups.heights[groups.places(own)]
@@ -143,9 +166,9 @@ class Levels:
     def _rows(self, predicate: str, table: Table, arity: int) -> Codes:
         """The first columns of a table, coded as the results of a predicate."""
         kinds = self.result.tables[predicate].kinds
-        columns = zip(table.columns[:arity], table.kinds[:arity], kinds, strict=True)
-        codes = tuple(converted(c, k, t, self.symbols) for c, k, t in columns)
-        return self.types.doubled(predicate, kinds, matrix(Table(kinds, codes, table.length)), self.symbols)
+        own = Table(table.kinds[:arity], table.columns[:arity], table.length)
+        rows = own.converted(kinds, self.symbols).matrix()
+        return self.types.doubled(predicate, kinds, rows, self.symbols)
 
     def _fires(self, rule: Prepared) -> bool:
         return all(len(self.known[a.predicate]) for a in rule.body.positives if a.predicate in self.known)
@@ -200,9 +223,9 @@ class Levels:
             known = self.known[predicate[4:]]
             ids = known.finals()
             rows = np.column_stack([known.rows[ids], known.heights[ids]])
-            return tabled((*known.kinds, Kind.INT), rows)
+            return Table.of((*known.kinds, Kind.INT), rows)
         known = self.known[predicate.removeprefix("#final:")]
-        return tabled(known.kinds, known.rows if known.final is None else known.rows[known.final])
+        return Table.of(known.kinds, known.rows if known.final is None else known.rows[known.final])
 
     def _evaluate(
         self,
@@ -254,10 +277,10 @@ class Levels:
             given = self.given(head)
             kinds = self.result.tables[head].kinds
             if head in self.types.kinds:  # without given facts, too: its kinds must be those of the results
-                tables[head] = tabled(kinds, given)
+                tables[head] = Table.of(kinds, given)
             if based.get(head):
                 rows = np.concatenate([np.column_stack([r, h]) for r, h in based[head]])
-                tables[_at(head)] = tabled((*kinds, Kind.INT), rows)
+                tables[_at(head)] = Table.of((*kinds, Kind.INT), rows)
                 program.append(_reveal(head, len(kinds)))
                 last = max(last, int(rows[:, -1].max(initial=0)))
         lower = {a.predicate for r in recursive for a in r.body.positives} - stratum.predicates
@@ -266,11 +289,11 @@ class Levels:
             known = self.known[predicate]
             ids = known.finals()
             low = ids[known.heights[ids] == 0]
-            tables[predicate] = tabled(known.kinds, known.rows[low])
+            tables[predicate] = Table.of(known.kinds, known.rows[low])
             if predicate in revealed:
                 high = ids[known.heights[ids] > 0]
                 rows = np.column_stack([known.rows[high], known.heights[high] - 1])
-                tables[_at(predicate)] = tabled((*known.kinds, Kind.INT), rows)
+                tables[_at(predicate)] = Table.of((*known.kinds, Kind.INT), rows)
                 program.append(_reveal(predicate, len(known.kinds)))
                 last = max(last, int(rows[:, -1].max(initial=0)))
         for rule in recursive:
@@ -285,9 +308,9 @@ class Levels:
                 positives=(CheckedAtom(CLOCK, (one,), span), CheckedAtom(NEXT, (one, two), span)),
             )
         )
-        tables[CLOCK] = tabled((Kind.INT,), np.zeros((1, 1), dtype=np.int64))
+        tables[CLOCK] = Table.of((Kind.INT,), np.zeros((1, 1), dtype=np.int64))
         steps = np.arange(last + 1)
-        tables[NEXT] = tabled((Kind.INT, Kind.INT), np.column_stack([steps, steps + 1]))
+        tables[NEXT] = Table.of((Kind.INT, Kind.INT), np.column_stack([steps, steps + 1]))
         watch = Watch(heads)
         predicates = frozenset((*stratum.predicates, *revealed, CLOCK))
         self._evaluate(
@@ -308,7 +331,7 @@ class Levels:
         if head not in self.program.keyed:
             self.known[head] = Known(table.kinds, rows, heights)
             return
-        result = Known(table.kinds, matrix(table), np.zeros(table.length, dtype=np.int64))
+        result = Known(table.kinds, table.matrix(), np.zeros(table.length, dtype=np.int64))
         at = result.places(rows)
         there = np.zeros(table.length, dtype=np.bool_)
         there[at[at >= 0]] = True
@@ -340,7 +363,7 @@ def _lower(known: Known, heights: Heights, rows: Codes, found: Heights) -> None:
 
 def _greatest(table: Table, width: int) -> Known:
     """For each value of the first columns, the greatest of the others."""
-    rows = matrix(table)
+    rows = table.matrix()
     heights = rows[:, width:].max(axis=1, initial=0)
     order = np.lexsort((heights, *rows[:, :width].T[::-1])) if len(rows) else np.empty(0, dtype=np.int64)
     rows, heights = rows[order, :width], heights[order]
@@ -348,10 +371,3 @@ def _greatest(table: Table, width: int) -> Known:
         last = np.append((rows[1:] != rows[:-1]).any(axis=1), True)
         rows, heights = rows[last], heights[last]
     return Known(table.kinds[:width], rows, heights)
-
-
-def encode(value: Value, kind: Kind, symbols: Symbols) -> int:
-    """Code of a value in a column of a kind that holds it."""
-    from kgreason.engine.columns import code
-
-    return code(value, kind, symbols)

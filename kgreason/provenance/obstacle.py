@@ -20,9 +20,8 @@ from kgreason.plan.place import variables
 from kgreason.provenance.equations import differences
 from kgreason.provenance.groups import Group, groups, named, written
 from kgreason.provenance.match import Binding, Matcher
-from kgreason.provenance.proof import EQUAL, Bound, Proof, bound
+from kgreason.provenance.proof import EQUAL, Bound, Proof, atom_text, bound, shown, step_text
 from kgreason.provenance.search import Search
-from kgreason.provenance.words import atom_text, shown, step_text
 from kgreason.records import dataclass
 
 MOST = 50_000
@@ -366,7 +365,6 @@ def _because(proof: Proof) -> str:
     """The last step of a proof in a line."""
     if proof.rule is None:
         return f" ({proof.source})" if proof.source else ""
-    name = f'"{proof.rule.label}"' if proof.rule.label else f"rule {proof.rule.number}"
     below = list(dict.fromkeys(p.fact for p in proof.below if p.predicate != EQUAL))
     more = ", ..." if len(below) > SHOWN else ""
-    return f", by {name}{' from ' if below else ''}{', '.join(below[:SHOWN])}{more}"
+    return f", by {proof.rule.name}{' from ' if below else ''}{', '.join(below[:SHOWN])}{more}"

@@ -114,11 +114,6 @@ def _makes(step: Step) -> bool:
     return any(isinstance(e, Skolem) for e in walk(step.expression))
 
 
-def makes_nulls(rule: CheckedRule) -> bool:
-    """Whether a rule has existential variables or Skolem terms."""
-    return bool(rule.inventions) or any(_makes(step) for step in (*rule.before, *rule.after))
-
-
 def _early(rule: CheckedRule, assign: Assign) -> CheckedRule:
     """The rule with an assignment before its conditions on nulls: for bindings that fail them, too."""
     steps = [s for s in rule.before if isinstance(s, Assign) or not _makes(s)]

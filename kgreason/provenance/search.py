@@ -13,9 +13,17 @@ from kgreason.lang.values import Value
 from kgreason.provenance.equations import Equations, skolem
 from kgreason.provenance.groups import Group, Part, agree, group_of, groups, named, written
 from kgreason.provenance.match import Binding, Matcher, Premise, encode, matchers
-from kgreason.provenance.proof import Contribution, Identified, Proof, Total
+from kgreason.provenance.proof import (
+    Contribution,
+    Identified,
+    Proof,
+    Total,
+    atom_text,
+    note,
+    shown,
+    step_text,
+)
 from kgreason.provenance.trace import Trace
-from kgreason.provenance.words import atom_text, note, shown, step_text
 from kgreason.records import dataclass
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]

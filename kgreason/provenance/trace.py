@@ -7,18 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgreason.analysis.affected import invents
 from kgreason.analysis.checked import CheckedProgram, Wardedness
 from kgreason.engine.frontiers import NESTING
+from kgreason.engine.identities import Merges
 from kgreason.engine.limits import Limits
-from kgreason.engine.merges import Merges
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Codes, Facts, Kind, Table, converted
+from kgreason.engine.table import Codes, Facts, Kind, Table
 from kgreason.lang.values import Null, Value
 from kgreason.plan.kinds import Kinds, infer
-from kgreason.provenance.known import Known, Types, matrix, tabled
+from kgreason.provenance.known import Known, Types
 from kgreason.provenance.levels import Levels
-from kgreason.provenance.rules import Prepared, makes_nulls, prepare
+from kgreason.provenance.rules import Prepared, prepare
 from kgreason.records import dataclass
 
 
@@ -71,7 +72,7 @@ class Runs:
         self.program = program.restricted([predicate])
         self.limits = limits
         self.merges = Merges()
-        inventive = any(makes_nulls(rule) for rule in self.program.rules)
+        inventive = any(invents(rule) for rule in self.program.rules)
         scope = replace(whole if inventive else self.program, denials=())
         logging, self.prepared = prepare(scope)
         self.scope = scope
@@ -148,22 +149,20 @@ class Runs:
     def rooted(self, predicate: str, table: Table, kinds: Sequence[Kind], run: int) -> Codes:
         """Given rows of a predicate, coded by `kinds`, with what their values had become."""
         symbols = self.facts.symbols
-        rows = np.empty((table.length, table.arity), dtype=np.int64)
-        for i, (column, kind, target) in enumerate(zip(table.columns, table.kinds, kinds, strict=True)):
-            codes = converted(column, kind, target, symbols)
-            if kind in NESTING and self.roots(run):
-                distinct, which = np.unique(codes, return_inverse=True)
+        rows = table.converted(kinds, symbols).matrix()
+        for i, kind in enumerate(table.kinds):
+            if kind in NESTING and self.roots(run) and len(rows):
+                distinct, which = np.unique(rows[:, i], return_inverse=True)
                 values = [self.became(v, run) for v in symbols.values(distinct.tolist())]
                 new = np.array([symbols.intern(v) for v in values], dtype=np.int64)
-                codes = new[which].reshape(codes.shape) if len(new) else codes
-            rows[:, i] = codes
+                rows[:, i] = new[which].reshape(-1)
         return self.types.doubled(predicate, kinds, rows, symbols)
 
     def _rooted(self, run: int) -> Facts:
         if not self.roots(run):
             return self.facts
         tables = {
-            p: tabled(t.kinds, self.rooted(p, t, t.kinds, run))
+            p: Table.of(t.kinds, self.rooted(p, t, t.kinds, run))
             for p, t in self.facts.tables.items()
             if t.length
         }
@@ -177,7 +176,7 @@ class Runs:
             if predicate in tables:
                 rows = relation.buffer[: relation.count]
                 kinds = tables[predicate].kinds
-                tables[predicate] = tabled(
+                tables[predicate] = Table.of(
                     kinds, self.types.doubled(predicate, kinds, rows, self.result.symbols)
                 )
         return Facts(tables, self.result.symbols)
@@ -202,7 +201,6 @@ def _kinded(program: CheckedProgram, facts: Facts) -> tuple[Facts, Types]:
     for predicate, kinds in types.kinds.items():
         table = tables.get(predicate, types.table(predicate))
         if table is not None and table.arity == len(kinds):
-            columns = zip(table.columns, table.kinds, kinds, strict=True)
-            own = Table(kinds, tuple(converted(c, k, t, symbols) for c, k, t in columns), table.length)
-            tables[predicate] = tabled(kinds, types.doubled(predicate, kinds, matrix(own), symbols))
+            rows = table.converted(kinds, symbols).matrix()
+            tables[predicate] = Table.of(kinds, types.doubled(predicate, kinds, rows, symbols))
     return Facts(tables, symbols), types

@@ -18,11 +18,10 @@ from kgreason.lang.values import Value, source
 from kgreason.plan.types import join
 from kgreason.provenance.match import Matcher
 from kgreason.provenance.obstacle import Obstacles
-from kgreason.provenance.proof import Reason, WhyNot, fact_text
+from kgreason.provenance.proof import Reason, WhyNot, fact_text, note
 from kgreason.provenance.rules import Prepared
 from kgreason.provenance.search import Search, decoded_row
 from kgreason.provenance.trace import Trace
-from kgreason.provenance.words import note
 from kgreason.records import dataclass
 
 NEAR = 5
@@ -123,7 +122,7 @@ def _unequal(
     if not told:
         words = f"{reason.words}, and no equality-generating dependency can make them one"
         return replace(reason, words=words)
-    names = [f'"{r.label}"' if r.label else f"rule {r.number}" for r in (one.reason.rule for one in told)]
+    names = [one.reason.rule.name for one in told]
     words = f"{reason.words}, and {' and '.join(names)} {'do' if names[1:] else 'does'} not make them one"
     best = max(told, key=lambda one: one.near)
     return replace(reason, words=words, deeper=_deepened(best, search, dependencies, levels - 1, seen))

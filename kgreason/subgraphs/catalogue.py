@@ -10,8 +10,7 @@ from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.subgraphs.adjacency import Adjacency, Ints, Shorts
 from kgreason.subgraphs.census import census
-from kgreason.subgraphs.forms import Forms
-from kgreason.subgraphs.patterns import cells_between, pair_kinds
+from kgreason.subgraphs.patterns import Forms, cells_between, pair_kinds
 
 
 class Catalogue:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgreason.hashing.kernels import GOLDEN
-from kgreason.jit import Ints, Rows, Shorts, kernel
+from kgreason.jit import Ints, Rows, Shorts, allocating, kernel
 
 DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3
 
@@ -361,3 +361,34 @@ def census(
             continue
         back(root, depth - 1, low, bits, indptr, neighbour, chosen, end, joint, extension, head)
     return DONE
+
+
+@allocating
+def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Ints, cells: Ints) -> None:
+    """Write the kind of every ordered pair of each member's vertices, 0 for none, into `cells`.
+
+    Parameters
+    ----------
+    indptr, target, kind
+        Directed graph in compressed rows, targets of a row ascending and distinct; kind of each entry.
+    members
+        Shape (N, x).
+    cells
+        Shape (N, x, x).
+    """
+    count, x = members.shape
+    for i in range(count):
+        for a in range(x):
+            low, end = indptr[members[i, a]], indptr[members[i, a] + 1]
+            for b in range(x):
+                wanted = members[i, b]
+                start, stop = low, end
+                while stop - start > 8:
+                    middle = (start + stop) >> 1
+                    if target[middle] < wanted:
+                        start = middle + 1
+                    else:
+                        stop = middle
+                while start < end and target[start] < wanted:  # few steps, and well predicted ones
+                    start += 1
+                cells[i, a, b] = kind[start] if start < end and target[start] == wanted else 0

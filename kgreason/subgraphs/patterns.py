@@ -11,7 +11,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
-from kgreason.subgraphs.adjacency import ordered_pairs
+from kgreason.subgraphs.adjacency import Ints, ordered_pairs
 
 Members = npt.NDArray[np.int64]
 Cells = npt.NDArray[np.int64]
@@ -83,19 +83,6 @@ def classify(
     return _classes(np.concatenate(situations), np.concatenate(codes), members)
 
 
-def classes_of(cells: Cells, members: Members) -> Classes:
-    """Partition members by their cells: ``cells[i, a, b]`` tells what holds from vertex a to vertex b of i.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]]])  # an edge forth, an edge back
-    >>> found = classes_of(cells, np.array([[4, 5], [6, 7]]))
-    >>> found.count, found.members.tolist()
-    (1, [[5, 4], [6, 7]])
-    """
-    return _classes(cells, np.arange(len(members)), members)
-
-
 def _classes(situations: Cells, code: npt.NDArray[np.int64], members: Members) -> Classes:
     """Partition members, member i being in the situation ``situations[code[i]]``."""
     x = members.shape[1]
@@ -109,7 +96,7 @@ def _classes(situations: Cells, code: npt.NDArray[np.int64], members: Members) -
     return Classes(class_of[which], ordered, int(class_of.max(initial=-1)) + 1)
 
 
-def ground_cells(graph: KnowledgeGraph, members: Members) -> Cells:
+def cells_between(pairs: PairKinds, members: Members) -> Cells:
     """Number the kinds of ordered pairs by how many edges of each relation they have.
 
     Returns
@@ -119,15 +106,10 @@ def ground_cells(graph: KnowledgeGraph, members: Members) -> Cells:
     Examples
     --------
     >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.1), ("a", "b", 0.2), ("b", "a", 0.5)])
-    >>> ground_cells(graph, np.array([[0, 1]])).tolist()
+    >>> cells_between(pair_kinds(graph), np.array([[0, 1]])).tolist()
     [[[0, 2], [1, 0]]]
     """
-    return cells_between(pair_kinds(graph), members)
-
-
-def cells_between(pairs: PairKinds, members: Members) -> Cells:
-    """What `ground_cells` gives, for whoever asks more than once about a graph."""
-    from kgreason.subgraphs.kernels import pair_cells
+    from kgreason.subgraphs.census_kernels import pair_cells
 
     cells = np.empty((*members.shape, members.shape[1]), dtype=np.int64)
     rows, kinds = pairs
@@ -212,3 +194,64 @@ def _less(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.
     for word in range(a.shape[1] - 1, -1, -1):
         less = (a[:, word] < b[:, word]) | ((a[:, word] == b[:, word]) & less)
     return less
+
+
+class Forms:
+    """Classes of x by x matrices up to permutation of the vertices, numbered as they are met.
+
+    Attributes
+    ----------
+    x
+        Number of vertices.
+    cells
+        The canonical matrix of each class, shape (C, x, x).
+    """
+
+    def __init__(self, x: int) -> None:
+        self.x = x
+        self._numbers: dict[bytes, int] = {}
+        self._cells: list[Ints] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def cells(self) -> Ints:
+        """The canonical matrix of each class, shape (C, x, x)."""
+        return np.concatenate([np.zeros((0, self.x, self.x), dtype=np.int64), *self._cells])
+
+    def number(self, cells: Ints) -> tuple[Ints, Ints]:
+        """Class of each matrix, and the order of its vertices that makes it the canonical one.
+
+        Parameters
+        ----------
+        cells
+            int64 >= 0, shape (D, x, x).
+
+        Examples
+        --------
+        >>> forms = Forms(2)
+        >>> [a.tolist() for a in forms.number(np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]]]))]
+        [[0, 0], [[1, 0], [0, 1]]]
+        """
+        _, orders = canonical(cells)
+        at = np.arange(len(cells))[:, None, None]
+        formed = np.ascontiguousarray(cells[at, orders[:, :, None], orders[:, None, :]])
+        classes = np.empty(len(cells), dtype=np.int64)
+        for i, form in enumerate(formed):
+            key = form.tobytes()
+            known = self._numbers.get(key)
+            if known is None:
+                known = self._numbers[key] = len(self._numbers)
+                self._cells.append(form[None])
+            classes[i] = known
+        return classes, orders
+
+    def turns(self) -> tuple[Ints, Ints]:
+        """Automorphisms of each class: those of class c are ``turns[first[c]:first[c + 1]]``, the identity first."""
+        cells = self.cells
+        orders = np.array(list(permutations(range(self.x))), dtype=np.int64).reshape(-1, self.x)
+        same = np.stack([(cells[:, o][:, :, o] == cells).all(axis=(1, 2)) for o in orders], axis=1)
+        which, turn = np.nonzero(same)
+        first = np.searchsorted(which, np.arange(len(cells) + 1))
+        return first.astype(np.int64), orders[turn]

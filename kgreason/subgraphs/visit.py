@@ -11,9 +11,8 @@ import numpy.typing as npt
 from kgreason.hashing.kernels import GOLDEN
 from kgreason.subgraphs.adjacency import Adjacency, Ints
 from kgreason.subgraphs.catalogue import Catalogue
-from kgreason.subgraphs.census import Census, Walk
+from kgreason.subgraphs.census import Census, Walk, shared, tasks
 from kgreason.subgraphs.pools import Pools
-from kgreason.subgraphs.tasks import shared, tasks
 from kgreason.subgraphs.visit_kernels import DRAW, PASS, TAKE, TEST
 
 _OPEN = 4_000_000  # subgraphs of ambiguous patterns that are drawn at most, about

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -76,13 +76,15 @@ def together(old: Table, new: Table, symbols: Symbols) -> Table:
     return _some(kinds, columns, first_rows(columns)) if columns else max(old, new, key=lambda t: t.length)
 
 
-def apart(old: Table, new: Table, symbols: Symbols) -> Table:
-    """Rows of the old table that are not, by their values, in the new one."""
-    if old.kinds == new.kinds and Kind.ANY not in old.kinds:
+def apart(old: Table, new: Table, symbols: Symbols, same: Callable[[Value], Hashable] = key) -> Table:
+    """Rows of the old table that are not in the new one; values are compared by what `same` makes of them."""
+    if old.kinds == new.kinds and (same is not key or Kind.ANY not in old.kinds):
         return unlike(old, new)
-    gone = {tuple(map(key, row)) for row in _values(new, symbols)}
-    keep = np.array([tuple(map(key, row)) not in gone for row in _values(old, symbols)], dtype=np.bool_)
-    return _some(old.kinds, old.columns, keep)
+    mine, others = (
+        [tuple(map(same, row)) for row in Facts({"": given}, symbols).rows("")] for given in (old, new)
+    )
+    gone = set(others)
+    return _some(old.kinds, old.columns, np.array([row not in gone for row in mine], dtype=np.bool_))
 
 
 def unlike(old: Table, new: Table) -> Table:
@@ -95,10 +97,6 @@ def unlike(old: Table, new: Table) -> Table:
 
 def _some(kinds: tuple[Kind, ...], columns: Sequence[Codes], keep: Flags) -> Table:
     return Table(kinds, tuple(column[keep] for column in columns), int(keep.sum()))
-
-
-def _values(given: Table, symbols: Symbols) -> Iterable[tuple[Value, ...]]:
-    return Facts({"": given}, symbols).rows("")
 
 
 def _rewritten(given: Table, kinds: Sequence[Kind], symbols: Symbols) -> list[Codes]:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.incremental.change import Change
 from kgreason.engine.incremental.questions import Context
-from kgreason.engine.incremental.store import Flags, Store, distinct
+from kgreason.engine.incremental.store import Change, Flags, Store, distinct
 from kgreason.engine.rows import Rows
 from kgreason.plan.ir import Part
 from kgreason.records import dataclass

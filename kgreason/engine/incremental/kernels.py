@@ -1,4 +1,4 @@
-"""Compiled inner loops of indexes whose rows come and go, and of the comparison of walks.
+"""Compiled inner loops of indexes whose rows come and go.
 
 The layout of an index is that of `kgreason.engine.index_kernels.chain`: of one key, older rows stand together in
 `folded`, without the columns of the key; newer ones form a chain of rows of `buffer`.
@@ -101,52 +101,7 @@ def held(
 
 
 @kernel
-def unlink(
-    rows: Rows,
-    key: Ints,
-    rest: Ints,
-    buffer: Rows,
-    folded: Rows,
-    entries: Rows,
-    slots: Ints,
-    following: Shorts,
-    base: int,
-) -> int:
-    """Take rows out of an index; returns how many were in it.
-
-    The last of the rows that stand together takes the place of one that goes.
-    """
-    done = 0
-    for i in range(len(rows)):
-        entry = slots[seek(rows, i, key, key, entries, slots)]
-        if entry < 0:
-            continue
-        k = entry & LOW
-        place = _among(rows, i, rest, folded, entries[k, 0], entries[k, 1])
-        if place >= 0:
-            last = entries[k, 1] - 1
-            for j in range(len(rest)):
-                folded[place, j] = folded[last, j]
-            entries[k, 1] = last
-            done += 1
-            continue
-        row = entries[k, 2]
-        previous = -1
-        while row >= 0 and not _same(rows, i, rest, buffer, row):
-            previous = row
-            row = after(row, following, base)
-        if row < 0:
-            continue
-        if previous < 0:
-            entries[k, 2] = after(row, following, base)
-        else:
-            following[previous - base] = following[row - base]
-        done += 1
-    return done
-
-
-@kernel
-def sweep(
+def remove(
     rows: Rows,
     every: Ints,
     table: Ints,
@@ -161,7 +116,7 @@ def sweep(
     base: int,
     swept: Flags,
 ) -> int:
-    """Do what `unlink` does, for many rows: look once at each row that shares a key with one of them.
+    """Take rows out of an index; returns how many were in it. Looks once at each row that shares a key with one.
 
     Parameters
     ----------
@@ -238,43 +193,3 @@ def collect(
             n += 1
             row = after(row, following, base)
     return n
-
-
-@kernel
-def differ(
-    old_ptr: Ints,
-    old: Shorts,
-    counts: Ints,
-    new: Shorts,
-    first: int,
-    last: int,
-    marks: Ints,
-    before: int,
-    gone: Flags,
-    fresh: Flags,
-) -> None:
-    """Compare what the values first, ..., last - 1 reached with what they reach now.
-
-    Parameters
-    ----------
-    old_ptr, old
-        Value i reached the states ``old[old_ptr[i]:old_ptr[i+1]]``.
-    counts, new
-        Value i reaches the next ``counts[i]`` states of `new`, each once.
-    marks, before
-        One per state, none greater than `before`; value i leaves marks up to ``before + 2 * i + 2``.
-    gone, fresh
-        Receive which old states are not reached any more, and which new ones were not.
-    """
-    at = 0
-    for i in range(first, last):
-        was = before + 2 * i + 1
-        for e in range(old_ptr[i], old_ptr[i + 1]):
-            marks[old[e]] = was
-        for _ in range(counts[i]):
-            s = new[at]
-            fresh[at] = marks[s] != was
-            marks[s] = was + 1
-            at += 1
-        for e in range(old_ptr[i], old_ptr[i + 1]):
-            gone[e] = marks[old[e]] == was

@@ -8,8 +8,7 @@ from dataclasses import field, replace
 import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule
-from kgreason.engine.incremental.change import Change
-from kgreason.engine.incremental.store import Store, distinct
+from kgreason.engine.incremental.store import Change, Store, distinct
 from kgreason.engine.incremental.work import JOINED, Work
 from kgreason.engine.limits import Limits
 from kgreason.engine.nulls import Nulls
@@ -19,7 +18,7 @@ from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows
 from kgreason.engine.rule import Aggregating
 from kgreason.engine.table import Kind
-from kgreason.lang.ast import Expression, Term, Variable
+from kgreason.lang.ast import Term, Variable
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_rule
 from kgreason.records import dataclass
@@ -132,35 +131,6 @@ class Totals(Question):
     def answers(self) -> Batches:
         """Rows of the head in batches."""
         return self._new().derived()
-
-
-class Contributions(Question):
-    """A rule asked for the values of some variables, with an argument as the last column."""
-
-    def __init__(
-        self,
-        rule: CheckedRule,
-        context: Context,
-        variables: Mapping[str, Kind],
-        given: Sequence[Kind],
-        columns: Sequence[str],
-        argument: Expression,
-    ) -> None:
-        self.columns = columns
-        self.argument = argument
-        super().__init__(rule, context, variables, given)
-
-    def prepare(self) -> None:
-        """Make all stages."""
-        self._line = self.pipeline()
-        for operator in self.plan.lines[0].operators[:-1]:
-            self._line.add(operator)
-        self.kind = self._line.contribute(self.columns, self.argument)
-
-    @property
-    def width(self) -> int:
-        """Number of columns of an answer."""
-        return len(self.columns) + 1
 
 
 def given(terms: Sequence[Term], rule: CheckedRule) -> CheckedAtom:

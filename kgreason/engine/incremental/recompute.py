@@ -1,17 +1,31 @@
-"""A stratum whose facts are derived anew, and compared with those before."""
+"""Strata whose facts are derived anew and compared with those before: all of them, or those of single values.
+
+In a separable stratum the facts of one fixed value (see `kgreason.plan.separable`) rest on no facts of another one. A
+change concerns the fixed values of the matches that it takes away or makes: their facts are derived again, and all
+others are as they were.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
 
 from kgreason.analysis.checked import Keyed
 from kgreason.engine.fixpoint import Fixpoint
-from kgreason.engine.incremental.change import Change, Deltas
 from kgreason.engine.incremental.database import Database
+from kgreason.engine.incremental.questions import GIVEN, Touching, admissible, bound_by, given, touching
+from kgreason.engine.incremental.store import Change, Deltas
 from kgreason.engine.incremental.work import ANEW
 from kgreason.engine.keyed import KeyedRelation
 from kgreason.engine.relation import Relation
+from kgreason.engine.rows import Rows
+from kgreason.engine.table import Codes
+from kgreason.errors import EvaluationError
+from kgreason.lang.ast import Variable
 from kgreason.plan import ir
+from kgreason.plan.compile import compile_rule
 from kgreason.progress import SILENT
 
 
@@ -46,3 +60,120 @@ class Recomputing:
             return Relation(arity)
         kind = context.kinds[predicate][keyed.position]
         return KeyedRelation(arity, keyed, kind, context.nulls.symbols, context.limits)
+
+
+def divisible(plan: ir.StratumPlan) -> bool:
+    """Whether `Dividing` can keep a stratum up to date."""
+    if plan.separable is None or not all(admissible(rule.rule) for rule in plan.rules):
+        return False
+    if any(steps.doubling for steps in plan.separable.steps):  # it reads facts of other fixed values
+        return False
+    for rule in (r.rule for r in plan.rules if r.rule.aggregation is not None):
+        assert rule.aggregation is not None
+        term = rule.head.terms[plan.separable.fixed[rule.head.predicate]]
+        if not isinstance(term, Variable) or term.name not in rule.aggregation.group:
+            return False
+    return True
+
+
+class Dividing:
+    """A separable stratum of which the facts of single fixed values are derived again."""
+
+    def __init__(self, plan: ir.StratumPlan, database: Database) -> None:
+        assert plan.separable is not None
+        self.database = database
+        stores = database.stores
+        self.fixed = {p: at for p, at in plan.separable.fixed.items() if p in stores}
+        (self.kind,) = {database.context.kinds[p][at] for p, at in self.fixed.items()}
+        self.ways: list[tuple[Touching, str]] = []
+        rules = tuple(map(self._guarded, plan.rules))
+        self.plan = replace(plan, predicates=frozenset(self.fixed), rules=rules, separable=None)
+        for rule in plan.rules:
+            head, aggregates = rule.rule.head, rule.rule.aggregation is not None and not rule.recursive
+            terms = (head.terms[plan.separable.fixed[head.predicate]],) if aggregates else None
+            for way in touching(rule.rule, database.context, rule.kinds, terms):
+                if way.predicate not in plan.predicates:
+                    self.ways.append((way, "" if aggregates else head.predicate))
+
+    def _guarded(self, plan: ir.RulePlan) -> ir.RulePlan:
+        """A rule without a recursion reads, first, the fixed values that are wanted, if these are of one kind."""
+        rule, term = plan.rule, plan.rule.head.terms[self.fixed[plan.rule.head.predicate]]
+        if plan.recursive or not isinstance(term, Variable) or term.name not in bound_by(rule.positives):
+            return plan
+        if plan.kinds[term.name] is not self.kind:
+            return plan
+        asked = replace(rule, positives=(given((term,), rule), *rule.positives))
+        sizes = {p: store.live for p, store in self.database.stores.items()} | {GIVEN: 1}
+        return compile_rule(asked, (), (), plan.kinds, sizes)
+
+    def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
+        """Changes of the stratum's facts, carried out; `None`, and no fact has changed, where a rule fails."""
+        try:
+            values = self._concerned(changes, given)
+            found = self._derived(values)
+        except EvaluationError:  # perhaps of a match that no fact leads to
+            return None
+        result = {}
+        for predicate, at in self.fixed.items():
+            old = self.database.stores[predicate].index((at,))
+            gone = old.matching(values)
+            result[predicate] = Change.between(gone, found[predicate])
+            self.database.change(predicate, result[predicate])
+        return result
+
+    def _concerned(self, changes: Deltas, given: Deltas) -> Rows:
+        """Fixed values of the matches that changes take away or make, as rows."""
+        below = {p: changes[p] for p in {way.predicate for way, _ in self.ways} if p in changes}
+        values: list[Codes] = [np.empty(0, dtype=np.int64)]
+
+        def note(predicate: str, rows: Rows, *, there: bool) -> None:
+            """Take in the fixed values of facts that go if they are there, or of those that come if they are not."""
+            rows = rows[self.database.stores[predicate].holds(rows) == there]
+            values.append(rows[:, self.fixed[predicate]])
+
+        def touch(way: Touching, head: str, rows: Rows | None, *, there: bool) -> None:
+            if rows is None or not len(rows):
+                return
+            found = way.question.ask(rows)
+            if head:
+                note(head, found, there=there)
+            else:  # a total may rise or fall, whether matches come or go
+                values.append(found[:, 0])
+
+        for predicate, change in given.items():
+            note(predicate, change.removed, there=True)
+            note(predicate, change.added, there=False)
+        self.database.rewind(below)
+        try:
+            for way, head in self.ways:
+                touch(way, head, way.lost(below), there=True)
+        finally:
+            self.database.replay(below)
+        for way, head in self.ways:
+            touch(way, head, way.won(below), there=False)
+        return np.unique(np.concatenate(values)).reshape(-1, 1)
+
+    def _derived(self, values: Rows) -> Mapping[str, Rows]:
+        """Facts of some fixed values, derived from what is given."""
+        database, context = self.database, self.database.context
+        wanted = Relation(1)
+        wanted.load(values, distinct=True)
+        wanted.settle()
+        anew = {predicate: Relation(2) for predicate in self.fixed}
+        for predicate, at in self.fixed.items():
+            base = database.base.get(predicate)
+            for store in (base.data, base.stated) if base else ():
+                anew[predicate].load(store.index((at,)).matching(values), distinct=False)
+        paid = 0
+
+        def watch(relations: Mapping[str, Relation]) -> None:
+            nonlocal paid
+            counted = sum(relation.count for relation in relations.values())
+            context.work.pay((counted - paid) // ANEW)
+            paid = counted
+
+        relations: dict[str, Relation] = {**context.stores, **anew, GIVEN: wanted}
+        kinds = {**context.kinds, GIVEN: (self.kind,)}
+        Fixpoint(self.plan, kinds, relations, context.nulls, context.limits, watch).run(SILENT)
+        found = {p: relation.buffer[: relation.count] for p, relation in anew.items()}
+        return {p: rows[np.isin(rows[:, self.fixed[p]], values)] for p, rows in found.items()}

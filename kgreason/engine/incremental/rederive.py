@@ -17,7 +17,6 @@ import numpy as np
 
 from kgreason.analysis.checked import Keyed
 from kgreason.engine.columns import sought
-from kgreason.engine.incremental.change import Change, Deltas
 from kgreason.engine.incremental.database import Database
 from kgreason.engine.incremental.questions import (
     Question,
@@ -26,7 +25,7 @@ from kgreason.engine.incremental.questions import (
     bound,
     touching,
 )
-from kgreason.engine.incremental.store import distinct
+from kgreason.engine.incremental.store import Change, Deltas, distinct
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows, chunks
 from kgreason.lang.ast import Constant, Variable

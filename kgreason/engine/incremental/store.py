@@ -1,4 +1,4 @@
-"""Relations whose rows come and go: their indexes are what holds them."""
+"""Relations whose rows come and go, held by their indexes, and changes of such relations."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from kgreason.engine import index_kernels
 from kgreason.engine import kernels as engine
 from kgreason.engine.incremental import kernels
 from kgreason.engine.incremental.work import Work
-from kgreason.engine.index import FOLD, Index
-from kgreason.engine.relation import Relation
+from kgreason.engine.relation import FOLD, Index, Relation
 from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
+from kgreason.records import dataclass
 
 SLACK = 1 << 10
 """Rows of the buffer that may be dead however few are alive."""
 
 FEW = 1 << 10
 """Most rows of a key among which one row is looked for."""
-
-SEVERAL = 1 << 5
-"""Rows from which on it is better to look at all rows of a key once than at some of them for each row."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -91,14 +88,12 @@ class LiveIndex(Index):
 
     def remove(self, rows: Rows) -> int:
         """Take distinct rows out; returns how many were there."""
-        if len(rows) < SEVERAL or not len(self.rest):
-            return kernels.unlink(rows, self.key, self.rest, self.relation.buffer, *self._places())
         every, table = np.arange(rows.shape[1]), Slots()
         table.reserve(len(rows))
         engine.insert(rows, np.empty_like(rows), table.array, every, 0)
         row, swept = np.empty((1, rows.shape[1]), dtype=np.int64), np.zeros(self.keys, dtype=np.bool_)
         places = (self.key, self.where, row, self.relation.buffer, *self._places())
-        return kernels.sweep(rows, every, table.array, *places, swept)
+        return kernels.remove(rows, every, table.array, *places, swept)
 
     def rows(self, count: int) -> Rows:
         """All rows, of which there are `count`."""
@@ -275,3 +270,36 @@ class Store(Relation):
         made.load(self.rows(Part.ALL), distinct=True)
         made.settle()
         return made
+
+
+@dataclass(frozen=True)
+class Change:
+    """Facts of one predicate that came and went; none did both."""
+
+    added: Rows
+    removed: Rows
+
+    @classmethod
+    def between(cls, removed: Rows, added: Rows) -> Change:
+        """What is left of removing distinct facts and then adding distinct ones that were missing."""
+        width = added.shape[1]
+        if not len(removed) or not len(added):
+            return cls(added, removed)
+        back = Store(width, removed).holds(added)
+        return cls(added[~back], removed[~Store(width, added).holds(removed)])
+
+    @classmethod
+    def towards(cls, rows: Rows, store: Store) -> Change:
+        """What must come into a store, and go from it, for it to hold just some distinct rows."""
+        added = rows[~store.holds(rows)]
+        before = store.rows(Part.ALL)
+        if store.live == len(rows) - len(added):
+            return cls(added, before[:0])
+        return cls(added, before[~Store(store.arity, rows).holds(before)])
+
+    def __bool__(self) -> bool:
+        return bool(len(self.added) or len(self.removed))
+
+
+Deltas = dict[str, Change]
+"""Changes by predicate."""

@@ -9,21 +9,19 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, Keyed
+from kgreason.engine.columns import stated
 from kgreason.engine.constraints import deny
-from kgreason.engine.expressions import code
-from kgreason.engine.incremental.change import Change, Deltas
 from kgreason.engine.incremental.database import Base, Database
 from kgreason.engine.incremental.questions import Context, used
-from kgreason.engine.incremental.recompute import Recomputing
+from kgreason.engine.incremental.recompute import Dividing, Recomputing, divisible
 from kgreason.engine.incremental.rederive import Rederiving, rederivable
-from kgreason.engine.incremental.store import Store, distinct
-from kgreason.engine.incremental.walks import Walking, walkable
+from kgreason.engine.incremental.store import Change, Deltas, Store, distinct
 from kgreason.engine.incremental.work import Costly
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows
 from kgreason.engine.seminaive import Chase, table
 from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Codes, Facts, Kind, Table, converted
+from kgreason.engine.table import Codes, Facts, Kind, Table
 from kgreason.lang.ast import Constant
 from kgreason.plan import ir
 from kgreason.plan.kinds import Kinds
@@ -56,7 +54,7 @@ class Updating:
         self.plan = chase.plan
         self.symbols: Symbols = chase.facts.symbols
         keyed = chase.program.keyed
-        apart = [s.separable for s in self.plan.strata if s.separable is not None and walkable(s)]
+        apart = [s.separable for s in self.plan.strata if s.separable is not None and divisible(s)]
         first = {p: (at,) for separable in apart for p, at in separable.fixed.items()}
         self.nulls = chase.nulls
         held = chase.relations  # taken over one by one, for the sake of memory
@@ -70,7 +68,7 @@ class Updating:
         self.general = {
             id(s): Recomputing(s, self.database, keyed)
             for s, how in self.strata
-            if isinstance(how, Rederiving)
+            if not isinstance(how, Recomputing)
         }
 
     # --- given facts ----------------------------------------------------------------
@@ -78,18 +76,18 @@ class Updating:
     def _give(self, own: Facts) -> None:
         """Set up what is given, apart from what is derived."""
         derived = {p for s in self.plan.strata for p in s.predicates}
-        stated: dict[str, list[CheckedAtom]] = {}
+        facts: dict[str, list[CheckedAtom]] = {}
         for fact in self.program.facts:
-            stated.setdefault(fact.predicate, []).append(fact)
+            facts.setdefault(fact.predicate, []).append(fact)
         ends = self._ends(own)
         nodes = [n for n in self.program.nodes if self.program.arities.get(n, 1) == 1]
         self.base_kinds: dict[str, tuple[Kind, ...]] = {}
         held = {p: table.kinds for p, table in own.tables.items()} | dict(self.plan.kinds)
-        for predicate in {*own.tables, *stated, *nodes}:
+        for predicate in {*own.tables, *facts, *nodes}:
             if predicate not in held and predicate not in nodes:  # stated, but of no use
                 continue
             kinds = self.base_kinds[predicate] = held.get(predicate, (Kind.STRING,))
-            shown = _coded(stated.get(predicate, ()), kinds, self.symbols)
+            shown = distinct(stated(facts.get(predicate, ()), kinds, self.symbols))
             store = self.database.stores.get(predicate)
             alone = predicate not in derived and predicate not in nodes and not len(shown)
             if not alone or store is None or predicate not in self.needed:
@@ -135,8 +133,7 @@ class Updating:
         for predicate, base in self.database.base.items():
             rows = base.data.rows(ir.Part.ALL)
             if predicate in self._tables or len(rows):
-                columns = tuple(np.ascontiguousarray(rows[:, i]) for i in range(rows.shape[1]))
-                tables[predicate] = Table(self.base_kinds[predicate], columns, len(rows))
+                tables[predicate] = Table.of(self.base_kinds[predicate], rows)
         return Facts(tables, self.symbols)
 
     # --- updates --------------------------------------------------------------------
@@ -231,8 +228,8 @@ class Updating:
 
 
 def _strategy(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> Strategy:
-    if walkable(plan):
-        return Walking(plan, database, keyed)
+    if divisible(plan):
+        return Dividing(plan, database)
     if rederivable(plan, database, keyed):
         return Rederiving(plan, database, keyed)
     return Recomputing(plan, database, keyed)
@@ -250,22 +247,7 @@ def _change(rows: Rows, *, add: bool) -> Change:
 
 def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
     """Rows of a table, coded as a relation holds them."""
-    rows = np.empty((given.length if given else 0, len(kinds)), dtype=np.int64)
     if given is None or not given.length:
-        return rows
-    for i, (data, kind, target) in enumerate(zip(given.columns, given.kinds, kinds, strict=True)):
-        rows[:, i] = converted(data, kind, target, symbols)
+        return np.empty((0, len(kinds)), dtype=np.int64)
+    rows = given.converted(kinds, symbols).matrix()
     return rows if given.kinds == tuple(kinds) else distinct(rows)
-
-
-def _coded(stated: Sequence[CheckedAtom], kinds: Sequence[Kind], symbols: Symbols) -> Rows:
-    """Rows of facts that a program states."""
-    codes = [
-        [
-            code(t.value, kind, symbols)
-            for t, kind in zip(fact.terms, kinds, strict=True)
-            if isinstance(t, Constant)
-        ]
-        for fact in stated
-    ]
-    return distinct(np.array(codes, dtype=np.int64).reshape(len(stated), len(kinds)))

@@ -10,9 +10,6 @@ SHARE = 24
 LEAST = 1 << 10
 """Rows that it may handle however few facts there are."""
 
-STATE = 8
-"""Rows that cost as much as rewriting the steps from one value."""
-
 JOINED = 4
 """Rows that a join finds, known ones among them, for what one row costs."""
 

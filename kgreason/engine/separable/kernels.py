@@ -1,7 +1,6 @@
 """Compiled walks over steps, one for each value that a recursion keeps.
 
-States are numbered 0, 1, ...; steps are in compressed rows: those from state s are ``ptr[s]:ptr[s+1]``. Where walks
-are taken, they are ``ptr[k * s]:ptr[k * s + 1]``: with k = 2, rows may stand anywhere, and so be rewritten one by one.
+States are numbered 0, 1, ...; steps are in compressed rows: those from state s are ``ptr[s]:ptr[s+1]``.
 The walk for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. What it reaches goes to the end of
 `out`, which is at the same time its queue.
 """
@@ -75,7 +74,6 @@ def preorder(ptr: Ints, to: Shorts, sum_ptr: Ints, sum_to: Shorts, stack: Shorts
 def reach(
     seed_ptr: Ints,
     seeds: Shorts,
-    k: int,
     ptr: Ints,
     to: Shorts,
     stamps: Shorts,
@@ -119,8 +117,8 @@ def reach(
         while head < tail:
             s = out[head]
             head += 1
-            tried += ptr[k * s + 1] - ptr[k * s]
-            for e in range(ptr[k * s], ptr[k * s + 1]):
+            tried += ptr[s + 1] - ptr[s]
+            for e in range(ptr[s], ptr[s + 1]):
                 t = to[e]
                 if stamps[t] != stamp:
                     stamps[t] = stamp
@@ -154,7 +152,6 @@ def add(cells: Doubles, c: int, stamp: float, x: float) -> float:
 def accumulate(
     seed_ptr: Ints,
     seeds: Shorts,
-    k: int,
     ptr: Ints,
     to: Shorts,
     sum_ptr: Ints,
@@ -198,15 +195,15 @@ def accumulate(
         while head < tail:
             s = out[head]
             head += 1
-            tried += ptr[k * s + 1] - ptr[k * s]
-            for e in range(ptr[k * s], ptr[k * s + 1]):
+            tried += ptr[s + 1] - ptr[s]
+            for e in range(ptr[s], ptr[s + 1]):
                 t = to[e]
                 if cells[4 * t] != stamp:
                     cells[4 * t] = stamp
                     out[tail] = t
                     tail += 1
-            tried += sum_ptr[k * s + 1] - sum_ptr[k * s]
-            for e in range(sum_ptr[k * s], sum_ptr[k * s + 1]):
+            tried += sum_ptr[s + 1] - sum_ptr[s]
+            for e in range(sum_ptr[s], sum_ptr[s + 1]):
                 t = sum_to[e]
                 c = 4 * t
                 if cells[c] == stamp:

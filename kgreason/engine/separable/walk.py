@@ -191,13 +191,12 @@ def _walker(graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
     if sums is None:
         stamps = np.zeros(states, dtype=np.int32)
         return lambda out, used, first, last: kernels.reach(
-            start.ptr, start.states, 1, plain.ptr, plain.to, stamps, 0, out, used, counts, first, last
+            start.ptr, start.states, plain.ptr, plain.to, stamps, 0, out, used, counts, first, last
         )
     cells = np.zeros(4 * states)
     return lambda out, used, first, last: kernels.accumulate(
         start.ptr,
         start.states,
-        1,
         plain.ptr,
         plain.to,
         sums.ptr,

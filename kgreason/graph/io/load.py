@@ -25,8 +25,7 @@ from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Constant
-from kgreason.plan.deciding import deciding
-from kgreason.plan.kinds import infer
+from kgreason.plan.kinds import deciding, infer
 from kgreason.progress import SILENT, Progress
 
 __all__ = ["Data", "load_facts", "load_graph"]

@@ -1,4 +1,4 @@
-"""A plan at work on one graph."""
+"""Plans at work on one graph, whose edges are read by pair of vertices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgreason.graph.model import Vertices, Weights
 from kgreason.graph.small.compile import Plan
 from kgreason.graph.small.expressions import selected
 from kgreason.graph.small.kernels import CONSTANT, derive
-from kgreason.graph.small.pairs import Edges, Pairs
+from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 
@@ -83,3 +83,99 @@ class Interpreter:
 
         each(block, range(0, len(members), BLOCK))
         return found
+
+
+Shorts = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges of one relation, and what a plan wants to know of them.
+
+    Attributes
+    ----------
+    source, target
+        Shape (m,).
+    ends
+        Weights, shape (m,), so often as they are to be seen differently.
+    words
+        For each word that is loaded from this relation: its number among the loaded words, and whether each edge
+        belongs to it, shape (m,).
+    slot
+        Slot of the weights, or -1 where they are not read.
+    """
+
+    source: Vertices
+    target: Vertices
+    ends: Sequence[Weights]
+    words: Sequence[tuple[int, npt.NDArray[np.bool_]]]
+    slot: int
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What runs between vertices, as records of ordered pairs.
+
+    Attributes
+    ----------
+    indptr, entries
+        Neighbours of vertex v, itself excepted, are the entries ``indptr[v] .. indptr[v+1]``, ascending; an entry is
+        the neighbour, the record of the pair (v, neighbour) and that of (neighbour, v), -1 for none; int64, int32.
+    loop
+        Record of each pair (v, v), -1 for none; int32, shape (n,).
+    flags
+        Of each record: the words that hold for the pair, a bit each; int32.
+    at, ends
+        Record r has, in slot s, the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
+    """
+
+    indptr: Ints
+    entries: Shorts
+    loop: Shorts
+    flags: Shorts
+    at: Shorts
+    ends: tuple[Weights, ...]
+
+    @classmethod
+    def of(cls, n: int, edges: Sequence[Edges], slots: int) -> Pairs:
+        """Collect the edges of all relations on n vertices."""
+        nothing = np.empty(0, dtype=np.int64)
+        keys = [e.source * n + e.target for e in edges]
+        pairs = np.unique(np.concatenate([nothing, *keys]))
+        flags = np.zeros(len(pairs), dtype=np.int32)
+        count = max((len(e.ends) for e in edges), default=1)
+        where, weights = [nothing], [np.empty((count, 0))]
+        for e, key in zip(edges, keys, strict=True):
+            record = np.searchsorted(pairs, key)
+            for word, belongs in e.words:
+                held = np.zeros(len(pairs), dtype=np.bool_)
+                held[record[belongs]] = True
+                flags |= held.astype(np.int32) << np.int32(word)
+            if e.slot >= 0:
+                where.append(record * slots + e.slot)
+                weights.append(np.stack(e.ends))
+        place, values = np.concatenate(where), np.concatenate(weights, axis=1)
+        order = np.lexsort((values[0], place))
+        at = np.searchsorted(place[order], np.arange(len(pairs) * slots + 1)).astype(np.int32)
+        return cls(*_adjacency(n, pairs), flags, at, tuple(end[order] for end in values))
+
+
+def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts]:
+    source, target = np.divmod(pairs, max(n, 1))
+    loops = np.flatnonzero(source == target)
+    loop = np.full(n, -1, dtype=np.int32)
+    loop[source[loops]] = loops
+    proper = source != target
+    entries = np.unique(np.concatenate([pairs[proper], (target * n + source)[proper]]))
+    u, v = np.divmod(entries, max(n, 1))
+    indptr = np.searchsorted(u, np.arange(n + 1)).astype(np.int64)
+    rows = np.stack([v, _find(pairs, entries), _find(pairs, v * n + u)], axis=1)
+    return indptr, rows.astype(np.int32).ravel(), loop
+
+
+def _find(pairs: Ints, wanted: Ints) -> Ints:
+    """Place of each wanted pair among the pairs, -1 for none."""
+    if not len(pairs):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    return np.where(pairs[place] == wanted, place, -1)

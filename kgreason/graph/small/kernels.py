@@ -418,7 +418,7 @@ def derive(
     members
         Shape (N, x), x <= 8, no vertex twice in a row.
     indptr, entries, loop, flags, at, values
-        The graph, as `kgreason.graph.small.pairs.Pairs` describes.
+        The graph, as `kgreason.graph.small.interpreter.Pairs` describes.
     out
         Shape (N, outputs): receives the words of the outputs.
     """

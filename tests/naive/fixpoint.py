@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kgreason.analysis.checked import CheckedProgram, CheckedRule, Denial, Stratum, Unification
-from kgreason.engine.naive.body import Database, Row, consequences
-from kgreason.engine.naive.doubles import double_positions
-from kgreason.engine.naive.nulls import Nulls, frozen
-from kgreason.engine.naive.values import Fault, key
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Constant
 from kgreason.lang.values import Value, source
+from tests.naive.body import Database, Row, consequences
+from tests.naive.doubles import double_positions
+from tests.naive.nulls import Nulls, frozen
+from tests.naive.values import Fault, key
 
 
 def evaluate(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from kgreason.engine.naive.values import key, keys, to_set
 from kgreason.lang.values import Null, Value
+from tests.naive.values import key, keys, to_set
 
 
 class Nulls:

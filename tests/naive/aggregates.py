@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from kgreason.analysis.checked import Aggregation
-from kgreason.engine.naive.doubles import plain
-from kgreason.engine.naive.expressions import Binding, Scene, error, evaluate
-from kgreason.engine.naive.values import Fault, checked, key, rank, to_set, type_of
 from kgreason.lang.values import Value
+from tests.naive.doubles import plain
+from tests.naive.expressions import Binding, Scene, error, evaluate
+from tests.naive.values import Fault, checked, key, rank, to_set, type_of
 
 FLOORS = {"msum": 0, "mprod": 1}
 """Least contributions with which a total in recursion can only grow."""

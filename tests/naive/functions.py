@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from kgreason.engine.naive.values import Fault, canonical, checked, compare, member, type_of
 from kgreason.lang.functions import Signature, plain_name, signature
 from kgreason.lang.values import Null, Value, date_text, source
+from tests.naive.values import Fault, canonical, checked, compare, member, type_of
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "int": ("number",),

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from kgreason.analysis.checked import CheckedRule
-from kgreason.engine.naive.doubles import is_double
-from kgreason.engine.naive.functions import call
-from kgreason.engine.naive.values import (
-    Fault,
-    arithmetic,
-    checked,
-    compare,
-    deep,
-    member,
-    to_double,
-    to_set,
-    type_of,
-)
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import (
     Aggregate,
@@ -34,7 +22,19 @@ from kgreason.lang.ast import (
 )
 from kgreason.lang.functions import plain_name
 from kgreason.lang.values import Null, Value, source
-from kgreason.records import dataclass
+from tests.naive.doubles import is_double
+from tests.naive.functions import call
+from tests.naive.values import (
+    Fault,
+    arithmetic,
+    checked,
+    compare,
+    deep,
+    member,
+    to_double,
+    to_set,
+    type_of,
+)
 
 Binding = dict[str, Value]
 Invent = Callable[[str, tuple[Value, ...]], "Value | None"]

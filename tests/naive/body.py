@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Keyed, Step, Stratum
-from kgreason.engine.naive.aggregates import aggregate
-from kgreason.engine.naive.doubles import double_variables
-from kgreason.engine.naive.expressions import Binding, Scene, TooDeep, error, evaluate
-from kgreason.engine.naive.nulls import Nulls
-from kgreason.engine.naive.values import Fault, compare, key, keys, to_double, to_set, type_of
 from kgreason.lang.ast import Variable
 from kgreason.lang.values import Value, source
-from kgreason.records import dataclass
+from tests.naive.aggregates import aggregate
+from tests.naive.doubles import double_variables
+from tests.naive.expressions import Binding, Scene, TooDeep, error, evaluate
+from tests.naive.nulls import Nulls
+from tests.naive.values import Fault, compare, key, keys, to_double, to_set, type_of
 
 Row = tuple[Value, ...]
 

@@ -4,6 +4,6 @@ It shares nothing with the fast engine but the checked program. Every round eval
 nothing is indexed, ordered or remembered between rounds but the facts themselves and the names of the nulls.
 """
 
-from kgreason.engine.naive.fixpoint import derive, evaluate
+from tests.naive.fixpoint import derive, evaluate
 
 __all__ = ["derive", "evaluate"]
