@@ -36,7 +36,7 @@ def init(
 
     Of one table with a line per person and no edges, a schema (.toml) is written instead.
     """
-    from kgreason.guess.start import start
+    from kgreason.init.start import start
     from kgreason.output.place import replacing
 
     made = start(tables, out)
