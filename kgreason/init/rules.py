@@ -29,6 +29,7 @@ _SHARES = ""  # group of the tables of shares: no file is called so
 _WORDS = """own edge link company vertex control holding two_owns reach mutual two_out two_in
 true false not and or in is div mod"""
 _RESERVED = AGGREGATES | FUNCTIONS | frozenset(_WORDS.split())
+_QUOTES = ("'", "''")  # in a condition
 _DERIVED = {"control": "control", "reachability": "reach", "mutual edges": "mutual"}
 
 
@@ -157,20 +158,14 @@ def _binds(table: Table, relations: Sequence[Relation], folder: Path) -> tuple[l
     own = [relation for relation in relations if table in relation.tables]
     options, (source, target, *weight) = {**table.options, **table.added}, table.taken
     if not own[0].weighted:
-        weight = []
-        options = {
-            name: v
-            for name, v in options.items()
-            if name not in ("percent", "decimal", "scale", "nullString")
-        }
-    binds = []
-    for relation in own:
-        if relation.kind is not None:
-            kind = relation.kind.replace("'", "''")
-            options["where"] = f"{table.roles['kind'].name} = '{kind}'"
-        binds.append(_bind(relation.predicate, table, [source, target, *weight], options, folder))
-    turned = "" if table.kinds else _bind(own[0].predicate, table, [target, source, *weight], options, folder)
-    return binds, turned
+        weight, useless = [], ("percent", "decimal", "scale", "nullString")
+        options = {name: value for name, value in options.items() if name not in useless}
+    if not table.kinds:
+        ways = ([source, target, *weight], [target, source, *weight])
+        bind, turned = (_bind(own[0].predicate, table, columns, options, folder) for columns in ways)
+        return [bind], turned
+    wheres = {r.predicate: f"{table.roles['kind'].name} = '{(r.kind or '').replace(*_QUOTES)}'" for r in own}
+    return [_bind(p, table, [source, target, *weight], options, folder, w) for p, w in wheres.items()], ""
 
 
 def _column(table: Table, column: Column) -> str:
@@ -180,19 +175,26 @@ def _column(table: Table, column: Column) -> str:
 
 
 def _bind(
-    predicate: str, table: Table, columns: Sequence[Column], options: Mapping[str, str], folder: Path
+    predicate: str,
+    table: Table,
+    columns: Sequence[Column],
+    options: Mapping[str, str],
+    folder: Path,
+    where: str = "",
 ) -> str:
-    """The annotation that reads some columns of a table."""
+    """The annotation that reads some columns of a table, and perhaps some rows."""
     rest = {name: value for name, value in options.items() if name != "columns"}
     if not table.raw.graph or list(columns) != table.columns:
         rest["columns"] = ",".join(_column(table, c) for c in columns)
-    where, _, file = relative(table.path, folder).rpartition("/")
+    if where:
+        rest["where"] = where
+    place, _, file = relative(table.path, folder).rpartition("/")
     if table.format in SERVERS:
-        where, file = rest.pop("schema", "") or rest.pop("database", ""), rest.pop("table")
+        place, file = rest.pop("schema", "") or rest.pop("database", ""), rest.pop("table")
     elif table.format in DATABASES:
-        where, file = relative(table.path, folder), rest.pop("table")
+        place, file = relative(table.path, folder), rest.pop("table")
     source = " ".join([table.format, *(f"{name}={_quoted(value)}" for name, value in rest.items())])
-    texts = (f'"{_escaped(text)}"' for text in (predicate, source, where, file))
+    texts = (f'"{_escaped(text)}"' for text in (predicate, source, place, file))
     return f"@bind({', '.join(texts)})."
 
 

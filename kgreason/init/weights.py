@@ -10,30 +10,19 @@ _SLIPS = 0.05  # share of the weights that may be mistakes
 _FAR = 2.0  # what no mistake among parts of 1 is above
 _NAMED = 5  # wrong rows that are named
 _MIXED = "some of its numbers have a % and some do not: "
+_PERCENT, _ABS = {"percent": "true"}, {"scale": "abs"}
 # Reading: options of the source, how 1 is written (None: weights are no parts of anything), and the reason
 _READINGS: dict[str, tuple[dict[str, str], float | None, str]] = {
     "as stated": ({}, None, ""),
     "parts": ({}, 1.0, ""),
     "percent signs": ({}, 100.0, ""),
     "mixed parts": ({}, 1.0, f"{_MIXED}those without are parts of 1"),
-    "mixed percent": ({"percent": "true"}, 100.0, f"{_MIXED}all are taken for percentages"),
-    "percent": (
-        {"percent": "true"},
-        100.0,
-        "numbers up to 100 that are shares are taken for percentages and divided by 100",
-    ),
-    "counts": (
-        {"scale": "abs"},
-        None,
-        "its numbers are counts, not parts of 1: each is divided by the greatest. Rules of control need what part of "
-        "the whole a count is; divide it by the sum of its company in the table",
-    ),
-    "numbers": (
-        {"scale": "abs"},
-        None,
-        "weights must lie in [0,1], so each is divided by the greatest, without its sign",
-    ),
-}
+    "mixed percent": (_PERCENT, 100.0, f"{_MIXED}all are taken for percentages"),
+    "percent": (_PERCENT, 100.0, "numbers up to 100 that are shares are taken for percentages and divided by 100"),
+    "counts": (_ABS, None, "its numbers are counts, not parts of 1: each is divided by the greatest. Rules of control "
+               "need what part of the whole a count is; divide it by the sum of its company in the table"),
+    "numbers": (_ABS, None, "weights must lie in [0,1], so each is divided by the greatest, without its sign"),
+}  # fmt: skip
 
 
 def read_weights(table: Table) -> None:
@@ -75,73 +64,55 @@ def read_weights(table: Table) -> None:
 
 
 def _reading(table: Table, weight: Column, target: Column) -> str:
-    if "scale" in table.options:
-        return "as stated"
-    if "percent" in table.options:
-        return "percent signs" if table.options["percent"] == "true" else "parts"
     counted = [(number, "%" in text, weight.counts[text]) for text, number in weight.numbers.items()]
-    rows = sum(n for *_, n in counted)
+    rows, plain = sum(n for *_, n in counted), sum(n for _, sign, n in counted if not sign)
     slips = max(1, int(_SLIPS * rows))
     over, over_percent = (sum(n for v, _, n in counted if not 0 <= v <= most) for most in (1, 100))
-    totals = sorted(sums(target, weight, 1.0))
-    if weight.marked and over_percent <= slips:
-        plain = sum(n for _, sign, n in counted if not sign)
-        if not plain:
-            return "percent signs"
-        if sum(n for v, sign, n in counted if v > 1 and not sign) <= slips and 2 * plain > rows:
-            table.doubt("all may be percentages", percent="true")
-            return "mixed parts"
-        table.doubt("those without may be parts of 1", percent="false")
-        return "mixed percent"
-    if not over:
-        if weight.percent and weight.high < 1 and not any(abs(total - 1) < 0.02 for total in totals):
-            table.doubt(
-                f"column {weight.name} is called a percentage, but no number is above 1", percent="true"
-            )
-        return "parts"
-    if table.shares or weight.percent:
-        return _reading_of_shares(table, weight, target, rows, over, over_percent)
-    if rows >= 10 and over <= max(1, rows // 50) and 2 * sum(n for v, _, n in counted if 0 < v < 1) > rows:
-        table.doubt("weights outside [0,1] may be no slips", scale="abs")
-        return "parts"
-    if not over_percent and weight.fraction and totals[len(totals) // 2] >= 50 and totals[-1] <= 105:
-        return "percent"
-    if weight.low < 0 < weight.high:
-        table.doubt(
-            "negative weights lose their sign",
-            reading="the other reading, in which the lowest is 0",
-            scale="minmax",
-        )
-    return "numbers"
-
-
-def _reading_of_shares(
-    table: Table, weight: Column, target: Column, rows: int, over: int, over_percent: int
-) -> str:
-    """Shares of which some are above 1: percentages, or mistakes among parts of 1."""
-    slips = max(1, int(_SLIPS * rows))
-    far = weight.high > _FAR
-    if weight.percent and over_percent <= slips:
-        if over <= slips:
-            table.doubt(
-                f"{over:,} of {rows:,} numbers above 1 may be slips among parts of 1", percent="false"
-            )
-        return "percent"
-    if over_percent > slips or (weight.whole and often(sums(target, weight, 100.0), 1.2, 0.5)):
-        return "counts"
-    if 2 * over <= rows and not far:
-        return "parts"
-    if 2 * over > rows or often(sums(target, weight, 1.0, most=1.0), 1.005, _SLIPS):
-        return "percent"
-    if over <= slips and 2 * over < rows:
-        table.doubt("they may be percentages", percent="true")
-        return "parts"
-    raise DataError(
-        table.name,
-        f"{over:,} of {rows:,} shares are above 1, so they may be percentages or slips among parts of 1",
-        column=weight.name,
-        hint=f"say which: percentages {table.reading(percent='true')}, parts of 1 {table.reading(percent='false')}",
+    over_plain = sum(n for v, sign, n in counted if v > 1 and not sign)
+    inside = sum(n for v, _, n in counted if 0 < v < 1)
+    totals, parts = sorted(sums(target, weight, 1.0)) or [0.0], sums(target, weight, 1.0, most=1.0)
+    near_one = any(abs(total - 1) < 0.02 for total in totals)
+    stated, called, shares = table.options.get("percent"), weight.percent, table.shares or weight.percent
+    marked, few, many = weight.marked > 0 and over_percent <= slips, over <= slips, 2 * over > rows
+    counts = over_percent > slips or (weight.whole and often(sums(target, weight, 100.0), 1.2, 0.5))
+    like_percent = (
+        not over_percent and weight.fraction and totals[len(totals) // 2] >= 50 and totals[-1] <= 105
     )
+    # the first reading whose condition holds, with what makes it doubtful and the options of the other reading
+    decisions: list[tuple[bool, str, str, dict[str, str]]] = [
+        ("scale" in table.options, "as stated", "", {}),
+        (stated is not None, "percent signs" if stated == "true" else "parts", "", {}),
+        (marked and not plain, "percent signs", "", {}),
+        (marked and over_plain <= slips and 2 * plain > rows, "mixed parts", "all may be percentages", _PERCENT),
+        (marked, "mixed percent", "those without may be parts of 1", {"percent": "false"}),
+        (not over and called and weight.high < 1 and not near_one, "parts",
+         f"column {weight.name} is called a percentage, but no number is above 1", _PERCENT),
+        (not over, "parts", "", {}),
+        (called and few and over_percent <= slips, "percent",
+         f"{over:,} of {rows:,} numbers above 1 may be slips among parts of 1", {"percent": "false"}),
+        (called and over_percent <= slips, "percent", "", {}),
+        (shares and counts, "counts", "", {}),
+        (shares and not many and weight.high <= _FAR, "parts", "", {}),
+        (shares and (many or often(parts, 1.005, _SLIPS)), "percent", "", {}),
+        (shares and few and 2 * over < rows, "parts", "they may be percentages", _PERCENT),
+        (shares, "", "", {}),
+        (rows >= 10 and over <= max(1, rows // 50) and 2 * inside > rows, "parts",
+         "weights outside [0,1] may be no slips", _ABS),
+        (like_percent, "percent", "", {}),
+        (weight.low < 0 < weight.high, "numbers", "negative weights lose their sign, unless the lowest becomes 0",
+         {"scale": "minmax"}),
+        (True, "numbers", "", {}),
+    ]  # fmt: skip
+    _, reading, doubt, options = next(one for one in decisions if one[0])
+    if doubt:
+        table.doubt(doubt, **options)
+    if not reading:
+        readings = f"percentages {table.reading(percent='true')}, parts of 1 {table.reading(percent='false')}"
+        what = (
+            f"{over:,} of {rows:,} shares are above 1, so they may be percentages or slips among parts of 1"
+        )
+        raise DataError(table.name, what, column=weight.name, hint=f"say which: {readings}")
+    return reading
 
 
 def _wrong_rows(table: Table, weight: Column, whole: float) -> list[str]:
