@@ -50,13 +50,8 @@ class Column:
         numbers, filled = self.numbers, [v for v in self.values if v]
         self.distinct = len(self.counts)
         self.constant = not self.nested and self.distinct <= 1 < self.rows
-        self.telling = (
-            not self.nested and self.missing < self.rows and (self.missing > 0 or not self.constant)
-        )
         self.unique = self.distinct == self.rows > 1
-        self.few = (self.rows > 5 and self.distinct < 3) or (
-            self.rows > 50 and self.distinct < 0.02 * self.rows
-        )
+        self.few = self.distinct < (0.02 * self.rows if self.rows > 150 else 3) and self.rows > 5
         many = self.distinct > 0.3 * self.rows
         self.named_end, self.named_weight = bool(self.words & (SOURCES | TARGETS)), bool(self.words & WEIGHTS)
 
@@ -75,9 +70,8 @@ class Column:
         epoch = many and self.whole and any(a <= self.low and self.high <= b for a, b in _EPOCHS)
         timely = not self.words & (WEIGHTS | COUNTS) and (epoch or bool(self.words & TIMES))
         self.time = self.dated or timely
-        self.counter = (
-            self.unique and self.whole and self.high - self.low < 3 * self.rows and not self.named_weight
-        )
+        dense = self.unique and self.high - self.low < 3 * self.rows
+        self.counter = dense and self.whole and not self.named_weight
         self.rank = integers and (bool(self.words & RANKS) or (not self.named_weight and _rises(self)))
         # times or counts that no name explains
         self.large = many and self.whole and not self.words and self.low >= 0 and self.high > 1e6

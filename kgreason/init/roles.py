@@ -8,22 +8,10 @@ from itertools import combinations
 
 from kgreason.errors import DataError
 from kgreason.graph.io.edgelist import konect_form
+from kgreason.init import words
 from kgreason.init.columns import Column, often, sums
 from kgreason.init.tables import Table
 from kgreason.init.weights import read_weights
-from kgreason.init.words import (
-    COUNTS,
-    EITHER,
-    IDS,
-    LABELS,
-    OWNED,
-    OWNERS,
-    PREPOSITIONS,
-    RELATIONS,
-    SHARES,
-    SOURCES,
-    TARGETS,
-)
 
 KINDS = 256
 """Kinds of edges up to which each is a relation of its own."""
@@ -66,21 +54,18 @@ def guess(table: Table) -> None:
     elif _guess_edges(table, kind):
         _explain(table)
         key, target = _vertex_key(table, frozenset()), table.roles["target"]
-        if (
-            key is not None
-            and not table.sure
-            and not ("weight" in table.roles and table.roles["weight"].words & SHARES)
-        ):
+        table.sure |= any(one.words & words.SHARES for one in table.taken[2:])
+        if key is not None and not table.sure:
             table.roles["key"] = key
         elif key is not None and table.raw.graph and target.distinct <= 0.2 * key.distinct:
             what = f"each source has one edge, so column {target} may be an attribute of vertices"
             table.doubt(what, reading="the other reading, beside a table of edges", columns="1")
-    elif found := [c for c in keys(table) if c.words & IDS] or [c for c in keys(table) if not c.numeric]:
+    elif found := [c for c in keys(table) if c.words & words.IDS] or [
+        c for c in keys(table) if not c.numeric
+    ]:
         table.roles["key"] = found[0]
     else:
-        hint = (
-            f"name source, target and weight: kgreason init '{table.path}?columns=1,2,3', by numbers or names"
-        )
+        hint = f"name source, target and weight: {table.reading(columns='1,2,3')}, by numbers or names"
         why = "it has one column only, and an edge has two ends"
         if len(table.columns) > 1:
             hint += (
@@ -198,7 +183,7 @@ def _find_ends(table: Table, kind: Column | None) -> bool:
         c
         for c in possible
         if not c.time
-        and not (c.numeric and c.named_weight and not c.named_end and not c.words & IDS)
+        and not (c.numeric and c.named_weight and not c.named_end and not c.words & words.IDS)
         and (not c.rank or c.named_end or any(_refers(other, c) for other in possible))
     ]
     likely = (likely if len(likely) > 1 else [c for c in possible if not c.dated])[:40]
@@ -230,7 +215,7 @@ def _check_one(table: Table, what: str, alike: Sequence[list[Column]], *ends: Co
 
 def _refers(one: Column, other: Column) -> bool:
     """Whether a column holds ids of another one, as parent_id does of id."""
-    return bool(other.words & IDS) and other.words < one.words and _shared(one, other) > _SHARED
+    return bool(other.words & words.IDS) and other.words < one.words and _shared(one, other) > _SHARED
 
 
 def _explained(one: Column) -> bool:
@@ -243,15 +228,15 @@ def _explained(one: Column) -> bool:
 def _score(source: Column, target: Column, width: int, alone: bool) -> tuple[float, str, bool]:
     """Points for two columns being source and target, what speaks for it, and whether it is more than their number."""
     strengths = [
-        _strength(source, SOURCES) or -_strength(source, TARGETS),
-        _strength(target, TARGETS) or -_strength(target, SOURCES),
+        _strength(source, words.SOURCES) or -_strength(source, words.TARGETS),
+        _strength(target, words.TARGETS) or -_strength(target, words.SOURCES),
     ]
-    if any(s in source.words and t in target.words for s, t in PREPOSITIONS):
+    if any(s in source.words and t in target.words for s, t in words.PREPOSITIONS):
         strengths = [2, 2]
     named = sum(strength > 0 for strength in strengths)
     same = not named and (_describes(source, target) or _describes(target, source))
     common = 0.0 if same else _shared(source, target)
-    ids = source.words & IDS and target.words & IDS and source.words != target.words
+    ids = source.words & words.IDS and target.words & words.IDS and source.words != target.words
     evidence = [
         (sum(strengths), "by their names" if named == 2 else "by a name" if named else "", True),
         (
@@ -274,20 +259,22 @@ def _score(source: Column, target: Column, width: int, alone: bool) -> tuple[flo
             (-1.0, "", one.named_weight),
             (-0.5, "", one.missing > 0.2 * one.rows),
         ]
-    why = ", ".join(words for _, words, holds in evidence if holds and words)
+    why = ", ".join(what for _, what, holds in evidence if holds and what)
     return sum(points for points, _, holds in evidence if holds), why, named > 0 or common > _SHARED
 
 
 def _strength(one: Column, group: Set[str]) -> int:
     """How much a name says that a column is an end: 2, or 1 if its words stand for either end."""
-    return bool(one.words & group) + bool(one.words & (group - EITHER))
+    return bool(one.words & group) + bool(one.words & (group - words.EITHER))
 
 
 def _describes(one: Column, key: Column) -> bool:
     """Whether a column tells what the things are called, or how old they are, whose ids another column holds."""
     if _shared(one, key) > _SHARED and not (one.numeric and key.numeric):
         return False
-    return key.unique and bool(key.words & IDS and one.words and (one.words & LABELS or not one.words & IDS))
+    return key.unique and bool(
+        key.words & words.IDS and one.words and (one.words & words.LABELS or not one.words & words.IDS)
+    )
 
 
 def _shared(a: Column, b: Column) -> float:
@@ -307,7 +294,7 @@ def _kind(table: Table) -> tuple[Column | None, str]:
         and not {value.lower() for value in c.counts} <= {"directed", "undirected"}  # as Gephi writes
     ]
     for one in possible:
-        if one.words & RELATIONS and not one.named_end:
+        if one.words & words.RELATIONS and not one.named_end:
             return (one, "") if 2 * one.distinct <= one.rows else (None, "")
     triple = table.columns[:3]
     if len(triple) < 3 or any(c not in possible or any(word[1:] for word in c.words) for c in triple):
@@ -345,7 +332,7 @@ def _codes(first: Column, second: Column, third: Column) -> bool:
 def _find_weight(table: Table, kind: Column | None) -> None:
     """Find the column that tells best how strong an edge is, and whether weights are shares in something owned."""
     source, target = table.taken
-    owned = bool(source.words & OWNERS or target.words & OWNED)
+    owned = bool(source.words & words.OWNERS or target.words & words.OWNED)
     rated = []
     for one in table.columns:
         useless = one.grouped or len(one.others) > 1 or one.counter or one.time or one.rank
@@ -358,10 +345,10 @@ def _find_weight(table: Table, kind: Column | None) -> None:
             (2.0, one.low >= 0 and one.high <= 1 and one.fraction),
             (0.5, one.low >= 0 and one.high <= 100),
             (1.0, one.fraction),
-            (1.0, owned and one.words & SHARES),
+            (1.0, owned and one.words & words.SHARES),
             (2.0, len(table.columns) == 3 or (table.raw.graph and one.number == 3)),
             (2.0, not table.raw.named and one.number == 3),
-            (-1.0, one.words & COUNTS),
+            (-1.0, one.words & words.COUNTS),
         )
         points = sum(points for points, holds in evidence if holds)
         if points >= _WEIGHT and one.large:
@@ -380,15 +367,15 @@ def _find_weight(table: Table, kind: Column | None) -> None:
 def _are_shares(table: Table) -> bool:
     """Whether names or the format say that weights are shares in something owned."""
     source, target, weight = table.taken
-    owned = source.words & OWNERS or target.words & OWNED
-    of_shares = weight.words & SHARES and not weight.words - SHARES - {"%"} - IDS
+    owned = source.words & words.OWNERS or target.words & words.OWNED
+    of_shares = weight.words & words.SHARES and not weight.words - words.SHARES - {"%"} - words.IDS
     return table.format == "bods" or bool(owned or of_shares)
 
 
 def _turn_by_sums(table: Table) -> None:
     """Take the direction in which shares sum to 1 at most for each target, where only one direction does."""
     weight = table.roles.get("weight")
-    if table.directed or weight is None or not (weight.words & SHARES or weight.marked > 0.5):
+    if table.directed or weight is None or not (weight.words & words.SHARES or weight.marked > 0.5):
         return
     whole = 100.0 if weight.marked > 0.5 or weight.high > 2.0 else 1.0
     source, target = table.taken[:2]
@@ -442,8 +429,8 @@ def _explain(table: Table) -> None:
             f"both count their own things, so {' and '.join(prefixes)} is put before the names"
         )
     ends = [one.words for one in table.taken[:2]]
-    named = bool(ends[0] & SOURCES and ends[1] & TARGETS)  # the type of an owner is not an owner
-    table.stated |= named and ends[0] | ends[1] <= SOURCES | TARGETS | IDS
+    named = bool(ends[0] & words.SOURCES and ends[1] & words.TARGETS)  # the type of an owner is not an owner
+    table.stated |= named and ends[0] | ends[1] <= words.SOURCES | words.TARGETS | words.IDS
 
 
 def _take_kinds(table: Table, kind: Column) -> str:
@@ -469,7 +456,7 @@ def _prefixes(source: Column, target: Column) -> list[str]:
     if not (source.whole and target.whole) or source.words < target.words or target.words < source.words:
         return []
     stems = [re.sub(r"[\W_]*ids?$", "", c.name, flags=re.IGNORECASE).lower() for c in (source, target)]
-    ends = (SOURCES | TARGETS) - {"user", "item", "movie", "product"}
+    ends = (words.SOURCES | words.TARGETS) - {"user", "item", "movie", "product"}
     named = all(
         s.isidentifier() and s != c.name.lower() for s, c in zip(stems, (source, target), strict=True)
     )

@@ -223,10 +223,8 @@ def _of_database(given: str, spec: SourceSpec, relation: str | None) -> Iterator
     kind, options = spec.kind(), normal(spec.options)
     login = connection(options)
     if "table" in options:
-        schema, _, table = (
-            table_of(options, options["table"]).rpartition(".") if spec.server else ("", "", options["table"])
-        )
-        found = [(schema, table)]
+        parts = table_of(options, options["table"]).rpartition(".")
+        found = [(parts[0], parts[2]) if spec.server else ("", options["table"])]
     else:
         listed = read_table(SourceSpec(spec.path, kind, login, _TABLES[kind]))
         rows = zip(*(cells.to_pylist() for cells in listed.columns), strict=True)
@@ -242,9 +240,8 @@ def _of_database(given: str, spec: SourceSpec, relation: str | None) -> Iterator
             source = SourceSpec(spec.path, kind, login, f"SELECT * FROM {place} LIMIT {ROWS}")
         raw = read_table(source)
         whole = source.query is None or len(raw) < ROWS
-        yield Table(
-            _with(given, {"table": table}), spec.path, kind, {**options, **named}, raw, whole, [], relation
-        )
+        given = _with(given, {"table": table})
+        yield Table(given, spec.path, kind, {**options, **named}, raw, whole, relation=relation)
 
 
 def _read(path: Path, kind: str, options: Mapping[str, str]) -> tuple[Raw, bool]:
@@ -287,18 +284,14 @@ def _form(path: Path, kind: str, given: Mapping[str, str], said: list[str]) -> t
     bare = [line for line in lines if not line.startswith(("%", "#"))][:200]
     options: dict[str, str] = {}
     delimiter = given.get("delimiter") or _delimiter(bare)
-    below = [len(line.split(delimiter)) for line in bare[1:20]]
-    if (
-        "skip" not in given
-        and below
-        and min(below) > 1
-        and bare[0] == lines[0]
-        and bare[0].strip().isdecimal()
-    ):
+    fields = [len(line.split(delimiter)) for line in bare[1:20]]
+    first = "".join(lines[:1]).strip()
+    if "skip" not in given and first.isdecimal() and min(fields, default=1) > 1:
         options["skip"] = "1"
-        said.append(f"its first line ({bare[0].strip()}) is a count, so it is passed over")
+        said.append(f"its first line ({first}) is a count, so it is passed over")
         del bare[0]
-    titled = _has_names(bare, delimiter)
+    numbers = [[bool(_NUMBER.fullmatch(cell)) for cell in line.split(delimiter)] for line in bare[:20]]
+    titled = not any(map(any, numbers[:1])) and any(map(any, numbers[1:]))
     comments = text.startswith("%") and "format" not in given
     if kind in ("edges", "text") and (
         comments or delimiter is None or (kind == "edges" and delimiter == "," and not titled)
@@ -331,14 +324,6 @@ def _delimiter(lines: Sequence[str]) -> str | None:
             if width > 1 and share >= 0.8:
                 found.append((share, width, mark))
     return max(found, key=lambda one: one[:2])[2] if found else None
-
-
-def _has_names(lines: Sequence[str], delimiter: str | None) -> bool:
-    """Whether the first line holds names above numbers."""
-    first, *below = [
-        [bool(_NUMBER.fullmatch(cell)) for cell in line.split(delimiter)] for line in lines[:20]
-    ] or [[]]
-    return not any(first) and any(number for row in below for number in row[: len(first)])
 
 
 def _has_title(raw: Raw, given: str) -> bool:
