@@ -124,25 +124,15 @@ def column(name: str, number: int, cells: Any, *, named: bool = True) -> Column:
 
 
 def texts(cells: Any) -> list[str]:
-    """Values as texts; empty for blanks and for values that Python has no type for, such as infinite dates."""
+    """Values as texts; blanks are empty."""
+    import pyarrow as pa
+
     try:
-        return [_text(v) for v in cells.to_pylist()]
-    except (ValueError, OverflowError):
-        return [_text(_python(v)) for v in cells]
-
-
-def _python(value: Any) -> object:
-    try:
-        return value.as_py()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
-    return text if text.strip() else ""
+        values = cells.to_pylist()
+    except (ValueError, OverflowError):  # dates beyond those of Python
+        values = cells.cast(pa.string()).to_pylist()
+    found = ("" if v is None else v.isoformat() if isinstance(v, datetime) else str(v) for v in values)
+    return [text if text.strip() else "" for text in found]
 
 
 def _numbers(counts: Mapping[str, int]) -> tuple[bool, dict[str, float]]:

@@ -77,7 +77,7 @@ def guess(table: Table) -> None:
 
 def _empty(table: Table) -> DataError:
     """Say that there are no rows; what the reader left out may be what is wanted."""
-    left = "; ".join(table.reasons)
+    left = "; ".join(table.said)
     hint = "name a table with rows"
     if table.format == "bods" and left:
         hint = f"take other interests: {table.reading(interest='any')}"
@@ -137,7 +137,7 @@ def settle(tables: Sequence[Table]) -> None:
     for table in candidates:
         table.roles.pop("key", None)
         if table.given in found and len(found) < len(candidates):
-            table.doubts.clear()
+            table.notes.clear()
             table.doubt("its lines may be edges", *table.taken[:2])
             table.roles = {"key": found[table.given]}
 
@@ -405,27 +405,27 @@ def _explain(table: Table) -> None:
         if one.grouped and role == "weight":
             what = f"commas between thousands, as in {one.grouped}, are not read"
             raise DataError(table.name, what, column=one.name, hint="write the numbers without them")
-    table.reasons.append(f"column {source} is the source and {target} the target: {table.because}")
-    table.reasons += [
+    table.notes.append(f"column {source} is the source and {target} the target: {table.because}")
+    table.notes += [
         f"column {c} is no weight: commas between thousands, as in {c.grouped}, are not read"
         for c in table.unread
         if c.grouped
     ]
     if kind is not None:
-        table.reasons.append(f"column {kind} holds {_take_kinds(table, kind)}")
+        table.notes.append(f"column {kind} holds {_take_kinds(table, kind)}")
     if weight is not None:
         table.shares = _are_shares(table)
         read_weights(table)
         if weight.others:
             table.added["nullString"] = weight.others[0]
-            table.reasons.append(f"{weight.others[0]!r} in the weight is taken for a missing value")
+            table.notes.append(f"{weight.others[0]!r} in the weight is taken for a missing value")
     gaps = ", ".join(f"{c.missing:,} in {c}" for c in table.taken if c.missing)
     if gaps or "nullString" in table.added:
         table.added["missing"] = "skip"
-        table.reasons.append(f"rows with missing values are skipped{f' ({gaps})' if gaps else ''}")
+        table.notes.append(f"rows with missing values are skipped{f' ({gaps})' if gaps else ''}")
     if prefixes := _prefixes(*table.taken[:2]):
         table.added["prefix"] = ",".join(prefixes)
-        table.reasons.append(
+        table.notes.append(
             f"both count their own things, so {' and '.join(prefixes)} is put before the names"
         )
     ends = [one.words for one in table.taken[:2]]

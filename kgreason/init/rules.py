@@ -58,7 +58,7 @@ def rules(
     alone = {r.predicate: ", ".join(t.path.name for t in r.tables) for r in relations if r.kind is None}
     if len(alone) > 1:
         told = "; ".join(f"{name} is {files}" for name, files in alone.items())
-        edges[0].reasons.append(
+        edges[0].notes.append(
             f"the tables are relations of their own: {told}. To join two, give their binds one name"
         )
     text = render(

@@ -91,7 +91,7 @@ def _unused(table: Table, edges: Sequence[Table]) -> str:
     key = max((table.roles["key"], *keys(table)), key=lambda c: len(c.counts.keys() & ends))
     table.roles["key"] = key
     if len(key.counts.keys() & ends) > 0.1 * key.distinct:
-        table.reasons.append(f"column {key} names vertices")
+        table.notes.append(f"column {key} names vertices")
         return ""
     if len(key.counts.keys() & prefixed) > 0.1 * key.distinct:
         return "the edges have a prefix before these numbers"
@@ -122,7 +122,7 @@ def _people(table: Table, out: Path | None) -> Start:
             str(file), "this table is of people, and what is written for it is a schema", hint=hint
         )
     numeric = [c for c in kept if c.numeric and not (c.others or c.marked or c.comma)]
-    table.reasons += [
+    table.notes += [
         f"column {key} names the users: it has another value in each row",
         *left.values(),
         *(

@@ -50,6 +50,8 @@ class Table:
         The name as the user writes it; what the loader reads; and the column of kinds of edges that the user names.
     raw, whole
         The rows, or the first of them if the table is not whole.
+    said, notes, error
+        What was found out about the file; why the columns have their roles and what is not sure; why none has one.
     roles
         Columns by their roles: ``source``, ``target``, ``weight`` and ``kind`` of edges; ``key``, which names vertices.
     because, directed, sure, stated
@@ -59,18 +61,18 @@ class Table:
         Kinds of edges that are relations of their own, the most frequent first; options besides those of the file.
     shares, bounded
         Weights are shares in something owned; they sum to 1 at most for each target.
-    reasons, wrong, doubts, error
-        Why the columns have these roles; rows with wrong weights; other readings; why no column has a role.
     """
 
     given: str
     path: Path
     format: str
     options: dict[str, str]
+    relation: str | None
     raw: Raw
-    whole: bool = True
-    reasons: list[str] = field(default_factory=list)
-    relation: str | None = None
+    whole: bool
+    said: list[str]
+    notes: list[str] = field(default_factory=list)
+    error: DataError | None = None
     roles: dict[str, Column] = field(default_factory=dict)
     because: str = "as was said"
     directed: bool = True
@@ -80,15 +82,12 @@ class Table:
     added: dict[str, str] = field(default_factory=dict)
     shares: bool = False
     bounded: bool = False
-    wrong: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
-    error: DataError | None = None
 
     def __post_init__(self) -> None:
         """Profile the columns."""
-        self.reasons += [note.removeprefix(f"{self.raw.file}: ") for note in self.raw.notes]
+        self.said += [note.removeprefix(f"{self.raw.file}: ") for note in self.raw.notes]
         if not self.whole:
-            self.reasons.append(f"it is large: these are guesses from its first {len(self.raw):,} rows")
+            self.said.append(f"it is large: these are guesses from its first {len(self.raw):,} rows")
         pairs = enumerate(zip(self.raw.names, self.raw.columns, strict=True), 1)
         self.columns = [column(name, i, cells, named=self.raw.named) for i, (name, cells) in pairs]
 
@@ -132,8 +131,8 @@ class Table:
 
     @property
     def guesses(self) -> list[str]:
-        """All that is said of the table."""
-        return [*self.reasons, *(f"wrong: {w}" for w in self.wrong), *(f"not sure: {d}" for d in self.doubts)]
+        """All that is said of the table; what is not sure comes last."""
+        return [*self.said, *sorted(self.notes, key=lambda note: note.startswith("not sure: "))]
 
     def column(self, name: str) -> Column:
         """Find a column by its name, or by its number from 1.
@@ -164,7 +163,7 @@ class Table:
 
     def doubt(self, text: str, *columns: Column, reading: str = "the other reading", **options: str) -> None:
         """Note what is not sure, and the command for another reading."""
-        self.doubts.append(f"{text}; {reading}: {self.reading(*columns, **options)}")
+        self.notes.append(f"not sure: {text}; {reading}: {self.reading(*columns, **options)}")
 
 
 def _with(given: str, options: Mapping[str, str]) -> str:
@@ -216,7 +215,7 @@ def tables(given: str) -> Iterator[Table]:
         raw, whole = _read(path, kind, options)
     if kind in ("csv", "tsv") and raw.columns:
         options.setdefault("useHeaders", "true" if raw.named else "false")
-    yield Table(given, path, kind, options, raw, whole, said, relation)
+    yield Table(given, path, kind, options, relation, raw, whole, said)
 
 
 def _of_database(given: str, spec: SourceSpec, relation: str | None) -> Iterator[Table]:
@@ -233,15 +232,14 @@ def _of_database(given: str, spec: SourceSpec, relation: str | None) -> Iterator
         hint = "name another database, or one that you may read: postgresql://user@host/database?table=own"
         raise DataError(spec.file, "the database has no tables", hint=hint)
     for schema, table in found:
-        named = {"schema": schema, "table": table} if schema not in ("", "public") else {"table": table}
-        source = SourceSpec(spec.path, kind, {**options, **named})
+        named = {**options, "table": table, **({"schema": schema} if schema not in ("", "public") else {})}
+        source = SourceSpec(spec.path, kind, named)
         if spec.server or spec.path.stat().st_size > LARGE:
             place = ".".join(quoted(part) for part in (schema, table) if part)
             source = SourceSpec(spec.path, kind, login, f"SELECT * FROM {place} LIMIT {ROWS}")
         raw = read_table(source)
         whole = source.query is None or len(raw) < ROWS
-        given = _with(given, {"table": table})
-        yield Table(given, spec.path, kind, {**options, **named}, raw, whole, relation=relation)
+        yield Table(_with(given, {"table": table}), spec.path, kind, named, relation, raw, whole, [])
 
 
 def _read(path: Path, kind: str, options: Mapping[str, str]) -> tuple[Raw, bool]:

@@ -37,30 +37,31 @@ def read_weights(table: Table) -> None:
     added, whole, reason = _READINGS[_reading(table, weight, target)]
     unit = "%" if weight.marked > 0.5 else ""
     what = "by its name" if weight.named_weight else "it holds numbers"
-    table.reasons.append(
+    table.notes.append(
         f"column {weight} is the weight: {what}; its values go from {weight.low:g}{unit} to {weight.high:g}{unit}"
     )
     if weight.comma:
         table.added["decimal"] = ","
-        table.reasons.append("its numbers have decimal commas")
+        table.notes.append("its numbers have decimal commas")
     table.added |= added
-    table.reasons += [reason] if reason else []
+    table.notes += [reason] if reason else []
     if whole is None:
         table.shares = False
         return
-    table.wrong = _wrong_rows(table, weight, whole)
-    if table.wrong:
-        table.reasons.append(
+    wrong = _wrong_rows(table, weight, whole)
+    if wrong:
+        table.notes.append(
             f"rows with weights outside [0,{whole:g}] are wrong and must be mended: reasoning takes them as they are, "
             "but adds up no negative ones; anonymizing refuses them"
         )
+        table.notes += [f"wrong: {row}" for row in wrong]
     totals = sorted(sums(target, weight, whole, most=whole)) or [2.0]
     fits = totals[-1] <= 1.0 + 1e-9
     if fits and not table.shares and sum(rows > 1 for rows in target.counts.values()) >= 3:
         table.shares = True
-        table.reasons.append("weights of the edges into each vertex sum to 1 at most, as shares do")
+        table.notes.append("weights of the edges into each vertex sum to 1 at most, as shares do")
     table.shares |= weight.percent and totals[int(0.95 * (len(totals) - 1))] <= 1.005
-    table.bounded = fits and table.whole and len(weight.values) == weight.rows and not table.wrong
+    table.bounded = fits and table.whole and len(weight.values) == weight.rows and not wrong
 
 
 def _reading(table: Table, weight: Column, target: Column) -> str:
