@@ -19,6 +19,7 @@ from kgreason.graph.io.source import DATABASES
 from kgreason.init.columns import Column
 from kgreason.init.tables import Table
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
+from kgreason.lang.values import source
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,6 +31,7 @@ _WORDS = """own edge link company vertex control holding two_owns reach mutual t
 true false not and or in is div mod"""
 _RESERVED = AGGREGATES | FUNCTIONS | frozenset(_WORDS.split())
 _QUOTES = ("'", "''")  # in a condition
+_OF_WEIGHTS = ("percent", "decimal", "scale", "nullString")
 _DERIVED = {"control": "control", "reachability": "reach", "mutual edges": "mutual"}
 
 
@@ -67,9 +69,7 @@ def rules(
         kind=kind,
         commands=commands,
         edges=[(table, *_binds(table, relations, out.parent)) for table in edges],
-        vertices=[
-            (table, _bind(node, table, [table.roles["key"]], table.options, out.parent)) for table in vertices
-        ],
+        vertices=[(table, _bind(node, table, [table.roles["key"]], out.parent)) for table in vertices],
         relations=relations,
         node=node,
         bounded=len(own) == 1 and own[0].bounded,
@@ -137,8 +137,8 @@ def _predicate(text: str, taken: set[str]) -> str:
         name = f"relation_{name}".rstrip("_")
     if name in _RESERVED:
         name += "_edge"
-    name = next(new for i in itertools.count(1) if (new := name if i == 1 else f"{name}_{i}") not in taken)
-    taken.add(name)
+    names = itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2)))
+    taken.add(name := next(new for new in names if new not in taken))
     return name
 
 
@@ -156,46 +156,31 @@ def _kind(relations: Sequence[Relation], tables: Sequence[Table]) -> str:
 def _binds(table: Table, relations: Sequence[Relation], folder: Path) -> tuple[list[str], str]:
     """The binds of a table, and the bind that reads its edges in the other direction."""
     own = [relation for relation in relations if table in relation.tables]
-    options, (source, target, *weight) = {**table.options, **table.added}, table.taken
-    if not own[0].weighted:
-        weight, useless = [], ("percent", "decimal", "scale", "nullString")
-        options = {name: value for name, value in options.items() if name not in useless}
+    first, second, *weight = table.taken if own[0].weighted else table.taken[:2]
     if not table.kinds:
-        ways = ([source, target, *weight], [target, source, *weight])
-        bind, turned = (_bind(own[0].predicate, table, columns, options, folder) for columns in ways)
+        ways = ([first, second, *weight], [second, first, *weight])
+        bind, turned = (_bind(own[0].predicate, table, columns, folder) for columns in ways)
         return [bind], turned
     wheres = {r.predicate: f"{table.roles['kind'].name} = '{(r.kind or '').replace(*_QUOTES)}'" for r in own}
-    return [_bind(p, table, [source, target, *weight], options, folder, w) for p, w in wheres.items()], ""
+    return [_bind(p, table, [first, second, *weight], folder, where=w) for p, w in wheres.items()], ""
 
 
-def _column(table: Table, column: Column) -> str:
-    """A column by its name, where an option can hold the name and it is unmistakable; else by its number."""
-    plain = re.fullmatch(r"[^\W\d][\w .%()-]*", column.name) and column.name == column.name.strip()
-    return table.called(column) if plain else str(column.number)
-
-
-def _bind(
-    predicate: str,
-    table: Table,
-    columns: Sequence[Column],
-    options: Mapping[str, str],
-    folder: Path,
-    where: str = "",
-) -> str:
-    """The annotation that reads some columns of a table, and perhaps some rows."""
-    rest = {name: value for name, value in options.items() if name != "columns"}
-    if not table.raw.graph or list(columns) != table.columns:
-        rest["columns"] = ",".join(_column(table, c) for c in columns)
-    if where:
-        rest["where"] = where
+def _bind(predicate: str, table: Table, columns: list[Column], folder: Path, **options: str) -> str:
+    """The annotation that reads some columns of a table."""
+    taken = {"columns": ",".join(map(table.called, columns))}
+    if table.raw.graph and columns == table.columns:
+        taken = {}
+    useless = {"columns"} if "weight" in table.roles and columns[2:] else {"columns", *_OF_WEIGHTS}
+    said = {name: value for name, value in (table.options | table.added).items() if name not in useless}
+    rest = {**said, **taken, **options}
     place, _, file = relative(table.path, folder).rpartition("/")
     if table.format in SERVERS:
         place, file = rest.pop("schema", "") or rest.pop("database", ""), rest.pop("table")
     elif table.format in DATABASES:
         place, file = relative(table.path, folder), rest.pop("table")
-    source = " ".join([table.format, *(f"{name}={_quoted(value)}" for name, value in rest.items())])
-    texts = (f'"{_escaped(text)}"' for text in (predicate, source, place, file))
-    return f"@bind({', '.join(texts)})."
+    read = " ".join([table.format, *(f"{name}={_quoted(value)}" for name, value in rest.items())])
+    texts = ", ".join(source(text).replace("\r", "\\r") for text in (predicate, read, place, file))
+    return f"@bind({texts})."
 
 
 def _quoted(value: str) -> str:
@@ -203,13 +188,6 @@ def _quoted(value: str) -> str:
     if "'" in value:
         return f'"{value}"'
     return value if re.fullmatch(r"[\w%:./-]+(,[\w%:./()-]+)*:?", value) else f"'{value}'"
-
-
-def _escaped(text: str) -> str:
-    """A text as a string of the language has it, on one line."""
-    for sign, escape in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("${", "\\${")):
-        text = text.replace(sign, escape)
-    return text
 
 
 @cache

@@ -36,6 +36,7 @@ _TABLES = {
     "postgresql": "SELECT table_schema, table_name FROM information_schema.tables "
     "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2",
 }
+_PLAIN = re.compile(r"[^\W\d][\w .%()-]*")
 _COMPARED = 1000  # cells whose shapes the first line is compared with
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?%?\s*", re.IGNORECASE)
 
@@ -151,9 +152,11 @@ class Table:
         return known[name]
 
     def called(self, one: Column) -> str:
-        """A column as options name it: by its name if that is unmistakable, else by its number."""
-        plain = self.raw.named and "," not in one.name and self.raw.names.count(one.name) == 1
-        return one.name if plain and not one.name.isdecimal() else str(one.number)
+        """A column as options name it: by its name if that is plain and unmistakable, else by its number."""
+        plain = _PLAIN.fullmatch(one.name) and one.name == one.name.strip()
+        return (
+            one.name if plain and self.raw.named and self.raw.names.count(one.name) == 1 else str(one.number)
+        )
 
     def reading(self, *columns: Column, **options: str) -> str:
         """The command that reads some columns, or takes options."""
