@@ -236,14 +236,11 @@ def _score(source: Column, target: Column, width: int, alone: bool) -> tuple[flo
     named = sum(strength > 0 for strength in strengths)
     same = not named and (_describes(source, target) or _describes(target, source))
     common = 0.0 if same else _shared(source, target)
+    sharing = common > _SHARED and not (source.few or target.few)
     ids = source.words & words.IDS and target.words & words.IDS and source.words != target.words
     evidence = [
         (sum(strengths), "by their names" if named == 2 else "by a name" if named else "", True),
-        (
-            1.0 + common + 2.0 * (common > 0.3),
-            "they share values",
-            common > _SHARED and not (source.few or target.few),
-        ),
+        (1.0 + common + 2.0 * (common > 0.3), "they share values", sharing),
         (1.5, "both are ids", ids and width <= _WIDE),
         (1.5, "the table has few columns", width <= 3),
         (2.0, "", alone and (width > 2 or source.numeric == target.numeric)),
@@ -252,13 +249,6 @@ def _score(source: Column, target: Column, width: int, alone: bool) -> tuple[flo
         (-3.0, "", source.numeric != target.numeric),
         (-3.0, "", width > _WIDE and named < 2),
     ]
-    for one in (source, target):
-        evidence += [
-            (-3.0, "", one.counter and common < 0.3 and not one.named_end),
-            (-1.5, "", one.few and not alone and not one.named_end),
-            (-1.0, "", one.named_weight),
-            (-0.5, "", one.missing > 0.2 * one.rows),
-        ]
     why = ", ".join(what for _, what, holds in evidence if holds and what)
     return sum(points for points, _, holds in evidence if holds), why, named > 0 or common > _SHARED
 
