@@ -534,7 +534,7 @@ def test_init_of_damaged_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, large: bool
 ) -> None:
     if large:
-        monkeypatch.setattr("kgreason.guess.tables.LARGE", 10)
+        monkeypatch.setattr("kgreason.init.tables.LARGE", 10)
     files = {
         "own.csv.gz": gzip.compress("".join(f"{n},{n * n},0.5\n" for n in range(9_000)).encode(), mtime=0)[
             :2_000

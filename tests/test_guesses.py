@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.errors import DataError, KgreasonError
-from kgreason.guess.columns import column
-from kgreason.guess.start import Start, start
+from kgreason.init.columns import column
+from kgreason.init.start import Start, start
 from tests.examples import inputs
 from tests.test_bods import holding, old, record, relation, shares
 from tests.test_init import binds, run, runs
@@ -313,7 +313,7 @@ def test_a_list_of_departments_beside_mail_names_vertices(here: Path, real_data:
     ],
 )
 def test_no_person_is_lost_to_the_header(tmp_path: Path, rows: list[tuple[object, ...]], header: str) -> None:
-    from kgreason.guess.tables import tables
+    from kgreason.init.tables import tables
 
     (found,) = tables(written(tmp_path, rows))
     assert found.options["useHeaders"] == header
@@ -567,7 +567,7 @@ def test_shares_tell_the_direction_that_names_leave_open(tmp_path: Path) -> None
     ("head", "rows", "message", "readings"),
     [
         ("owner,company,direct_share,total_share", [(*row, row[2] + 0.1) for row in OWN],
-         "the weight may be direct_share or total_share",
+         "the weight may be direct_share, or total_share",
          ["columns=owner,company,direct_share", "columns=owner,company,total_share"]),
         ("id,manager,mentor", [(f"e{i}", f"e{i // 2}", f"e{i * 3 % 20}") for i in range(20)],
          "the ends of edges may be id and manager, or id and mentor", ["columns=id,manager", "columns=id,mentor"]),
@@ -592,7 +592,7 @@ def test_who_names_one_column_has_a_table_of_vertices(tmp_path: Path) -> None:
     edges = written(tmp_path, [("a1", "b1"), ("a2", "b1"), ("a1", "a2")], "from,to", "e.csv")
     both = written(tmp_path, [("a1", "b1"), ("a2", "b1")], "x,y", "v.csv")
     made = guess(edges, f"{both}?columns=x")
-    assert '"vertex", "csv columns=x useHeaders=true"' in bound(made)[1]
+    assert '"vertex", "csv useHeaders=true columns=x"' in bound(made)[1]
 
 
 STATEMENTS = {
@@ -703,7 +703,7 @@ def test_relations_of_objects_within_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cells", [["9" * 400, "1"], ["1e999", "2"], ["1,5" + "0" * 400, "2"]])
 def test_numbers_beyond_doubles_are_no_numbers(cells: list[str]) -> None:
     found = column("x", 1, pa.array(cells))
-    assert found.high is None or found.high < 1e300
+    assert found.high < 1e300
 
 
 KEYS = "owner company share id name a.b type percent rank A é statementType".split()  # noqa: SIM905

@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 
 from kgreason.cli import app
 from kgreason.errors import KgreasonError
-from kgreason.guess.columns import column
-from kgreason.guess.start import start
+from kgreason.init.columns import column
+from kgreason.init.start import start
 from tests.examples import inputs
 from tests.postgres import Server
 
@@ -243,8 +243,8 @@ def test_tables_of_a_server_run_at_once(
 
 
 def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.guess.tables.LARGE", 100)
-    monkeypatch.setattr("kgreason.guess.tables.ROWS", 20)
+    monkeypatch.setattr("kgreason.init.tables.LARGE", 100)
+    monkeypatch.setattr("kgreason.init.tables.ROWS", 20)
     (tmp_path / "t.csv").write_text("owner,company,share\n" + "".join(f"A{i},B{i},0.5\n" for i in range(99)))
     made = start([str(tmp_path / "t.csv")], tmp_path / "t.vada")
     assert "these are guesses from its first 19 rows" in made.text
@@ -343,7 +343,7 @@ def test_any_table_is_guessed_or_refused(
 )
 def test_numbers_of_a_column(cells: list[str], low: float | None, high: float | None, comma: bool) -> None:
     found = column("x", 1, pa.array(cells))
-    assert (found.low, found.high, found.comma) == (low, high, comma)
+    assert (found.numeric, found.low, found.high, found.comma) == (low is not None, low or 0.0, high or 0.0, comma)
     assert found.missing == cells.count("")
 
 

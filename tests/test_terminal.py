@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 import kgreason
 from kgreason.cli import app
-from kgreason.cli.tour import tour
+from kgreason.cli.starting import tour
 from kgreason.runlog import Log
 from tests.test_architecture import FILES, module, nodes
 

@@ -63,14 +63,10 @@ class Config:
             If a section is of no command, a key no option of it, or a value of a wrong type.
         """
         top = {key: value for key, value in self.document.items() if not isinstance(value, dict)}
-        unknown = next((key for key in top if key not in EVERYWHERE), None)
-        if unknown is not None:
-            near = suggest(unknown, EVERYWHERE)
-            means = f"did you mean {near}? " if near else ""
-            hint = (
-                f"{means}options stand in the section of their command, as [anonymize]; of all are quiet, log"
-            )
-            raise self.error((), unknown, f"unknown key {unknown!r}", hint)
+        for key in top:
+            if key not in EVERYWHERE:
+                hint = "options stand in the section of their command, as [anonymize]; of all are quiet, log"
+                raise self.error((), key, f"unknown key {key!r}", _meant(suggest(key, EVERYWHERE), hint))
         sections = {key: value for key, value in self.document.items() if isinstance(value, dict)}
         return self._of_group(app, sections, top, ())
 
@@ -80,18 +76,19 @@ class Config:
         for name, section in sections.items():
             if name not in group.commands or not isinstance(section, dict):
                 near = suggest(name, group.commands)
-                means = f"did you mean [{'.'.join((*path, near))}]? " if near else ""
-                there = ", ".join(group.commands)
-                what = f"there is no command {' '.join((*path, name))!r}"
-                raise self.error((*path, name), None, what, f"{means}there are {there}")
+                hint = _meant(
+                    near and f"[{'.'.join((*path, near))}]", f"there are {', '.join(group.commands)}"
+                )
+                raise self.error(
+                    (*path, name), None, f"there is no command {' '.join((*path, name))!r}", hint
+                )
         found: Defaults = {}
         for name, command in group.commands.items():
             section, here = sections.get(name, {}), (*path, name)
             if hasattr(command, "commands"):
                 found[name] = self._of_group(command, section, top, here)
             else:
-                values = {**self._values(command, top, ()), **self._values(command, section, here)}
-                found[name] = values
+                found[name] = {**self._values(command, top, ()), **self._values(command, section, here)}
         return found
 
     def _values(self, command: Any, section: Mapping[str, Any], path: tuple[str, ...]) -> Defaults:
@@ -104,42 +101,32 @@ class Config:
                 hint = f'options stand in [{where}] itself, whatever it is asked for: method = "klone", k = 3'
                 raise self.error((*path, key), None, f"there is no section [{where}.{key}]", hint)
             if key in NEVER and key in options:
-                flag = f"say --{key} on the command line, where it is wanted"
-                raise self.error(
-                    path, key, f"{key} is an option of the command line alone: {NEVER[key]}", flag
-                )
+                what = f"{key} is an option of the command line alone: {NEVER[key]}"
+                raise self.error(path, key, what, f"say --{key} on the command line, where it is wanted")
             if key not in options or key == "help":
-                near = suggest(key, options) or suggest(key.replace("_", "-"), options)
-                near = key.replace("_", "-") if key.replace("_", "-") in options else near
-                means = f"did you mean {near}? " if near else ""
-                name = " ".join(("kgreason", *path))
-                what = f"{name} has no option --{key}"
-                raise self.error(
-                    path, key, what, f"{means}{name} --help lists the options; keys are their long names"
-                )
+                dashed, name = key.replace("_", "-"), " ".join(("kgreason", *path))
+                near = dashed if dashed in options else suggest(key, options) or suggest(dashed, options)
+                hint = _meant(near, f"{name} --help lists the options; keys are their long names")
+                raise self.error(path, key, f"{name} has no option --{key}", hint)
             found[options[key].name] = self._value(options[key], key, value, path)
         return found
 
     def _value(self, param: Any, key: str, value: object, path: tuple[str, ...]) -> object:
         if getattr(param, "is_flag", False):
             if not isinstance(value, bool):
-                raise self.error(
-                    path, key, f"{key} cannot be {_shown(value)}", f"write {key} = true, or false"
-                )
+                hint = f"write {key} = true, or false"
+                raise self.error(path, key, f"{key} cannot be {_shown(value)}", hint)
             return value
-        several = bool(param.multiple)
         values = value if isinstance(value, list) else [value]
-        if isinstance(value, list) and not several:
-            raise self.error(
-                path, key, f"{key} is one value, not a list", f"write {key} = {_shown((value or ['...'])[0])}"
-            )
-        wrong = next((v for v in values if isinstance(v, bool) or not isinstance(v, str | int | float)), None)
-        if wrong is not None:
-            raise self.error(
-                path, key, f"{key} cannot be {_shown(wrong)}", f'write {key} = "...", as after --{key}'
-            )
-        texts = [self._placed(param, str(v), key, path) for v in values]
-        return texts if several else texts[0]
+        if isinstance(value, list) and not param.multiple:
+            hint = f"write {key} = {_shown((value or ['...'])[0])}"
+            raise self.error(path, key, f"{key} is one value, not a list", hint)
+        for one in values:
+            if isinstance(one, bool) or not isinstance(one, str | int | float):
+                hint = f'write {key} = "...", as after --{key}'
+                raise self.error(path, key, f"{key} cannot be {_shown(one)}", hint)
+        texts = [self._placed(param, str(one), key, path) for one in values]
+        return texts if param.multiple else texts[0]
 
     def _placed(self, param: Any, text: str, key: str, path: Sequence[str]) -> str:
         """A path as seen from the working directory; in the file it is seen from the folder of the file.
@@ -152,8 +139,9 @@ class Config:
         metavar = param.metavar or ""
         if not ("FILE" in metavar or "DIR" in metavar):
             return text
+        on_the_line = f"say --{key} {text} on the command line"
         if "://" in text:
-            raise self.error(path, key, f"{key} names a server", f"say --{key} {text} on the command line")
+            raise self.error(path, key, f"{key} names a server", on_the_line)
         before, equals, rest = text.partition("=")
         if "PRED=" not in metavar or not equals or not before.isidentifier():
             before, equals, rest = "", "", text
@@ -161,13 +149,10 @@ class Config:
             return text
         placed = _beside(self.file, rest)
         if not all(map(self.holds, _files(placed))):
-            raise self.error(
-                path, key, f"{key} leads out of {self.folder}", f"say --{key} {text} on the command line"
-            )
+            raise self.error(path, key, f"{key} leads out of {self.folder}", on_the_line)
         if key == "log" and not placed.endswith(SUFFIX):
-            raise self.error(
-                path, key, "log names no log: what is there would get lines", f'log = "{text}.log"'
-            )
+            what = "log names no log: what is there would get lines"
+            raise self.error(path, key, what, f'log = "{text}.log"')
         return f"{before}{equals}{placed}"
 
     @property
@@ -195,13 +180,10 @@ class Config:
         for number, line in self._statements():
             if line.startswith("["):
                 section = [part.strip().strip("\"'") for part in line.strip("[] ").split(".")]
-                if key is None and section[: len(path)] == list(path):
-                    return number
-            elif (
-                key is not None
-                and line.partition("=")[0].strip().strip("\"'") == key
-                and section == list(path)
-            ):
+                found = key is None and section[: len(path)] == list(path)
+            else:
+                found = section == list(path) and line.partition("=")[0].strip().strip("\"'") == key
+            if found:
                 return number
         return None
 
@@ -262,9 +244,15 @@ def _beside(file: Path, text: str) -> str:
     return text if file.parent == Path() else str(file.parent / text)
 
 
+def _meant(near: str | None, hint: str) -> str:
+    return f"did you mean {near}? {hint}" if near else hint
+
+
 def _shown(value: object) -> str:
-    text = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
-    return text or (f'"{value}"' if isinstance(value, str) else str(value))
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def find_config(named: Path | None) -> Config | None:

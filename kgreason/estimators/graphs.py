@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from kgreason.choices import Method, Mode
@@ -32,11 +33,6 @@ class _OfGraphs(Estimator):
     released_: KnowledgeGraph
     verdict_: Verdict
     score_: Score
-    rules: Rules
-    k: int
-    x: int | Iterable[int]
-    seed: int | None
-    folders: Folders | None
     _fitted = (*Estimator._fitted, "score_")
     _method: ClassVar[Method]
 
@@ -73,7 +69,22 @@ class _OfGraphs(Estimator):
         return self.fit(X, y, progress=progress).released_
 
 
-class KGUARD(_OfGraphs):
+@dataclass(eq=False, repr=False)
+class _UnderRules(_OfGraphs):
+    """Parameters of all methods."""
+
+    rules: Rules
+    _: KW_ONLY
+    k: int = 3
+    x: int | Iterable[int] = 4
+    trials: int = 10
+    max_subgraphs: int | None = None
+    seed: int | None = None
+    folders: Folders | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KGUARD(_UnderRules):
     """(k,x)-isomorphism by few additions: protects the connected parts of x vertices.
 
     Parameters
@@ -96,26 +107,13 @@ class KGUARD(_OfGraphs):
 
     _method = "kguard"
 
-    def __init__(
-        self,
-        rules: Rules,
-        *,
-        k: int = 3,
-        x: int | Iterable[int] = 4,
-        mode: Mode = "exact",
-        trials: int = 10,
-        max_subgraphs: int | None = None,
-        split: int | None = None,
-        keep_cuts: bool = False,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.rules, self.k, self.x, self.mode, self.trials = rules, k, x, mode, trials
-        self.max_subgraphs, self.split, self.keep_cuts = max_subgraphs, split, keep_cuts
-        self.seed, self.folders = seed, folders
+    mode: Mode = "exact"
+    split: int | None = None
+    keep_cuts: bool = False
 
 
-class KLONE(_OfGraphs):
+@dataclass(eq=False, repr=False, kw_only=True)
+class KLONE(_UnderRules):
     """(k,x)-isomorphism for every x, by k - 1 copies of the whole graph.
 
     Parameters
@@ -138,25 +136,12 @@ class KLONE(_OfGraphs):
 
     _method = "klone"
 
-    def __init__(
-        self,
-        rules: Rules,
-        *,
-        k: int = 3,
-        x: int | Iterable[int] = 4,
-        trials: int = 10,
-        max_subgraphs: int | None = None,
-        split: int | None = None,
-        keep_cuts: bool = False,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.rules, self.k, self.x, self.trials = rules, k, x, trials
-        self.max_subgraphs, self.split, self.keep_cuts = max_subgraphs, split, keep_cuts
-        self.seed, self.folders = seed, folders
+    split: int | None = None
+    keep_cuts: bool = False
 
 
-class KIso(_OfGraphs):
+@dataclass(eq=False, repr=False, kw_only=True)
+class KIso(_UnderRules):
     """k isomorphic blocks without edges between them: the baseline, which protects neither derived edges nor degrees.
 
     Parameters
@@ -179,17 +164,3 @@ class KIso(_OfGraphs):
     """
 
     _method = "k-iso"
-
-    def __init__(
-        self,
-        rules: Rules,
-        *,
-        k: int = 3,
-        x: int | Iterable[int] = 4,
-        trials: int = 10,
-        max_subgraphs: int | None = None,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.rules, self.k, self.x, self.trials, self.max_subgraphs = rules, k, x, trials, max_subgraphs
-        self.seed, self.folders = seed, folders

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,7 +23,16 @@ if TYPE_CHECKING:
     Data = Original | Schema | Path | str | Mapping[str, Any] | None
 
 
-class Links(Estimator):
+class _OfLinks(Estimator):
+    result_: LinksAnonymization
+    released_: Released
+    verdict_: LinksVerdict
+    score_: float
+    _fitted = (*Estimator._fitted, "score_")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Links(_OfLinks):
     """A graph of links without its sensitive relation, made by one of five strategies.
 
     Parameters
@@ -51,28 +61,15 @@ class Links(Estimator):
     (3, True, 1.0)
     """
 
-    result_: LinksAnonymization
-    released_: Released
-    verdict_: LinksVerdict
-    score_: float
-    _fitted = (*Estimator._fitted, "score_")
-
-    def __init__(
-        self,
-        *,
-        rules: Rules | None = None,
-        sensitive: str | None = None,
-        strategy: Strategy = "cluster-edge",
-        k: int | None = None,
-        percent: float | None = None,
-        clustering: str | None = None,
-        clusters: Clusters | None = None,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.rules, self.sensitive, self.strategy, self.k = rules, sensitive, strategy, k
-        self.percent, self.clustering, self.clusters = percent, clustering, clusters
-        self.seed, self.folders = seed, folders
+    rules: Rules | None = None
+    sensitive: str | None = None
+    strategy: Strategy = "cluster-edge"
+    k: int | None = None
+    percent: float | None = None
+    clustering: str | None = None
+    clusters: Clusters | None = None
+    seed: int | None = None
+    folders: Folders | None = None
 
     def fit(self, X: Data = None, y: None = None, *, progress: Progress = SILENT) -> Self:  # noqa: ARG002
         """Make a release of links, and check it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -75,7 +76,22 @@ class _OfPeople(Estimator):
         return self.fit(X, y, progress=progress).released_
 
 
-class CDGA(_OfPeople):
+@dataclass(eq=False, repr=False, kw_only=True)
+class _Clustering(_OfPeople):
+    """Parameters of the methods that cluster users."""
+
+    mode: Mode = "exact"
+    clustering: str | None = None
+    tau: float = 1.0
+    omega: float = 0.01
+    epsilon: int | None = None
+    dimensions: int = 50
+    seed: int | None = None
+    folders: Folders | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CDGA(_Clustering):
     """Paired k-degree anonymity of directed graphs without attributes: equal in- and out-degrees in each relation.
 
     Parameters
@@ -98,32 +114,12 @@ class CDGA(_OfPeople):
 
     _method = "cdga"
 
-    def __init__(
-        self,
-        *,
-        k: int = 3,
-        mode: Mode = "exact",
-        clustering: str | None = None,
-        partition: Partition | None = None,
-        tau: float = 1.0,
-        omega: float = 0.01,
-        epsilon: int | None = None,
-        dimensions: int = 50,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.k, self.mode, self.clustering = k, mode, clustering
-        self.partition, self.tau, self.omega, self.epsilon, self.dimensions = (
-            partition,
-            tau,
-            omega,
-            epsilon,
-            dimensions,
-        )
-        self.seed, self.folders = seed, folders
+    k: int = 3
+    partition: Partition | None = None
 
 
-class CKGA(_OfPeople):
+@dataclass(eq=False, repr=False, kw_only=True)
+class CKGA(_Clustering):
     """k-attribute-degree anonymity: equal values and degrees, with one k for all users.
 
     Parameters
@@ -147,34 +143,14 @@ class CKGA(_OfPeople):
 
     _method = "ckga"
 
-    def __init__(
-        self,
-        *,
-        k: int = 3,
-        mode: Mode = "exact",
-        loss: Loss = "adm",
-        alpha: float = 0.5,
-        clustering: str | None = None,
-        partition: Partition | None = None,
-        tau: float = 1.0,
-        omega: float = 0.01,
-        epsilon: int | None = None,
-        dimensions: int = 50,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.k, self.mode, self.loss, self.alpha, self.clustering = k, mode, loss, alpha, clustering
-        self.partition, self.tau, self.omega, self.epsilon, self.dimensions = (
-            partition,
-            tau,
-            omega,
-            epsilon,
-            dimensions,
-        )
-        self.seed, self.folders = seed, folders
+    k: int = 3
+    loss: Loss = "adm"
+    alpha: float = 0.5
+    partition: Partition | None = None
 
 
-class PCKGA(_OfPeople):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PCKGA(_Clustering):
     """Personalized k-attribute-degree anonymity: equal values and degrees, with a k for each user.
 
     Parameters
@@ -201,31 +177,16 @@ class PCKGA(_OfPeople):
 
     _method = "pckga"
 
-    def __init__(
-        self,
-        *,
-        k: int | None = None,
-        k_values: Levels | None = None,
-        mode: Mode = "exact",
-        loss: Loss = "adm",
-        alpha: float = 0.5,
-        clustering: str | None = None,
-        partition: Partition | None = None,
-        tau: float = 1.0,
-        removal_price: float = 1.0,
-        omega: float = 0.01,
-        epsilon: int | None = None,
-        dimensions: int = 50,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.k, self.k_values, self.mode, self.loss, self.alpha = k, k_values, mode, loss, alpha
-        self.clustering, self.partition, self.tau = clustering, partition, tau
-        self.removal_price, self.omega, self.epsilon = removal_price, omega, epsilon
-        self.dimensions, self.seed, self.folders = dimensions, seed, folders
+    k: int | None = None
+    k_values: Levels | None = None
+    loss: Loss = "adm"
+    alpha: float = 0.5
+    partition: Partition | None = None
+    removal_price: float = 1.0
 
 
-class CTKGA(_OfPeople):
+@dataclass(eq=False, repr=False, kw_only=True)
+class CTKGA(_Clustering):
     """k-attribute-degree anonymity over any w consecutive releases of a graph that changes.
 
     Parameters
@@ -248,35 +209,15 @@ class CTKGA(_OfPeople):
 
     _method = "ctkga"
 
-    def __init__(
-        self,
-        *,
-        k: int = 3,
-        mode: Mode = "exact",
-        loss: Loss = "adm",
-        alpha: float = 0.5,
-        clustering: str | None = None,
-        tau: float = 1.0,
-        omega: float = 0.01,
-        epsilon: int | None = None,
-        dimensions: int = 50,
-        window: int = 3,
-        left_out: LeftOut = "withhold",
-        after: Path | str | None = None,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.k, self.mode, self.loss, self.alpha, self.clustering = k, mode, loss, alpha, clustering
-        self.tau, self.omega, self.epsilon, self.dimensions, self.window = (
-            tau,
-            omega,
-            epsilon,
-            dimensions,
-            window,
-        )
-        self.left_out, self.after, self.seed, self.folders = left_out, after, seed, folders
+    k: int = 3
+    loss: Loss = "adm"
+    alpha: float = 0.5
+    window: int = 3
+    left_out: LeftOut = "withhold"
+    after: Path | str | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KDegree(_OfPeople):
     """Every degree that occurs in an undirected graph is that of k users at least.
 
@@ -300,21 +241,9 @@ class KDegree(_OfPeople):
 
     _method = "k-degree"
 
-    def __init__(
-        self,
-        *,
-        k: int = 3,
-        sequence: Sequence = "dp",
-        construction: Construction = "relaxed",
-        tries: int = 100,
-        seed: int | None = None,
-        folders: Folders | None = None,
-    ) -> None:
-        self.k, self.sequence, self.construction, self.tries, self.seed = (
-            k,
-            sequence,
-            construction,
-            tries,
-            seed,
-        )
-        self.folders = folders
+    k: int = 3
+    sequence: Sequence = "dp"
+    construction: Construction = "relaxed"
+    tries: int = 100
+    seed: int | None = None
+    folders: Folders | None = None

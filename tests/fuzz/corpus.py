@@ -33,7 +33,7 @@ from kgreason.graph.io.load import load_facts, load_graph
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.graph.links.read import read_links
 from kgreason.graph.people.read import read_people
-from kgreason.guess.start import start
+from kgreason.init.start import start
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.test_fuzz import REAL, survive
 
