@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.data.bods import write_bods
+from kgreason.data.json_rows import write_json
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
 from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
-from kgreason.output.bods import write_bods
 from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
 from kgreason.output.edgelist import write_edges, write_konect
 from kgreason.output.gml import write_gml
@@ -25,7 +26,7 @@ from kgreason.output.numbered import write_labels
 from kgreason.output.pajek import write_pajek
 from kgreason.output.place import pack, replacing
 from kgreason.output.servers import postgresql_tables
-from kgreason.output.tables import write_delimited, write_json, write_parquet
+from kgreason.output.tables import write_delimited, write_parquet
 from kgreason.output.target import Target
 from kgreason.output.triples import write_rdf
 
