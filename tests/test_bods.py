@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.engine.table import Facts
-from kgreason.errors import DataError
 from kgreason.data import json_rows
 from kgreason.data.json_rows import JsonFile
+from kgreason.engine.table import Facts
+from kgreason.errors import DataError
 from kgreason.graph.io.load import load_facts
 from kgreason.graph.io.naming import _told_apart
 from kgreason.graph.io.source import SourceSpec, parse_file

@@ -26,13 +26,15 @@ _TRAILING = "trailing garbage"  # words of yajl
 
 # What ijson 3.6 with yajl does not refuse: half of a surrogate pair is read as "?", an integer of more digits than
 # Python's int() takes ends the process (where use_float is off), and 20,000 levels take 1 GB.
-_DIGITS = re.compile(r"(?<![0-9])[0-9]{4301,}")
-_DEEP = re.compile(r"(?:[\[{][^\[\]{}]*){200}")
+_DEEPEST = re.compile(rb"[\[{]{200}")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_LONG = b"0" * 4301
+_DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
 _ESCAPES = re.compile(
-    r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F])|.)",
+    rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F])|.)",
     re.DOTALL,
 )
-_SEPARATORS = "\n ,:"  # no number and no escape goes on behind them
+_SEPARATORS = b"\n", b" ", b",", b":"  # no number and no escape goes on behind them
 
 
 class JsonFile:
@@ -151,36 +153,39 @@ class _Text:
 
     def read(self, size: int = -1) -> bytes:
         """Read the next block, of whatever size."""
-        return next(self._blocks, "").encode() if size else b""
+        return next(self._blocks, b"") if size else b""
 
-    def _by_line(self, blocks: Iterator[str]) -> Iterator[str]:
+    def _by_line(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         for block in blocks:
-            for piece in re.split(r"(?<=\n)", block):
-                yield from [piece] if piece else []
-                self.line += piece.endswith("\n")
+            for piece in block.splitlines(keepends=True):
+                yield piece
+                self.line += piece.endswith(b"\n")
 
-    def _checked(self, blocks: Iterator[str]) -> Iterator[str]:
-        line, rest = 1, ""
+    def _checked(self, blocks: Iterator[str]) -> Iterator[bytes]:
+        line, rest = 1, b""
         for block in chain(blocks, [""]):
-            text = rest + block
-            cut = max(map(text.rfind, _SEPARATORS)) + 1 if block else len(text)
-            text, rest = text[:cut], text[cut:]
-            if found := _refused(text, exact=self._exact):
+            data = rest + block.encode()
+            cut = max(map(data.rfind, _SEPARATORS)) + 1 if block else len(data)
+            data, rest = data[:cut], data[cut:]
+            if found := _refused(data, exact=self._exact):
                 place, message = found
-                line += text.count("\n", 0, place)
+                line += data.count(b"\n", 0, place)
                 raise DataError(self._file, f"no JSON: {message}", line, hint=_HINT)
-            if text:
-                yield text
-            line += text.count("\n")
+            if data:
+                yield data
+            line += data.count(b"\n")
 
 
-def _refused(text: str, *, exact: bool) -> tuple[int, str] | None:
-    if deep := _DEEP.search(text):
-        return deep.end(), "nested too deeply"
-    if exact and (digits := _DIGITS.search(text)):
-        return digits.start(), f"an integer of {len(digits[0]):,} digits is not read"
-    if "\\ud" in text or "\\uD" in text:
-        half = next((m.start() for m in _ESCAPES.finditer(text) if m["half"]), None)
+def _refused(data: bytes, *, exact: bool) -> tuple[int, str] | None:
+    """Place and reason."""
+    if _DEEPEST.search(data.translate(None, _NO_BRACKETS)):
+        return len(data) - 1, "nested too deeply"
+    zeros = data.translate(_DIGITS) if exact else b""
+    if (place := zeros.find(_LONG)) >= 0:
+        count = len(zeros) - place - len(zeros[place:].lstrip(b"0"))
+        return place, f"an integer of {count:,} digits is not read"
+    if b"\\ud" in data or b"\\uD" in data:
+        half = next((m.start() for m in _ESCAPES.finditer(data) if m["half"]), None)
         if half is not None:
             return half, "a text holds half of a surrogate pair, which is no letter"
     return None
