@@ -12,6 +12,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.data.bods import write_bods
 from kgreason.data.json_rows import write_json
+from kgreason.data.rdf import write_rdf
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
 from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
@@ -28,7 +29,6 @@ from kgreason.output.place import pack, replacing
 from kgreason.output.servers import postgresql_tables
 from kgreason.output.tables import write_delimited, write_parquet
 from kgreason.output.target import Target
-from kgreason.output.triples import write_rdf
 
 _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
     "csv": write_delimited,

@@ -30,7 +30,7 @@ READERS = {
     "sqlite": "sqlite.read_sqlite",
     "duckdb": "duck.read_duckdb",
     "postgresql": "postgres.read_postgresql",
-    "rdf": "rdf.read_rdf",
+    "rdf": "kgreason.data.rdf.read_rdf",
     "bods": "kgreason.data.bods.read_bods",
     "gleif": "gleif.read_gleif",
 }
