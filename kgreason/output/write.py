@@ -12,6 +12,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.data.bods import write_bods
 from kgreason.data.json_rows import write_json
+from kgreason.data.neo4j import write_neo4j, write_nodes
 from kgreason.data.rdf import write_rdf
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
@@ -22,7 +23,6 @@ from kgreason.output.gml import write_gml
 from kgreason.output.graphs import write_graphml
 from kgreason.output.matrix import write_mtx
 from kgreason.output.names import column_names
-from kgreason.output.neo4j import write_neo4j, write_nodes
 from kgreason.output.numbered import write_labels
 from kgreason.output.pajek import write_pajek
 from kgreason.output.place import pack, replacing

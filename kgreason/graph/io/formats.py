@@ -24,7 +24,7 @@ READERS = {
     "gml": "gml.read_gml",
     "graphml": "graphml.read_graphml",
     "net": "pajek.read_pajek",
-    "neo4j": "neo4j.read_neo4j",
+    "neo4j": "kgreason.data.neo4j.read_neo4j",
     "parquet": "parquet.read_parquet",
     "json": "kgreason.data.json_rows.read_json",
     "sqlite": "sqlite.read_sqlite",
