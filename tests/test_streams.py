@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from kgreason.data import json_rows
 from kgreason.errors import DataError
-from kgreason.graph.io import gathered, gml, pajek, sqlite, xmlparse
+from kgreason.graph.io import gathered, gml, graphparts, pajek, sqlite, xmlparse
 from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.gathered import Gathered, Numbers, Texts
+from kgreason.graph.io.gathered import Gathered
+from kgreason.graph.io.graphparts import Numbers, Texts
 from kgreason.graph.io.raw import Raw, whole_lines
 from kgreason.graph.io.raw import texts as blocks_of
 from kgreason.graph.io.source import SourceSpec
@@ -110,7 +111,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def cut(size: int) -> None:
         for module in (gml, json_rows, xmlparse):
             monkeypatch.setattr(module, "_BLOCK", size)
-        for module in (gathered, json_rows, sqlite):
+        for module in (graphparts, json_rows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)
         monkeypatch.setattr(pajek, "whole_lines", lambda path: whole_lines(path, size))
 

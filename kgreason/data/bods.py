@@ -400,8 +400,8 @@ def _written(
             interest["share"] = {"exact": "@"}
             if isinstance(row[2], bool) or not isinstance(row[2], int | float) or not 0 <= row[2] <= 1:
                 raise wrong(number, 2, f"{text(row[2])} is no share from 0 to 1")
-        details = {"subject": ends[1], "interestedParty": ends[0], "interests": [interest]}
-        line = statement("relationship", ends[1], f"{predicate}-{number}", details)
+        relationship = {"subject": ends[1], "interestedParty": ends[0], "interests": [interest]}
+        line = statement("relationship", ends[1], f"{predicate}-{number}", relationship)
         if len(row) == 3:
             # digit by digit: a double of the percentage would not give every share back; the place of the share cannot
             # be mistaken, since quotation marks within strings are escaped

@@ -51,7 +51,7 @@ _OTHER = "is it of another format? N-Triples end in .nt, Turtle in .ttl, RDF/XML
 _NODE = ("", None)  # an IRI or a blank node, where literals have a datatype and a language
 _BYTES = 200  # that a distinct term takes, about
 
-Rows = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.signedinteger[Any]]
 
 
 def _double(words: str) -> float:
@@ -102,7 +102,8 @@ def _own(path: Path, options: Options) -> Options | None:
         type = triple.predicate.value == _TYPE
         iri = getattr(triple.object, "value", "") if type else triple.predicate.value
         if iri.startswith(BASE) and not _place(iri, None):
-            return replace(options, base=BASE, **{"category" if type else "predicate": iri})
+            given = replace(options, base=BASE)
+            return replace(given, category=iri) if type else replace(given, predicate=iri)
     return None
 
 
@@ -262,7 +263,7 @@ class _Reader:
 
     def _typed(self) -> tuple[Rows, list[str]]:
         """Rows that say that a node is of the class, and all classes that rows tell of."""
-        rows = self._of(lambda iri: iri == _TYPE)
+        rows = self._of(_TYPE.__eq__)
         codes = as_numpy(self._objects.indices)[rows]
         wanted = self._options.category or self._options.predicate
         classes = {self._objects.dictionary[code].as_py(): code for code in np.unique(codes).tolist()}
@@ -338,7 +339,7 @@ class _Reader:
             place = _place(iri, self._options.base)
             if place is None:
                 continue
-            rows = self._of(lambda other, iri=iri: other == iri)
+            rows = self._of(iri.__eq__)
             rows = rows[number[codes[rows]] >= 0]
             mine = found.setdefault(place, np.full(len(facts), -1))
             new = rows[mine[number[codes[rows]]] < 0]

@@ -32,7 +32,7 @@ READERS = {
     "postgresql": "postgres.read_postgresql",
     "rdf": "kgreason.data.rdf.read_rdf",
     "bods": "kgreason.data.bods.read_bods",
-    "gleif": "gleif.read_gleif",
+    "gleif": "kgreason.data.gleif.read_gleif",
 }
 """Module and function of each reader; only those in use are imported."""
 _TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx", "neo4j"})
