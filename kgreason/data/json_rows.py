@@ -79,20 +79,20 @@ class JsonFile:
 
         if not self._first:
             return  # of no values, for which ijson has no form
-        self._exact |= exact
+        self._exact |= exact  # or a number beyond 64 bits was met
         count = 0
         try:
             found = ijson.items(self._text(), prefix, use_float=not self._exact, multiple_values=not prefix)
-            for value in found:
+            for value in found if exact or not self._exact else map(_with_doubles, found):
                 count += 1
                 yield value
         except (ijson.JSONError, InvalidOperation) as error:
             if self._exact or "overflow" not in str(error):
                 raise self._malformed(error, prefix) from error
-            self._exact = True  # a number beyond 64 bits
+            self._exact = True
         else:
             return
-        yield from map(_with_doubles, islice(self.values(prefix), count, None))
+        yield from islice(self.values(prefix), count, None)
 
     def line(self, prefix: str, number: int) -> int:
         """Line on which a value begins; the file is read again for it."""
