@@ -95,45 +95,38 @@ class JsonFile:
         yield from islice(self.values(prefix), count, None)
 
     def line(self, prefix: str, number: int) -> int:
-        """Line on which a value begins; the file is read again for it."""
+        """Line on which a value begins, or else that of the first mistake; the file is read again for it."""
         import ijson
 
         text = self._text(by_line=True)
-        events = ijson.parse(text, use_float=not self._exact, multiple_values=not prefix)
         level = 0  # within a value: the keys of its parts may look like its own place
-        for place, event, _ in events:
-            if event.startswith("end_"):
-                level -= level > 0
-                continue
-            if not level and place == prefix and event != "map_key":
-                if not number:
-                    break
-                number -= 1
-            level += event.startswith("start_") and (level > 0 or place == prefix)
-        return text.line
+        try:
+            for place, event, _ in ijson.parse(text, use_float=not self._exact, multiple_values=not prefix):
+                if event.startswith("end_"):
+                    level -= level > 0
+                    continue
+                if not level and place == prefix and event != "map_key":
+                    if not number:
+                        return text.line
+                    number -= 1
+                level += event.startswith("start_") and (level > 0 or place == prefix)
+        except (ijson.JSONError, InvalidOperation):
+            pass
+        line = text.line
+        while text.read():
+            pass  # to the end, where a damaged gzip file shows
+        return line
 
     def _text(self, *, by_line: bool = False) -> _Text:
         blocks = texts(self.path, self._encoding, _BLOCK)
         return _Text(str(self.path), blocks, by_line=by_line, exact=self._exact)
 
     def _malformed(self, error: Exception, prefix: str) -> DataError:
-        """Find the line of an error: that at which the parser, given line by line, finds it again."""
-        import ijson
-
-        text = self._text(by_line=True)
-        try:
-            for _ in ijson.basic_parse(text, use_float=not self._exact, multiple_values=not prefix):
-                pass
-        except (ijson.JSONError, InvalidOperation):
-            pass
-        line = text.line
-        while text.read():
-            pass  # to the end, where a damaged gzip file shows
         words = str(error).partition("\n")[0].rstrip(".").split("error: ", 1)[-1]
         words = words.replace("premature EOF", "the file ends within a value")
         if isinstance(error, InvalidOperation):
             words = "a number has an exponent beyond all others"
-        return DataError(str(self.path), f"no JSON: {words}", line, hint=_HINT)
+        return DataError(str(self.path), f"no JSON: {words}", self.line(prefix, -1), hint=_HINT)
 
 
 class _Text:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,6 @@ _KINDS: dict[str, Kind | None] = {
     "boolean": Kind.BOOL,
 }
 _TYPES = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean", Kind.DATE: "localdatetime"}
-_ARROW = {Kind.INT: "int64", Kind.DOUBLE: "double", Kind.BOOL: "bool"}
 _ELEMENTS = {int: "long", float: "double", bool: "boolean", str: "string"}
 _ODD = re.compile(r'[:(){}\[\],;"\r\n]')
 
@@ -412,15 +411,18 @@ def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
     places = range(2, table.arity)
     properties = [_property(facts, place, names, predicate) for place in places]
     header = [":START_ID", ":END_ID", *(head for head, _ in properties), ":TYPE"]
-    type = target.options.get("type", predicate)
-    with _Lines(path, header, [_ARROW.get(table.kinds[place], "large_string") for place in places]) as lines:
-        for rows in pieces(facts, predicate):
-            ends = [texts(k, c[rows], facts) for k, c in zip(table.kinds[:2], table.columns[:2], strict=True)]
+
+    def rows() -> Iterator[list[Column]]:
+        for some in pieces(facts, predicate):
+            data = [column[some] for column in table.columns]
+            ends = [texts(kind, codes, facts) for kind, codes in zip(table.kinds[:2], data, strict=False)]
             cells = [
-                _cells(table.kinds[place], table.columns[place][rows], facts, form)
+                _cells(table.kinds[place], data[place], facts, form)
                 for place, (_, form) in zip(places, properties, strict=True)
             ]
-            lines.write([*ends, *cells, _same(type, len(ends[0]))])
+            yield [*ends, *cells, _same(target.options.get("type", predicate), len(data[0]))]
+
+    _write(path, header, rows())
 
 
 def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> None:
@@ -432,39 +434,21 @@ def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> Non
         If one has an empty name.
     """
     found = vertices_of(facts, predicate, target)
-    single = len(found.ends) == 1
-    label = target.options.get("label", predicate if single else "Vertex")
-    with _Lines(path, ["name:ID", ":LABEL"]) as lines:
-        lines.write([strings(list(found.names)), _same(label, len(found.names))])
+    label = target.options.get("label", predicate if len(found.ends) == 1 else "Vertex")
+    _write(path, ["name:ID", ":LABEL"], iter([[strings(list(found.names)), _same(label, len(found.names))]]))
 
 
-class _Lines:
-    """A CSV file under way; of its columns those between the second and the last may be no strings."""
+def _write(path: Path, header: Sequence[str], parts: Iterator[Sequence[Column]]) -> None:
+    """Write columns part by part; numbers stand bare, text in quotation marks."""
+    import pyarrow as pa
+    from pyarrow import csv
 
-    def __init__(self, path: Path, header: Sequence[str], types: Sequence[str] = ()) -> None:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        self._stream = path.open("wb")
-        self._stream.write((",".join(header) + "\n").encode())
-        self._names = [str(i) for i in range(len(header))]
-        filled = ("large_string", "large_string", *types, "large_string")[-len(header) :]
-        schema = pa.schema(list(zip(self._names, map(pa.type_for_alias, filled), strict=True)))
-        options = csv.WriteOptions(include_header=False, quoting_style="needed")
-        self._writer: Any = csv.CSVWriter(self._stream, schema, write_options=options)
-
-    def __enter__(self) -> _Lines:
-        return self
-
-    def write(self, columns: Sequence[Column]) -> None:
-        """Write rows; numbers stand bare, text in quotation marks."""
-        import pyarrow as pa
-
-        self._writer.write_table(pa.Table.from_arrays(list(columns), names=self._names))
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
-        self._stream.close()
+    names = [str(place) for place in range(len(header))]
+    options = csv.WriteOptions(include_header=False, quoting_style="needed")
+    with path.open("wb") as stream:
+        stream.write((",".join(header) + "\n").encode())
+        for part in parts:
+            csv.write_csv(pa.Table.from_arrays(list(part), names=names), stream, options)
 
 
 def _same(words: str, count: int) -> Column:
@@ -486,7 +470,7 @@ def _property(
 
 def _cells(kind: Kind, data: Codes, facts: Facts, form: Callable[[Value], str]) -> Column:
     """Numbers and truth values as they are, all else as text."""
-    if kind in _ARROW:
+    if kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL):
         return as_arrow(_numbers(np.ascontiguousarray(data), kind))
     used, where = np.unique(data, return_inverse=True)
     return strings([form(v) for v in decode(kind, used, facts.symbols)]).take(as_arrow(where.reshape(-1)))

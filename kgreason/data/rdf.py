@@ -241,8 +241,7 @@ class _Reader:
             return term.value, self._kinds.setdefault(known, len(self._kinds))
         if kind == "BlankNode":
             return f"_:{term.value}", 0
-        what = f"{term} is not an IRI, a blank node or a literal"
-        raise DataError(self._file, what, hint="take the triple out")
+        raise self._wrong(f"{term} is not an IRI, a blank node or a literal", "take the triple out")
 
     def _counts(self, iri: str) -> bool:
         """Whether triples of a predicate say something of the relation, or name vertices."""
@@ -302,11 +301,8 @@ class _Reader:
         places = self._arguments(rows)
         if places:
             if len(pairs):
-                raise DataError(
-                    self._file,
-                    f"{self._options.predicate} stands both between pairs and over facts of its class",
-                    hint="class= reads the facts alone",
-                )
+                what = f"{self._options.predicate} stands both between pairs and over facts of its class"
+                raise self._wrong(what, "class= reads the facts alone")
             columns = {place: self._cells(found) for place, found in places.items()}
             return self._raw(columns, [place for place in places if place != "weight"])
         if self._options.category is not None:
@@ -483,9 +479,8 @@ def write_rdf(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
     """
     oxigraph = extra("pyoxigraph", "rdf", target.path)
     terms = _Written(oxigraph, target, names)
-    format = (
-        oxigraph.RdfFormat.TURTLE if target.path.suffix.lower() == ".ttl" else oxigraph.RdfFormat.N_TRIPLES
-    )
+    turtle = target.path.suffix.lower() == ".ttl"
+    format = oxigraph.RdfFormat.TURTLE if turtle else oxigraph.RdfFormat.N_TRIPLES
     oxigraph.serialize(_facts(facts, predicate, terms), str(path), format=format)
 
 
@@ -495,22 +490,15 @@ class _Written:
     def __init__(self, oxigraph: ModuleType, target: Target, names: Sequence[str]) -> None:
         self.rdf, self.base = oxigraph, target.options.get("base", BASE)
         if not _ABSOLUTE.fullmatch(self.base):
-            raise DataError(
-                str(target.path),
-                f"option base cannot be {self.base!r}",
-                hint="for instance base=http://example.org/",
-            )
+            what = f"option base cannot be {self.base!r}"
+            raise DataError(str(target.path), what, hint="for instance base=http://example.org/")
         given = [c.strip() for c in target.options.get("literals", "").split(",") if c.strip()]
         places = {name: i for i, name in enumerate(names)} | {str(i + 1): i for i in range(len(names))}
         for column in given:
             if column not in places:
-                raise DataError(
-                    str(target.path),
-                    f"there is no column {column!r}",
-                    hint=f"the columns are {', '.join(names)}",
-                )
-        self._labelled: set[str] = set()
-        self._labels: list[tuple[Any, str]] = []
+                hint = f"the columns are {', '.join(names)}"
+                raise DataError(str(target.path), f"there is no column {column!r}", hint=hint)
+        self.labels: dict[str, Any] = {}  # nodes by their names, where the IRI does not show that
         self.literals = frozenset(places[c] for c in given)
 
     def node(self, value: Value) -> Any:
@@ -528,15 +516,9 @@ class _Written:
                 pass  # it has the look of an IRI only
         local = quote(words, safe="")
         node = self.name(local)
-        if local != words and words not in self._labelled:
-            self._labelled.add(words)
-            self._labels.append((node, words))
+        if local != words:
+            self.labels.setdefault(words, node)
         return node
-
-    def labels(self) -> list[tuple[Any, str]]:
-        """Nodes that were named since, and whose IRIs do not show their names as they are."""
-        new, self._labels = self._labels, []
-        return new
 
     def name(self, local: str) -> Any:
         """IRI of the vocabulary."""
@@ -548,18 +530,14 @@ class _Written:
             return self.rdf.Literal(value)
         if isinstance(value, (str, Null)):
             return self.node(value)
-        if isinstance(value, datetime):
-            return self._typed(value.isoformat(), "dateTime")
-        if isinstance(value, bool):
-            return self._typed(text(value), "boolean")
         if isinstance(value, int):
-            return self._typed(str(value), "integer")
-        if isinstance(value, float):
-            return self._typed(repr(value), "double")
+            return self.rdf.Literal(value)
+        if isinstance(value, float | datetime):  # of doubles pyoxigraph writes 300 digits
+            words, type = (
+                (repr(value), "double") if isinstance(value, float) else (value.isoformat(), "dateTime")
+            )
+            return self.rdf.Literal(words, datatype=self.rdf.NamedNode(_XSD + type))
         return self.rdf.Literal(text(value))
-
-    def _typed(self, words: str, type: str) -> Any:
-        return self.rdf.Literal(words, datatype=self.rdf.NamedNode(_XSD + type))
 
 
 def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
@@ -567,6 +545,7 @@ def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
     triple, kind, table = terms.rdf.Triple, terms.rdf.NamedNode(_TYPE), facts.tables[predicate]
     name, label = terms.name(predicate), terms.rdf.NamedNode(_LABEL)
     places = [terms.rdf.NamedNode(BASE + place) for place in _arguments(table)]
+    labelled = 0
     for number, row in enumerate(facts.rows(predicate), 1):
         if table.arity == 1:
             yield triple(terms.node(row[0]), kind, name)
@@ -577,8 +556,10 @@ def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
             yield triple(fact, kind, name)
             for place, value in enumerate(row):
                 yield triple(fact, places[place], terms.object(value, place))
-        for node, words in terms.labels():
+        new = list(islice(reversed(terms.labels.items()), len(terms.labels) - labelled))
+        for words, node in reversed(new):
             yield triple(node, label, terms.rdf.Literal(words))
+        labelled += len(new)
 
 
 def _arguments(table: Table) -> Sequence[str]:
