@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
+from kgreason.data.rdf import BASE
 from kgreason.errors import DataError
-from kgreason.graph.io.rdffacts import BASE
 from kgreason.graph.io.source import SourceSpec
 from kgreason.output.target import DECLARING, FORMATS
 from kgreason.records import dataclass

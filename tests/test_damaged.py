@@ -131,7 +131,7 @@ def test_parquet_whose_texts_are_no_text(tmp_path: Path, where: str) -> None:
         ("a.json", f'[\n{{"a": {LONG}}}]', 2, "no JSON: an integer of 4,400 digits is not read"),
         ("a.json", '[{"a": 1},\n{"a": "\\ud800"}]', 2, "no JSON: a text holds half of a surrogate pair"),
         ("a.json", '[{"a": 1},\n{"\\udfff": 1}]', 2, "no JSON: a text holds half of a surrogate pair"),
-        ("a.json", "[1,\n" + "[" * 300 + "]" * 300 + "]", 1, "no JSON: nested too deeply"),
+        ("a.json", "[1,\n" + "[" * 300 + "]" * 300 + "]", 2, "no JSON: nested too deeply"),
         (
             "a.bods.json",
             '[\n{"statementID": "\\ud800"}]',

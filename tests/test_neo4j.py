@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kgreason.analysis.check import load_text
+from kgreason.data.neo4j import fields_of
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 from kgreason.graph.io.load import load_facts, load_graph
-from kgreason.graph.io.neo4j_header import fields_of
 from kgreason.graph.io.source import parse_file
 from kgreason.lang.values import Value
 from kgreason.output.target import Target

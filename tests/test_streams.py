@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import subprocess
 import sys
@@ -15,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason.data import json_rows
 from kgreason.errors import DataError
-from kgreason.graph.io import gathered, gml, jsonrows, pajek, sqlite, xmlparse
+from kgreason.graph.io import gathered, gml, graphparts, pajek, sqlite, xmlparse
 from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.gathered import Gathered, Numbers, Texts
-from kgreason.graph.io.jsonscan import Malformed, Scanner
+from kgreason.graph.io.gathered import Gathered
+from kgreason.graph.io.graphparts import Numbers, Texts
 from kgreason.graph.io.raw import Raw, whole_lines
 from kgreason.graph.io.raw import texts as blocks_of
 from kgreason.graph.io.source import SourceSpec
@@ -109,9 +109,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the pieces in which files are read as small as one likes."""
 
     def cut(size: int) -> None:
-        for module in (gml, jsonrows, xmlparse):
+        for module in (gml, json_rows, xmlparse):
             monkeypatch.setattr(module, "_BLOCK", size)
-        for module in (gathered, jsonrows, sqlite):
+        for module in (graphparts, json_rows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)
         monkeypatch.setattr(pajek, "whole_lines", lambda path: whole_lines(path, size))
 
@@ -210,38 +210,6 @@ def test_numbers_keep_their_places() -> None:
     assert numbers[3] == 9
     assert len(numbers) == gathered.PIECE + 3
     assert numbers[gathered.PIECE + 2] == (gathered.PIECE + 2) ** 2
-
-
-JSON = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()
-    ),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=inputs(100))
-@given(st.lists(JSON, max_size=4), st.integers(1, 9), st.sampled_from([None, 1]))
-def test_values_are_scanned_whatever_the_blocks(found: list[Any], size: int, indent: int | None) -> None:
-    text = "\n".join(json.dumps(value, indent=indent) for value in found)
-    scan = Scanner(text[i : i + size] for i in range(0, len(text), size))
-    lines = []
-    for value in found:
-        lines.append(scan.line)
-        assert scan.value() == value
-    assert scan.ended()
-    ends = [json.dumps(value, indent=indent).count("\n") + 1 for value in found]
-    assert lines == [1 + sum(ends[:i]) for i in range(len(found))]
-
-
-def test_the_line_of_a_mistake_is_that_of_the_file() -> None:
-    text = '\n\n{"a": 1,\n\n"b" 2}'
-    for size in range(1, len(text) + 1):
-        scan = Scanner(text[i : i + size] for i in range(0, len(text), size))
-        with pytest.raises(Malformed) as caught:
-            scan.value()
-        assert caught.value.line == 5
 
 
 def test_blocks_of_text(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
-"""Facts as CSV, TSV, Parquet and JSON lines."""
+"""Facts as CSV, TSV and Parquet."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from kgreason.errors import DataError
 from kgreason.graph.interchange import facts_to_arrow
 from kgreason.graph.io.options import delimiter_of
 from kgreason.graph.io.values import text
-from kgreason.lang.values import Null, Value, date_text, plain
+from kgreason.lang.values import Null, Value, date_text
 from kgreason.output.target import Target
 
 PIECE = 1 << 20  # rows, as many as Parquet keeps in one group
@@ -94,28 +93,3 @@ def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str]
     with pq.ParquetWriter(path, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
-
-
-def write_json(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write an object a line; in a file called ``.json`` the lines make one array."""
-    array = target.path.suffix.lower() == ".json"
-    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
-        lines = (encoder.encode(row) for row in _objects(facts, predicate, names))
-        if not array:
-            stream.writelines(line + "\n" for line in lines)
-            return
-        stream.write("[")
-        for between, line in zip(_commas(), lines, strict=False):
-            stream.write(between + line)
-        stream.write("\n]\n")
-
-
-def _commas() -> Iterator[str]:
-    yield "\n"
-    yield from repeat(",\n")
-
-
-def _objects(facts: Facts, predicate: str, names: Sequence[str]) -> Iterator[dict[str, object]]:
-    for row in facts.rows(predicate):
-        yield {name: plain(value) for name, value in zip(names, row, strict=True)}

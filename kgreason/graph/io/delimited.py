@@ -14,7 +14,6 @@ from typing import IO, Any
 from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import ABSENT
-from kgreason.graph.io.neo4j_header import is_header
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.quotes import doubtful, located, marked
 from kgreason.graph.io.raw import Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
@@ -44,10 +43,10 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     sample = list(itertools.islice(records(path, options, delimiter), _SAMPLE))
     if not sample:
         return Raw(str(path), (), (), lambda _: None, named=False)
+    from kgreason.data.neo4j import is_header, read_neo4j  # which reads its tables with this module
+
     first = sample[0][1]
     if options.header is not False and is_header(first):
-        from kgreason.graph.io.neo4j import read_neo4j
-
         raw = read_neo4j(path, options)
         return replace(
             raw, notes=(f"{path}: read as an import file of Neo4j, as its header says", *raw.notes)

@@ -24,15 +24,15 @@ READERS = {
     "gml": "gml.read_gml",
     "graphml": "graphml.read_graphml",
     "net": "pajek.read_pajek",
-    "neo4j": "neo4j.read_neo4j",
+    "neo4j": "kgreason.data.neo4j.read_neo4j",
     "parquet": "parquet.read_parquet",
-    "json": "jsonrows.read_json",
+    "json": "kgreason.data.json_rows.read_json",
     "sqlite": "sqlite.read_sqlite",
     "duckdb": "duck.read_duckdb",
     "postgresql": "postgres.read_postgresql",
-    "rdf": "rdf.read_rdf",
-    "bods": "bods.read_bods",
-    "gleif": "gleif.read_gleif",
+    "rdf": "kgreason.data.rdf.read_rdf",
+    "bods": "kgreason.data.bods.read_bods",
+    "gleif": "kgreason.data.gleif.read_gleif",
 }
 """Module and function of each reader; only those in use are imported."""
 _TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx", "neo4j"})
@@ -40,8 +40,10 @@ _QUERIED = DATABASES
 
 
 def _reader(kind: str) -> Callable[..., Raw]:
-    module, _, name = READERS[kind].partition(".")
-    reader: Callable[..., Raw] = getattr(import_module(f"{__package__}.{module}"), name)
+    module, _, name = READERS[kind].rpartition(".")
+    if "." not in module:
+        module = f"{__package__}.{module}"
+    reader: Callable[..., Raw] = getattr(import_module(module), name)
     return reader
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from kgreason import memory
 from kgreason.arrays import as_numpy
 from kgreason.errors import DataError
-from kgreason.graph.io.gathered import Numbers, Texts
+from kgreason.graph.io.gathered import PIECE
 from kgreason.graph.io.raw import Column, Raw
 
 _TYPES = {
@@ -17,6 +20,92 @@ _TYPES = {
     "boolean": "bool",
 }
 _DEFAULT, _UNDIRECTED = -1, 1
+
+
+class Numbers:
+    """Integers that come one by one, as those of lines do.
+
+    Examples
+    --------
+    >>> lines = Numbers()
+    >>> lines.append(3); lines.append(5)
+    >>> lines[1], len(lines)
+    (5, 2)
+    """
+
+    def __init__(self, dtype: npt.DTypeLike = np.int64) -> None:
+        self._dtype = np.dtype(dtype)
+        self._pieces: list[npt.NDArray[np.integer[Any]]] = []
+        self._last: list[int] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._pieces)) + len(self._last)
+
+    def __getitem__(self, row: int) -> int:
+        return int(self.whole()[row])
+
+    def append(self, number: int) -> None:
+        """Add one."""
+        self._last.append(number)
+        if len(self._last) == PIECE:
+            self._flush()
+
+    def whole(self) -> npt.NDArray[np.integer[Any]]:
+        """All of them."""
+        self._flush()
+        if len(self._pieces) != 1:
+            self._pieces = [np.concatenate([np.empty(0, dtype=self._dtype), *self._pieces])]
+        return self._pieces[0]
+
+    def _flush(self) -> None:
+        if self._last:
+            self._pieces.append(np.array(self._last, dtype=self._dtype))
+            self._last = []
+
+
+class Texts:
+    """Strings, or missing cells, that come one by one; an attribute of things of which not all have it."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Column] = []
+        self._last: list[str | None] = []
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def append(self, cell: str | None) -> None:
+        """Add one."""
+        self._last.append(cell)
+        self._rows += 1
+        if len(self._last) >= PIECE:
+            self._flush()
+
+    def pad(self, rows: int) -> None:
+        """Add missing cells up to a number of rows."""
+        import pyarrow as pa
+
+        if rows - self._rows < PIECE:
+            self._last += [None] * (rows - self._rows)
+        else:
+            self._flush()
+            self._pieces.append(pa.nulls(rows - self._rows, pa.string()))
+        self._rows = max(rows, self._rows)
+
+    def whole(self) -> Column:
+        """The column."""
+        import pyarrow as pa
+
+        self._flush()
+        return pa.chunked_array(self._pieces, pa.string())
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if self._last:
+            memory.claim(sum(len(cell) for cell in self._last if cell))  # a default may stand for all of them
+            self._pieces.append(pa.array(self._last, pa.string()))
+            self._last = []
 
 
 class Parts:

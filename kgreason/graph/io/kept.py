@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.data.neo4j import is_header
 from kgreason.graph.io.delimited import records
 from kgreason.graph.io.formats import understood
 from kgreason.graph.io.loader import Data, Loader
-from kgreason.graph.io.neo4j_header import is_header
 from kgreason.graph.io.source import SourceSpec
 from kgreason.progress import SILENT
 
