@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason.data import graph_builder
 from kgreason.errors import DataError
-from kgreason.graph.io import gathered, gml, jsonrows, pajek, sqlite, xmlparse
+from kgreason.graph.io import gathered, jsonrows, sqlite, xmlparse
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.gathered import Gathered, Numbers, Texts
 from kgreason.graph.io.jsonscan import Malformed, Scanner
-from kgreason.graph.io.raw import Raw, whole_lines
+from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.raw import texts as blocks_of
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import CastError, Objects, arrow_column
@@ -109,11 +110,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the pieces in which files are read as small as one likes."""
 
     def cut(size: int) -> None:
-        for module in (gml, jsonrows, xmlparse):
+        for module in (jsonrows, xmlparse):
             monkeypatch.setattr(module, "_BLOCK", size)
-        for module in (gathered, jsonrows, sqlite):
+        for module in (gathered, graph_builder, jsonrows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)
-        monkeypatch.setattr(pajek, "whole_lines", lambda path: whole_lines(path, size))
 
     return cut
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import combinations
 
+from kgreason.data.edge_list import konect_form
 from kgreason.errors import DataError
-from kgreason.graph.io.edgelist import konect_form
 from kgreason.guess.columns import Column, numbers
 from kgreason.guess.tables import Found
 from kgreason.guess.words import (

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from kgreason.arrays import as_arrow, strings
+from kgreason.data.vertex_names import vertices_of
 from kgreason.engine.table import Codes, Facts, Kind, decode
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value, ordered
 from kgreason.output.fields import pieces, texts
 from kgreason.output.target import Target
-from kgreason.output.vertices import vertices_of
 
 _TYPES = {
     Kind.INT: "long",

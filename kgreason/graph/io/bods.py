@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import as_arrow
+from kgreason.data.vertex_names import called
 from kgreason.errors import DataError
 from kgreason.graph.io.jsonstream import values
-from kgreason.graph.io.naming import called
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.statements import (

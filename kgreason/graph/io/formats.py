@@ -18,12 +18,12 @@ from kgreason.memory import always_limited, claim
 READERS = {
     "csv": "delimited.read_csv",
     "tsv": "delimited.read_tsv",
-    "edges": "edgelist.read_edges",
-    "konect": "edgelist.read_edges",
-    "mtx": "matrixmarket.read_mtx",
-    "gml": "gml.read_gml",
-    "graphml": "graphml.read_graphml",
-    "net": "pajek.read_pajek",
+    "edges": "kgreason.data.edge_list.read_edges",
+    "konect": "kgreason.data.edge_list.read_edges",
+    "mtx": "kgreason.data.matrix_market.read_mtx",
+    "gml": "kgreason.data.gml.read_gml",
+    "graphml": "kgreason.data.graphml.read_graphml",
+    "net": "kgreason.data.pajek.read_pajek",
     "neo4j": "neo4j.read_neo4j",
     "parquet": "parquet.read_parquet",
     "json": "jsonrows.read_json",
@@ -40,8 +40,10 @@ _QUERIED = DATABASES
 
 
 def _reader(kind: str) -> Callable[..., Raw]:
-    module, _, name = READERS[kind].partition(".")
-    reader: Callable[..., Raw] = getattr(import_module(f"{__package__}.{module}"), name)
+    module, _, name = READERS[kind].rpartition(".")
+    if "." not in module:
+        module = f"{__package__}.{module}"
+    reader: Callable[..., Raw] = getattr(import_module(module), name)
     return reader
 
 

@@ -19,8 +19,8 @@ from xml.parsers import expat
 import numpy as np
 
 from kgreason.arrays import as_arrow
+from kgreason.data.vertex_names import called
 from kgreason.errors import DataError
-from kgreason.graph.io.naming import called
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.xmlparse import parse
@@ -49,7 +49,6 @@ def read_gleif(path: Path, options: Options) -> Raw:
     parser.StartElementHandler = lambda tag, _: records.start(tag)
     parser.EndElementHandler = lambda _: records.end(parser.CurrentLineNumber)
     parser.CharacterDataHandler = records.text
-    parser.EntityDeclHandler = records.refuse_entity
     parse(path, parser, "is the file whole? take it from GLEIF once more")
     raw = records.raw()
     return called(raw if options.labels is None else _named(raw, path.parent / options.labels), options)
@@ -112,14 +111,6 @@ class _Records:
         elif name == "LEIRecord":
             self._entity(line)
         self._texts.clear()
-
-    def refuse_entity(self, name: str, *_: object) -> None:
-        """Refuse definitions of entities: no such file has one, and they can be nested to any size."""
-        raise DataError(
-            self._file,
-            f"the file defines an entity {name!r}, as no file of GLEIF does",
-            hint="take the file from GLEIF itself",
-        )
 
     def _taken(self, place: str, line: int) -> str:
         value = self._record.get(place, "")
