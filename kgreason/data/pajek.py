@@ -20,7 +20,7 @@ from kgreason import memory
 from kgreason.data.vertex_names import named, vertices_of, write_entries
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.fields import Fields, check_declared, check_indices, split_lines
+from kgreason.graph.io.fields import check_declared, check_indices, split_lines
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, decoded, whole_lines
 from kgreason.graph.io.values import int64
@@ -39,30 +39,49 @@ def read_pajek(path: Path, options: Options) -> Raw:
 
     Labels that are not asked for and name no vertex need not fit the encoding.
     """
-    file, count = str(path), 0
+    import pyarrow as pa
+
+    file, count, vertices = str(path), 0, Raw(str(path), ("id", "label"), (), lambda _: None)
     text, wrong = _text(path, options.encoding)
     before, *sections = _TITLE.split(text)
-    line = 1 + before.count("\n")
     if not sections:
         message = "no section *vertices, *arcs or *edges: this is no Pajek network"
         raise DataError(file, message, 1, hint="say what it is, for instance format=edges")
-    vertices = Raw(file, ("id", "label"), (), lambda _: None)
-    parts: list[tuple[Fields, bool]] = []
+    line = 1 + before.count("\n")
+    bodies: list[tuple[int, str]] = []
+    both: list[bool] = []  # whether they are of undirected edges
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         section = title.split()[0].lower()
         if section == "*vertices":
             count = _count(file, title, line)
             vertices = _vertices(file, body, line, count)
         elif section in ("*arcs", "*edges"):
-            fields = split_lines(file, iter([(line, body)]), 0, " ", "%")
-            _check(file, fields, count, parts)
-            if fields.columns:
-                parts.append((fields, section == "*edges"))
+            bodies.append((line, body))
+            both.append(section == "*edges")
         elif section != "*network":
             hint = "kgreason reads *vertices, *arcs and *edges"
             raise DataError(file, f"a section {section} is not read", line, hint=hint)
         line += body.count("\n")
-    raw = named(_joined(file, parts, vertices), options)
+    fields = split_lines(file, iter(bodies), 0, " ", "%")
+    columns, lines = fields.columns or (pa.array([], pa.large_string()),) * 2, fields.lines
+    if len(columns) not in (2, 3):
+        message = f"{len(columns)} fields, expected two vertices and perhaps a weight"
+        hint = "a line of *arcs or *edges is for instance 1 2 0.5"
+        raise DataError(file, message, int(lines[0]), hint=hint)
+    for column in columns[:2]:
+        check_indices(file, column, lines, count, "vertex number")
+    undirected = np.array(both)[np.searchsorted([first for first, _ in bodies], lines, "right") - 1]
+    raw = Raw(
+        file,
+        ("source", "target", "weight")[: len(columns)],
+        columns,
+        lambda row: int(lines[row]),
+        named=False,
+        graph=True,
+        undirected=undirected if undirected.any() else None,
+        vertices=vertices,
+    )
+    raw = named(raw, options)
     asked = options.vertices or options.columns is not None or options.names not in (None, "id")
     if wrong is not None and (asked or (raw.vertices is not None and raw.vertices.key is not None)):
         raise wrong
@@ -115,44 +134,6 @@ def _letter(found: re.Match[str]) -> str:
     """Letter of a number; half of a surrogate pair stays as written."""
     number = int(found[1])
     return found[0] if 0xD800 <= number < 0xE000 else chr(number)
-
-
-def _check(file: str, fields: Fields, count: int, before: Sequence[tuple[Fields, bool]]) -> None:
-    width = len(fields.columns)
-    if width not in (0, 2, 3):
-        message = f"{width} fields, expected two vertices and perhaps a weight"
-        hint = "a line of *arcs or *edges is for instance 1 2 0.5"
-        raise DataError(file, message, int(fields.lines[0]), hint=hint)
-    for column in fields.columns[:2]:
-        check_indices(file, column, fields.lines, count, "vertex number")
-    if width and before and width != len(before[0][0].columns):
-        message = "some lines have a weight and some have none"
-        raise DataError(file, message, int(fields.lines[0]), hint="give every line a weight, or none")
-
-
-def _joined(file: str, parts: Sequence[tuple[Fields, bool]], vertices: Raw) -> Raw:
-    """One table of all lines."""
-    import pyarrow as pa
-
-    width = len(parts[0][0].columns) if parts else 2
-    lines = np.concatenate([np.empty(0, dtype=np.int64), *(fields.lines for fields, _ in parts)])
-    undirected = np.repeat([both for _, both in parts], [len(fields.lines) for fields, _ in parts])
-    columns = (
-        pa.chunked_array(
-            [chunk for fields, _ in parts for chunk in fields.columns[i].chunks], pa.large_string()
-        )
-        for i in range(width)
-    )
-    return Raw(
-        file,
-        ("source", "target", "weight")[:width],
-        tuple(columns),
-        lambda row: int(lines[row]),
-        named=False,
-        graph=True,
-        undirected=undirected if undirected.any() else None,
-        vertices=vertices,
-    )
 
 
 def write_pajek(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
