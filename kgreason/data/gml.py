@@ -35,7 +35,6 @@ _TOKEN = re.compile(
 )
 """A key with a list of plain values (most nodes and edges), with the beginning of another list, or with a value."""
 _PAIR = re.compile(rf"({_KEY})\s*({_VALUE})")
-_KEY_ALONE = re.compile(rf"({_KEY}){_GAP}(?=[A-Za-z\]]|\Z)")
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6})|([A-Za-z]+[0-9]*));")
 
 _ODD = re.compile(r"[^A-Za-z0-9]")
@@ -82,24 +81,11 @@ def _tokens(file: str, text: str) -> Iterator[tuple[re.Match[str], int]]:
         line += text.count("\n", last, found.start())
         last = found.start()
         if found.lastgroup == "bad":
-            raise _wrong(file, text, last, line)
+            words = text[last : last + 40].splitlines()[0].strip()
+            message = f"no GML: expected a key with its value or list, found {words!r}"
+            hint = "as in id 7 or node [ id 7 ]; is the file of another format? say format=, as in format=graphml"
+            raise DataError(file, message, line, hint=hint)
         yield found, line
-
-
-def _wrong(file: str, text: str, place: int, line: int) -> DataError:
-    """Error of a token that does not belong where it is."""
-    value, key = re.compile(_VALUE).match(text, place), _KEY_ALONE.match(text, place)
-    if text[place] == "[":
-        hint = "write a key before the bracket, as in node [ id 7 ]"
-        return DataError(file, "a list without a key before it", line, hint=hint)
-    if value is not None:
-        hint = "a key begins with a letter; texts with blanks need quotation marks"
-        return DataError(file, f"expected a key, found {value[0]!r}", line, hint=hint)
-    if key is not None:
-        hint = "write one behind it, or take the key out"
-        return DataError(file, f"key {key[1]!r} has no value", line, hint=hint)
-    hint = "is the file of another format? say format=, for instance format=graphml"
-    return DataError(file, f"no GML: {text[place : place + 40].splitlines()[0]!r}", line, hint=hint)
 
 
 def _add(graph: GraphBuilder, kind: str, written: dict[str, str], line: int) -> None:

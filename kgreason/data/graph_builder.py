@@ -9,6 +9,7 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.arrays import as_numpy
+from kgreason.data.vertex_names import ends_of, repeated
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column, Raw
 
@@ -17,7 +18,7 @@ ID, LABEL, SOURCE, TARGET, WEIGHT = "\0id", "\0label", "\0source", "\0target", "
 UNDIRECTED, LINE = "\0undirected", "\0line"
 
 PIECE = 1 << 15
-"""Nodes or edges that are Python objects at a time: 10,000,000 edges take 10 GB as dictionaries."""
+"""Nodes or edges that are Python objects at a time: as dictionaries, 10,000,000 edges take 4 GB."""
 
 _TYPES = {
     **dict.fromkeys(("int", "long"), "int64"),
@@ -62,26 +63,40 @@ class GraphBuilder:
             If a vertex is declared twice, only some edges have a weight, or an edge ends at a vertex that is not
             declared.
         """
-        import pyarrow as pa
-
-        nodes = self._table("node", {ID: pa.string(), LABEL: pa.string(), LINE: pa.int64()})
-        self._check_nodes(nodes)
-        text = dict.fromkeys((SOURCE, TARGET, WEIGHT), pa.string())
-        edges = self._table("edge", {**text, UNDIRECTED: pa.bool_(), LINE: pa.int64()})
-        self._check_edges(nodes, edges)
-        lines, node_lines = as_numpy(edges[LINE].combine_chunks()), as_numpy(nodes[LINE].combine_chunks())
-        columns = [edges[SOURCE], edges[TARGET]]
-        if len(edges) and not edges[WEIGHT].null_count:
-            columns.append(_typed(edges[WEIGHT], self.types.get(("edge", "weight"))))
-        ways = edges[UNDIRECTED].fill_null(undirected).to_numpy()
+        nodes = self._table("node", ID, LABEL)
+        lines = as_numpy(nodes[LINE].combine_chunks())
+        twice = repeated(nodes[ID].combine_chunks())
+        if twice is not None:
+            first, row = twice
+            message = f"vertex {nodes[ID][row].as_py()!r} is declared again, first in line {lines[first]}"
+            hint = "take one of the two out, or give it another id"
+            raise DataError(self.file, message, int(lines[row]), hint=hint)
         vertices = Raw(
             self.file,
             ("id", "label"),
             (nodes[ID].combine_chunks(), nodes[LABEL].combine_chunks().fill_null("")),
-            lambda row: int(node_lines[row]),
+            lambda row: int(lines[row]),
             extra={name: column.combine_chunks() for name, column in self._attributes("node", nodes).items()},
             texts=self._texts("node"),
         )
+        edges = self._edges(undirected=undirected, vertices=vertices)
+        if len(nodes):
+            ends_of(edges, vertices)
+        return edges
+
+    def _edges(self, *, undirected: bool, vertices: Raw) -> Raw:
+        edges = self._table("edge", SOURCE, TARGET, WEIGHT)
+        columns, lines = [edges[SOURCE], edges[TARGET]], as_numpy(edges[LINE].combine_chunks())
+        weighted = edges[WEIGHT].is_valid().to_numpy()
+        if weighted.all() and len(weighted):
+            columns.append(_typed(edges[WEIGHT], self.types.get(("edge", "weight"))))
+        elif weighted.any():
+            row = int(np.argmax(weighted != weighted[0]))
+            source, target = (column[row].as_py() for column in columns)
+            own, first = ("no", "one") if weighted[0] else ("a", "none")
+            message = f"the edge from {source!r} to {target!r} has {own} weight, the first edge has {first}"
+            raise DataError(self.file, message, int(lines[row]), hint="give every edge a weight, or none")
+        ways = edges[UNDIRECTED].fill_null(undirected).to_numpy()
         return Raw(
             self.file,
             ("source", "target", "weight")[: len(columns)],
@@ -99,29 +114,23 @@ class GraphBuilder:
         import pyarrow as pa
 
         rows = self._rows[kind]
-        columns = {}
-        for name in {name: None for row in rows for name in row}:
-            cells = [row.get(name) for row in rows]
-            if name == LINE:
-                columns[name] = pa.array(cells, pa.int64())
-            elif name == UNDIRECTED:
-                columns[name] = pa.array(cells, pa.bool_())
-            else:
-                memory.claim(
-                    sum(len(cell) for cell in cells if cell)
-                )  # a default may be the text of all cells
-                columns[name] = pa.array(cells, pa.string())
-        self._tables[kind].append(pa.table(columns))
+        names = {name: None for row in rows for name in row}
+        # the default of an attribute may be long, and is a cell of every row
+        memory.claim(sum(len(cell) for row in rows for cell in row.values() if isinstance(cell, str)))
+        types = {LINE: pa.int64(), UNDIRECTED: pa.bool_()}
+        schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+        self._tables[kind].append(pa.Table.from_pylist(rows, schema=schema))
         rows.clear()
 
-    def _table(self, kind: str, known: Mapping[str, Any]) -> Any:
-        """All rows of a kind; the columns of `known` come first."""
+    def _table(self, kind: str, *texts: str) -> Any:
+        """All rows of a kind, with these columns in any case."""
         import pyarrow as pa
 
-        if self._rows[kind]:
-            self._flush(kind)
-        first = pa.schema(list(known.items())).empty_table()
-        return pa.concat_tables([first, *self._tables[kind]], promote_options="default")
+        self._flush(kind)
+        known = [*((name, pa.string()) for name in texts), (LINE, pa.int64()), (UNDIRECTED, pa.bool_())]
+        return pa.concat_tables(
+            [pa.schema(known).empty_table(), *self._tables[kind]], promote_options="default"
+        )
 
     def _attributes(self, kind: str, table: Any) -> dict[str, Column]:
         names = [name for name in table.column_names if not name.startswith("\0")]
@@ -129,50 +138,6 @@ class GraphBuilder:
 
     def _texts(self, kind: str) -> frozenset[str]:
         return frozenset(name for (of, name), type in self.types.items() if (of, type) == (kind, "string"))
-
-    def _check_nodes(self, nodes: Any) -> None:
-        ids = nodes[ID]
-        if len(ids.unique()) == len(ids):
-            return
-        first: dict[str, int] = {}
-        for name, line in zip(ids.to_pylist(), nodes[LINE].to_pylist(), strict=True):
-            if name in first:
-                raise DataError(
-                    self.file,
-                    f"vertex {name!r} is declared again, first in line {first[name]}",
-                    line,
-                    hint="take one of the two out, or give it another id",
-                )
-            first[name] = line
-
-    def _check_edges(self, nodes: Any, edges: Any) -> None:
-        """Report the first edge whose weight or end is wrong."""
-        import pyarrow.compute as pc
-
-        if not len(edges):
-            return
-        weighted = edges[WEIGHT].is_valid().to_numpy()
-        wrong = [weighted != weighted[0]]
-        ends = [edges[SOURCE], edges[TARGET]]
-        if len(nodes):
-            known = nodes[ID].combine_chunks()
-            wrong += [~pc.is_in(end, value_set=known).to_numpy() for end in ends]
-        odd = np.flatnonzero(np.logical_or.reduce(wrong))
-        if not len(odd):
-            return
-        row = int(odd[0])
-        line, source, target = (edges[name][row].as_py() for name in (LINE, SOURCE, TARGET))
-        if wrong[0][row]:
-            own, first = ("no", "one") if weighted[0] else ("a", "none")
-            raise DataError(
-                self.file,
-                f"the edge from {source!r} to {target!r} has {own} weight, the first edge has {first}",
-                line,
-                hint="give every edge a weight, or none",
-            )
-        end = source if wrong[1][row] else target
-        message = f"the edge ends at {end!r}, which is no vertex of the file"
-        raise DataError(self.file, message, line, hint="declare the vertex, or take the edge out")
 
 
 def _typed(column: Column, type: str | None) -> Column:

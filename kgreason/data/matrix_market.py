@@ -25,7 +25,7 @@ from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.fields import check_declared, check_indices, read_fields
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
+from kgreason.graph.io.raw import Raw, decoded, whole_lines
 from kgreason.graph.io.values import int64
 from kgreason.output.fields import check_weight
 from kgreason.output.target import Target
@@ -47,7 +47,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
     memory.claim(_BYTES * count)
     fields = read_fields(path, options.encoding, skip=size_line, delimiter=" ", comments="%")
     names = ("source", "target") if field == "pattern" else ("source", "target", "weight")
-    columns, lines = fields.columns or (pa.array([], pa.large_string()),) * len(names), fields.lines
+    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * len(names), fields.lines
     if len(columns) != len(names):
         message = f"{len(columns)} fields in an entry of a {field} matrix, expected {len(names)}"
         hint = "the first line says what the matrix is of: pattern has 2 fields, real and integer 3"
@@ -70,7 +70,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
         source, target, weight = columns
         minus = pc.replace_substring_regex(pc.replace_substring_regex(weight, r"^[+]?", "-"), "^--", "")
         both = [(source, target), (target, source), (weight, minus)]
-        columns = tuple(pa.chunked_array([*_chunks(a), *_chunks(b)]) for a, b in both)
+        columns = tuple(pa.chunked_array([*a.chunks, *b.chunks], a.type) for a, b in both)
         lines, off_diagonal = np.concatenate([lines, lines]), None
     ids = as_arrow(np.arange(1, count + 1)).cast(pa.string())
     raw = Raw(
@@ -99,21 +99,14 @@ def _head(path: Path, encoding: str) -> tuple[str, str, int, list[int]]:
     fits = field in ("real", "integer", "pattern") and symmetry in ("general", "symmetric", "skew-symmetric")
     if not fits or (field == "pattern" and symmetry == "skew-symmetric"):
         raise DataError(file, f"a {field} {symmetry} matrix is no graph with weights", 1, hint=_BANNER)
-    for number, line in lines:
-        words = line.decode("latin-1").split()
-        if not words or words[0].startswith("%"):
-            continue
-        sizes = [int64(word) if word.isdecimal() else None for word in words]
-        known = [size for size in sizes if size is not None]
-        if len(sizes) == len(known) == 3:
-            return field, symmetry, number, known
-        message = f"expected the size line (rows, columns, entries), found {' '.join(words)[:60]!r}"
-        raise DataError(file, message, number, hint="as in 5 5 12")
-    raise DataError(file, "the size line is missing", number, hint="rows, columns and entries, as in 5 5 12")
-
-
-def _chunks(column: Column) -> list[Column]:
-    return list(column.chunks) if hasattr(column, "chunks") else [column]
+    entries = ((number, line.decode("latin-1")) for number, line in lines)
+    number, line = next((e for e in entries if e[1].strip() and e[1].lstrip()[0] != "%"), (number, ""))
+    sizes = [int64(word) for word in line.split()]
+    known = [size for size in sizes if size is not None and size >= 0]
+    if len(sizes) == len(known) == 3:
+        return field, symmetry, number, known
+    message = f"expected the size line (rows, columns, entries), found {line.strip()[:60]!r}"
+    raise DataError(file, message, number, hint="as in 5 5 12")
 
 
 def write_mtx(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:

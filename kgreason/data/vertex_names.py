@@ -110,14 +110,19 @@ def _trouble(vertices: Raw, column: Column, name: str) -> tuple[int, str] | None
     if pc.any(absent).as_py():
         row = pc.index(absent, True).as_py()
         return row, f"vertex {ids[row].as_py()!r} has no {name}"
+    rows = repeated(column)
+    if rows is None:
+        return None
+    two = " and ".join(repr(ids[row].as_py()) for row in rows)
+    return rows[1], f"vertices {two} have the same {name}, {column[rows[1]].as_py()!r}"
+
+
+def repeated(column: Column) -> tuple[int, int] | None:
+    """Rows of the first text that comes again; `None` if all are distinct."""
     codes = as_numpy(column.dictionary_encode().indices)
     first = np.unique(codes, return_index=True)[1]
-    repeated = np.flatnonzero(first[codes] != np.arange(len(codes)))
-    if not len(repeated):
-        return None
-    row = int(repeated[0])
-    two = f"vertices {ids[int(first[codes[row]])].as_py()!r} and {ids[row].as_py()!r}"
-    return row, f"{two} have the same {name}, {column[row].as_py()!r}"
+    again = np.flatnonzero(first[codes] != np.arange(len(codes)))
+    return (int(first[codes[again[0]]]), int(again[0])) if len(again) else None
 
 
 def _absent(column: Column) -> Column:
@@ -128,22 +133,32 @@ def _absent(column: Column) -> Column:
 
 def _renamed(raw: Raw, names: Column, attribute: str) -> Raw:
     """Replace ids by names, in the edges and as the key of the vertices."""
+    assert raw.vertices is not None
+    ends = (names.take(place) for place in ends_of(raw, raw.vertices))
+    vertices = replace(raw.vertices, key=attribute, key_column=names)
+    return replace(raw, columns=(*ends, *raw.columns[2:]), vertices=vertices)
+
+
+def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
+    """Rows of the vertices at the two ends of each edge.
+
+    Raises
+    ------
+    DataError
+        If an edge ends at no vertex.
+    """
     import pyarrow.compute as pc
 
-    vertices = raw.vertices
-    assert vertices is not None
-    ids = vertices.columns[0]
-    places = [pc.index_in(column.cast(ids.type), value_set=ids) for column in raw.columns[:2]]
-    for place, column in zip(places, raw.columns, strict=False):
-        if place.null_count:
-            row = pc.index(place.is_null(), True).as_py()
-            message = f"the edge ends at {column[row].as_py()!r}, which is no vertex of {vertices.file}"
-            raise raw.error(row, message)
-    return replace(
-        raw,
-        columns=(*(names.take(place) for place in places), *raw.columns[2:]),
-        vertices=replace(vertices, key=attribute, key_column=names),
-    )
+    ids, places = vertices.columns[0], []
+    for end in raw.columns[:2]:
+        places.append(pc.index_in(end.cast(ids.type), value_set=ids))
+        row = pc.index(places[-1].is_null(), True).as_py()
+        if row >= 0:
+            message = (
+                f"the edge ends at {end[row].as_py()!r}, which is no vertex of {Path(vertices.file).name}"
+            )
+            raise raw.error(row, message, hint="declare the vertex, or take the edge out")
+    return places
 
 
 def called(raw: Raw, options: Options) -> Raw:
