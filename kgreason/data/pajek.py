@@ -11,6 +11,7 @@ V. Batagelj, A. Mrvar: Pajek, reference manual, section 5.3.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def _text(path: Path, encoding: str) -> tuple[str, DataError | None]:
     try:
         return decoded(str(path), data, encoding), None
     except DataError as error:
-        return data.decode("latin-1"), error
+        return data.removeprefix(BOM_UTF8).decode("latin-1"), error
 
 
 def _count(file: str, title: str, line: int) -> int:
