@@ -373,7 +373,9 @@ def test_labels_of_a_file_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("a\r\nb c\r\n")
     assert read(f"{path}?labels=names.txt", 2) == [("a", "b c")]
     (tmp_path / "out.k").write_text("% asym unweighted\n1 3\n")
-    with pytest.raises(DataError, match=r"out\.k:2: '3' is no line of the file of labels, expected 1 to 2"):
+    with pytest.raises(
+        DataError, match=r"out\.k:2: the edge ends at '3', which is no vertex of .*names\.txt"
+    ):
         read(f"{tmp_path}/out.k?labels=names.txt", 2)
 
 

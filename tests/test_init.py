@@ -343,7 +343,12 @@ def test_any_table_is_guessed_or_refused(
 )
 def test_numbers_of_a_column(cells: list[str], low: float | None, high: float | None, comma: bool) -> None:
     found = column("x", 1, pa.array(cells))
-    assert (found.numeric, found.low, found.high, found.comma) == (low is not None, low or 0.0, high or 0.0, comma)
+    assert (found.numeric, found.low, found.high, found.comma) == (
+        low is not None,
+        low or 0.0,
+        high or 0.0,
+        comma,
+    )
     assert found.missing == cells.count("")
 
 

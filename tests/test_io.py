@@ -593,7 +593,10 @@ def test_other_matrices(write: Callable[..., Path]) -> None:
     [
         ("%%MatrixMarket matrix array real general\n", "no MatrixMarket coordinate file"),
         ("%%MatrixMarket matrix coordinate complex general\n", "a complex general matrix"),
-        ("%%MatrixMarket matrix coordinate real general\n% c\n", "the size line is missing"),
+        (
+            "%%MatrixMarket matrix coordinate real general\n% c\n",
+            "(rows, columns, entries), found ''",
+        ),
         ("%%MatrixMarket matrix coordinate real general\n2 2\n", "a.mtx:2: expected the size line"),
         (
             "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n",
@@ -662,7 +665,7 @@ def test_gml(write: Callable[..., Path]) -> None:
         ("graph [ node [ label 3 ] ]", "a node without id"),
         ("graph [ node [ id 1 ]", "not closed"),
         ("graph [ ] ]", "a closing bracket without"),
-        ("graph [ node id ]", "has no value"),
+        ("graph [ node id ]", "a.gml:1: no GML: expected a key with its value or list, found 'node id ]"),
         ("{", "no GML"),
     ],
 )

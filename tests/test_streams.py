@@ -14,13 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.data import json_rows
+from kgreason.data import graph_builder, json_rows
 from kgreason.errors import DataError
-from kgreason.graph.io import gathered, gml, graphparts, pajek, sqlite, xmlparse
+from kgreason.graph.io import sqlite, xmlparse
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.gathered import Gathered
-from kgreason.graph.io.graphparts import Numbers, Texts
-from kgreason.graph.io.raw import Raw, whole_lines
+from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.raw import texts as blocks_of
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import CastError, Objects, arrow_column
@@ -109,11 +108,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the pieces in which files are read as small as one likes."""
 
     def cut(size: int) -> None:
-        for module in (gml, json_rows, xmlparse):
+        for module in (json_rows, xmlparse):
             monkeypatch.setattr(module, "_BLOCK", size)
-        for module in (graphparts, json_rows, sqlite):
+        for module in (graph_builder, json_rows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)
-        monkeypatch.setattr(pajek, "whole_lines", lambda path: whole_lines(path, size))
 
     return cut
 
@@ -188,28 +186,12 @@ def test_a_column_is_that_of_all_values_at_once(pieces: list[list[Any]]) -> None
 
 
 def test_a_column_is_padded() -> None:
-    column, cells = Gathered(), Texts()
+    column = Gathered()
     column.pad(2)
     column.add(["a"])
     column.pad(2)
     column.pad(4)
     assert column.whole().to_pylist() == [None, None, "a", None]
-    cells.pad(gathered.PIECE + 1)
-    cells.append("a")
-    cells.pad(gathered.PIECE + 4)
-    found = cells.whole()
-    assert len(found) == len(cells) == gathered.PIECE + 4
-    assert found[gathered.PIECE + 1].as_py() == "a"
-    assert found.null_count == len(found) - 1
-
-
-def test_numbers_keep_their_places() -> None:
-    numbers = Numbers()
-    for number in range(gathered.PIECE + 3):
-        numbers.append(number * number)
-    assert numbers[3] == 9
-    assert len(numbers) == gathered.PIECE + 3
-    assert numbers[gathered.PIECE + 2] == (gathered.PIECE + 2) ** 2
 
 
 def test_blocks_of_text(tmp_path: Path) -> None:

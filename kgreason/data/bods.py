@@ -26,9 +26,9 @@ import numpy as np
 
 from kgreason.arrays import as_arrow
 from kgreason.data.json_rows import JsonFile, write_values
+from kgreason.data.vertex_names import called
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.naming import called
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import text

@@ -19,8 +19,8 @@ from xml.parsers import expat
 import numpy as np
 
 from kgreason.arrays import as_arrow
+from kgreason.data.vertex_names import called
 from kgreason.errors import DataError
-from kgreason.graph.io.naming import called
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.xmlparse import parse
@@ -59,7 +59,6 @@ def _read(path: Path, type: str) -> Raw:
     parser.StartElementHandler = lambda tag, _: records.start(tag.rpartition(" ")[2])
     parser.EndElementHandler = lambda _: records.end(parser.CurrentLineNumber)
     parser.CharacterDataHandler = records.texts.append
-    parser.EntityDeclHandler = records.refuse_entity
     parse(path, parser, f"is the file whole? {_AGAIN}")
     return records.raw()
 
@@ -107,11 +106,6 @@ class _Records:
             self._names[lei] = self._record.get(_NAME, "")
             self._record.clear()
         self.texts.clear()
-
-    def refuse_entity(self, name: str, *_: object) -> None:
-        """Refuse definitions of entities: no such file has one, and they can be nested to any size."""
-        message = f"the file defines an entity {name!r}, as no file of GLEIF does"
-        raise DataError(self._file, message, hint="take the file from GLEIF itself")
 
     def _taken(self, place: str, line: int) -> str:
         if not (value := self._record.get(place, "")):

@@ -18,18 +18,17 @@ import numpy as np
 
 from kgreason.analysis.reach import parts_of
 from kgreason.arrays import as_arrow, as_numpy, strings
+from kgreason.data.vertex_names import named, vertices_of
 from kgreason.engine.table import Codes, Facts, Kind, decode
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import coded
 from kgreason.graph.io.delimited import read_columns, records
-from kgreason.graph.io.naming import named
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, no_file
 from kgreason.graph.io.values import CastError, text
 from kgreason.lang.values import Null, Value, ordered
 from kgreason.output.fields import pieces, texts
 from kgreason.output.target import Target
-from kgreason.output.vertices import vertices_of
 from kgreason.records import dataclass
 
 _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")

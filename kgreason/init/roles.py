@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence, Set
 from itertools import combinations
 
+from kgreason.data.edge_list import konect_form
 from kgreason.errors import DataError
-from kgreason.graph.io.edgelist import konect_form
 from kgreason.init import words
 from kgreason.init.columns import Column, often, sums
 from kgreason.init.tables import Table

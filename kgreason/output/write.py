@@ -11,20 +11,20 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.data.bods import write_bods
+from kgreason.data.edge_list import write_edges, write_konect
+from kgreason.data.gml import write_gml
+from kgreason.data.graphml import write_graphml
 from kgreason.data.json_rows import write_json
+from kgreason.data.matrix_market import write_mtx
 from kgreason.data.neo4j import write_neo4j, write_nodes
+from kgreason.data.pajek import write_pajek
 from kgreason.data.rdf import write_rdf
+from kgreason.data.vertex_names import write_labels
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
 from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
 from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
-from kgreason.output.edgelist import write_edges, write_konect
-from kgreason.output.gml import write_gml
-from kgreason.output.graphs import write_graphml
-from kgreason.output.matrix import write_mtx
 from kgreason.output.names import column_names
-from kgreason.output.numbered import write_labels
-from kgreason.output.pajek import write_pajek
 from kgreason.output.place import pack, replacing
 from kgreason.output.servers import postgresql_tables
 from kgreason.output.tables import write_delimited, write_parquet

@@ -15,7 +15,7 @@ _ZIP = b"PK\x03\x04"
 
 
 def parse(path: Path, parser: expat.XMLParserType, hint: str) -> None:
-    """Parse a file whose elements the handlers of a parser take in.
+    """Parse a file whose elements the handlers of a parser take in; entities may not be defined.
 
     Parameters
     ----------
@@ -28,6 +28,12 @@ def parse(path: Path, parser: expat.XMLParserType, hint: str) -> None:
         If it is not well-formed, or of an encoding that expat does not read.
     """
     file = str(path)
+
+    def refuse_entity(name: str, *_: object) -> None:  # they nest to any size, and no program writes any
+        hint = "write its text where the file names it"
+        raise DataError(file, f"the file defines an entity {name!r}", parser.CurrentLineNumber, hint=hint)
+
+    parser.EntityDeclHandler = refuse_entity
     parser.XmlDeclHandler = lambda _, encoding, __: _check_encoding(file, encoding)
     with open_bytes(path) as stream:
         try:

@@ -1,4 +1,7 @@
-"""Facts as edge lists: a line for each fact, its values between blanks or another mark; KONECT files are such lists.
+"""Edge lists: one line per edge, source and target and perhaps a weight. KONECT files are such lists of numbers.
+
+A KONECT file begins ``% asym unweighted``: ``sym`` edges are undirected, ``bip`` edges join two sets of vertices that
+are numbered separately.
 
 References
 ----------
@@ -7,25 +10,67 @@ J. Kunegis: KONECT, the Koblenz Network Collection, WWW 2013 Companion; http://k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from kgreason.data.vertex_names import labelled, numbered, write_entries
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.options import delimiter_of
+from kgreason.graph.io.fields import read_fields
+from kgreason.graph.io.options import Options, delimiter_of
+from kgreason.graph.io.raw import Raw, open_bytes, read_block
 from kgreason.output.fields import (
     TextColumn,
     check_weight,
     first_with,
-    numbers,
     pieces,
     texts,
     write_lines,
 )
-from kgreason.output.numbered import numbered
 from kgreason.output.target import Target
 
+_KONECT = re.compile(rb"%\s*(sym|asym|bip)\s+\w+")
 _TAB = "delimiter=tab keeps blanks and commas; csv holds any text"
+
+
+def read_edges(path: Path, options: Options) -> Raw:
+    """Read an edge list or a KONECT file; ids stay as written."""
+    form = konect_form(path)
+    if form == "bip" and options.prefix is None:
+        raise DataError(
+            str(path),
+            "the file is bipartite: both of its sides count their ids from 1",
+            1,
+            hint="keep them apart with prefix, for instance prefix=left:,right:",
+        )
+    fields = read_fields(path, options.encoding, skip=options.skip, delimiter=options.delimiter)
+    columns, lines = fields.columns, fields.lines
+    titled = bool(options.header and columns)
+    known = ("source", "target", "weight", "time") if form else ("source", "target", "weight")
+    names = tuple(known[i] if i < len(known) else f"column{i + 1}" for i in range(len(columns)))
+    if titled:
+        names = tuple(str(c[0]) for c in columns)
+        columns, lines = tuple(c.slice(1) for c in columns), lines[1:]
+    raw = Raw(
+        str(path),
+        names,
+        columns,
+        lambda row: int(lines[row]),
+        named=titled,
+        graph=not titled and (form is not None or len(columns) <= 3),
+        undirected=np.ones(len(lines), dtype=bool) if form == "sym" else None,
+    )
+    return labelled(raw, path, options)
+
+
+def konect_form(path: Path) -> str | None:
+    """What the first line of a KONECT file says of its edges: sym, asym or bip; `None`: it is another list."""
+    with open_bytes(path) as stream:
+        found = _KONECT.match(read_block(path, stream, 1 << 10))
+    return found.group(1).decode() if found else None
 
 
 def write_edges(path: Path, facts: Facts, predicate: str, _: Sequence[str], target: Target) -> None:
@@ -54,10 +99,11 @@ def _check(file: str, column: TextColumn, delimiter: str, *, first: bool) -> Non
     """See that a reader finds the values where they were written."""
     if first_with(column, "^$") is not None:
         raise DataError(file, "an edge list has no place for an empty value", hint="csv and parquet have one")
-    marks, ends = _marks(delimiter)
+    mark = rf"\x{{{ord(delimiter):X}}}"
+    marks = {" ": r"\s\v,", "\t": r"\t\n", ",": r",\t\n"}.get(delimiter, rf"{mark}\n")
     odd = first_with(column, f"[{marks}]")
-    if odd is None and ends:
-        odd = first_with(column, f"^[{ends}]|[{ends}]$")
+    if odd is None and delimiter != " ":  # the reader trims values
+        odd = first_with(column, r"^[ \t\r]|[ \t\r]$")
     if odd is not None:
         hint = _TAB if delimiter == " " and "\n" not in odd and "\t" not in odd else "csv holds any text"
         raise DataError(file, f"{odd!r} would be read as more than one value, or less", hint=hint)
@@ -65,16 +111,6 @@ def _check(file: str, column: TextColumn, delimiter: str, *, first: bool) -> Non
     if comment is not None:
         hint = "write csv, or put another column first (@mapping, or another order in the head)"
         raise DataError(file, f"a line that begins with {comment!r} would be read as a comment", hint=hint)
-
-
-def _marks(delimiter: str) -> tuple[str, str]:
-    """Characters that no value can hold, and those that it cannot begin or end with."""
-    if delimiter == " ":
-        return r" \t\n\v\f\r,", ""
-    if delimiter == "\t":
-        return r"\t\n", r" \t\r"
-    other = rf"\x{{{ord(delimiter):X}}}"
-    return rf"{other}\t\n" if delimiter == "," else rf"{other}\n", r" \t\r"
 
 
 def write_konect(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
@@ -96,12 +132,8 @@ def write_konect(path: Path, facts: Facts, predicate: str, names: Sequence[str],
             column=names[3],
             hint="write them as integers, for instance seconds, or choose another format",
         )
-    found = numbered(facts, predicate, target)
+    found, most = numbered(facts, predicate, target)
     with path.open("wb") as stream:
         form = "weighted" if table.arity > 2 else "unweighted"
-        stream.write(f"% asym {form}\n% {table.length} {found.most} {found.most}\n".encode())
-        for rows in pieces(facts, predicate):
-            columns: list[TextColumn | str] = list(found.columns(rows))
-            for kind, data in zip(table.kinds[2:], table.columns[2:], strict=True):
-                columns += [" ", numbers(kind, data[rows])]
-            write_lines(stream, [columns[0], " ", *columns[1:]])
+        stream.write(f"% asym {form}\n% {table.length} {most} {most}\n".encode())
+        write_entries(stream, facts, predicate, found)

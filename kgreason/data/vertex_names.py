@@ -1,0 +1,361 @@
+"""Names of the vertices of graph files: ids, an attribute, or the lines of a second file of labels.
+
+MatrixMarket and KONECT files hold numbers only. Names that are such numbers are written as they are; other names
+go to a file of labels (option ``labels``), whose line i names vertex i.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import whitespace
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.arrays import as_arrow, as_numpy
+from kgreason.engine.table import Facts, decode
+from kgreason.errors import DataError
+from kgreason.graph.io.options import Options
+from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
+from kgreason.graph.io.spelling import normal
+from kgreason.graph.io.values import text
+from kgreason.lang.names import suggest
+from kgreason.output.fields import TextColumn, numbers, pieces, write_lines
+from kgreason.output.target import Target
+
+Numbers = npt.NDArray[np.int64]
+
+MOST = 10_000_000
+"""Greatest name that may stand for a vertex number: a matrix has a row for each number up to it."""
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
+
+
+# Reading
+
+
+def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
+    """Replace vertex ids by the attribute that the option ``names`` selects.
+
+    Parameters
+    ----------
+    raw
+        Edges between ids, with the table of vertices.
+    usual
+        Without the option, use the attribute ``label`` or else ``name`` if every vertex has a distinct one.
+
+    Raises
+    ------
+    DataError
+        If the selected attribute does not exist, is missing for a vertex, or is the same for two.
+    """
+    import pyarrow.compute as pc
+
+    vertices = raw.vertices
+    if vertices is None or options.names == "id":
+        return raw
+    if options.names is not None:
+        column = _attribute(vertices, options.names)
+        if column is None:
+            raise _no_attribute(vertices, options.names)
+        trouble = _trouble(vertices, column, options.names)
+        if trouble is not None:
+            raise vertices.error(*trouble, hint="names=id calls vertices by their ids")
+        return _renamed(raw, column, options.names)
+    reasons = []
+    for attribute in ("label", "name"):
+        column = _attribute(vertices, attribute)
+        if column is None or pc.all(_absent(column), min_count=0).as_py():
+            continue
+        trouble = _trouble(vertices, column, attribute)
+        if trouble is None and usual:
+            return _renamed(raw, column, attribute)
+        if trouble is not None and usual:
+            reasons.append(trouble[1])
+        elif trouble is None and not column.equals(_attribute(vertices, vertices.names[0])):
+            reasons.append(f"names={attribute} calls them by their {attribute}")
+    if not reasons:
+        return raw
+    return replace(raw, notes=(*raw.notes, f"{raw.file}: vertices are called by their ids; {reasons[0]}"))
+
+
+def _attribute(vertices: Raw, name: str) -> Column | None:
+    import pyarrow as pa
+
+    column = {**vertices.extra, **dict(zip(vertices.names, vertices.columns, strict=False))}.get(name)
+    if column is None:
+        return None
+    return (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).cast(pa.string())
+
+
+def _no_attribute(vertices: Raw, name: str) -> DataError:
+    known = [n for n in (*vertices.names, *vertices.extra) if n]
+    near = suggest(name, known)
+    means = f"did you mean {near}? " if near else ""
+    hint = f"{means}they have {', '.join(known)}" if vertices.columns else None
+    return DataError(vertices.file, f"the vertices have no {name!r}", hint=hint)
+
+
+def _trouble(vertices: Raw, column: Column, name: str) -> tuple[int, str] | None:
+    """First row whose attribute is missing or repeated, and what is wrong with it."""
+    import pyarrow.compute as pc
+
+    ids = vertices.columns[0]
+    absent = _absent(column)
+    if pc.any(absent).as_py():
+        row = pc.index(absent, True).as_py()
+        return row, f"vertex {ids[row].as_py()!r} has no {name}"
+    rows = repeated(column)
+    if rows is None:
+        return None
+    two = " and ".join(repr(ids[row].as_py()) for row in rows)
+    return rows[1], f"vertices {two} have the same {name}, {column[rows[1]].as_py()!r}"
+
+
+def repeated(column: Column) -> tuple[int, int] | None:
+    """Rows of the first text that comes again; `None` if all are distinct."""
+    codes = as_numpy(column.dictionary_encode().indices)
+    first = np.unique(codes, return_index=True)[1]
+    again = np.flatnonzero(first[codes] != np.arange(len(codes)))
+    return (int(first[codes[again[0]]]), int(again[0])) if len(again) else None
+
+
+def _absent(column: Column) -> Column:
+    import pyarrow.compute as pc
+
+    return pc.fill_null(pc.equal(column, ""), True)
+
+
+def _renamed(raw: Raw, names: Column, attribute: str) -> Raw:
+    """Replace ids by names, in the edges and as the key of the vertices."""
+    assert raw.vertices is not None
+    ends = (names.take(place) for place in ends_of(raw, raw.vertices))
+    vertices = replace(raw.vertices, key=attribute, key_column=names)
+    return replace(raw, columns=(*ends, *raw.columns[2:]), vertices=vertices)
+
+
+def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
+    """Rows of the vertices at the two ends of each edge.
+
+    Raises
+    ------
+    DataError
+        If an edge ends at no vertex.
+    """
+    import pyarrow.compute as pc
+
+    ids, places = vertices.columns[0], []
+    for end in raw.columns[:2]:
+        places.append(pc.index_in(end.cast(ids.type), value_set=ids))
+        row = pc.index(places[-1].is_null(), True).as_py()
+        if row >= 0:
+            message = (
+                f"the edge ends at {end[row].as_py()!r}, which is no vertex of {Path(vertices.file).name}"
+            )
+            raise raw.error(row, message, hint="declare the vertex, or take the edge out")
+    return places
+
+
+def called(raw: Raw, options: Options) -> Raw:
+    """Replace vertex ids by labels if the option ``label`` is ``name``; the id follows a label that is repeated.
+
+    Raises
+    ------
+    DataError
+        If the option has another value, or the file has no names.
+    """
+    import pyarrow as pa
+
+    vertices = raw.vertices
+    if options.label in (None, "id") or vertices is None:
+        return raw
+    if options.label != "name":
+        hint = "label=name calls vertices by their names, label=id by their ids"
+        raise DataError(raw.file, f"option label cannot be {options.label!r}", hint=hint)
+    ids, labels = (column.to_pylist() for column in vertices.columns[:2])
+    if ids and ids == labels:
+        hint = (
+            "label=id calls vertices by their ids; labels=FILE of GLEIF names the file of level 1 with names"
+        )
+        raise DataError(raw.file, "no vertex has a name", hint=hint)
+    if options.normalize:  # before labels are compared: labels that become equal need their ids
+        labels = normal(pa.array(labels, pa.large_string())).to_pylist()
+    labels = [label if label.strip() else id for id, label in zip(ids, labels, strict=True)]
+    return _renamed(raw, pa.array(_told_apart(ids, labels), vertices.columns[0].type), "name")
+
+
+def _told_apart(ids: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """Distinct labels: the id is appended to labels that are repeated.
+
+    Examples
+    --------
+    >>> _told_apart(["1", "2", "3"], ["Ada", "Bo", "Ada"])
+    ['Ada (1)', 'Bo', 'Ada (3)']
+    """
+    names = list(labels)
+    while alike := {name for name, count in Counter(names).items() if count > 1}:
+        pairs = zip(ids, names, strict=True)
+        names = [f"{label} ({id})" if label in alike else label for id, label in pairs]
+    return names
+
+
+def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -> Raw:
+    """Replace vertex numbers by the lines of the file that the option ``labels`` names.
+
+    Parameters
+    ----------
+    raw
+        Edges between numbers from 1 on.
+    path
+        File of the edges; the name of the file of labels is relative to its folder.
+    count
+        Number of vertices, if the file of edges states it.
+
+    Raises
+    ------
+    DataError
+        If a line is empty or repeated, or the number of lines does not fit the file of edges.
+    """
+    import pyarrow as pa
+
+    if options.labels is None:
+        return raw
+    file = path.parent / options.labels
+    words = decoded(str(file), b"".join(whole_lines(file)), options.encoding)
+    lines = words.removesuffix("\n").split("\n") if words else []
+    names = pa.array([line.removesuffix("\r") for line in lines], pa.large_string())
+    ids = as_arrow(np.arange(1, len(names) + 1)).cast(pa.large_string())
+    vertices = Raw(str(file), ("id", "name"), (ids, names), lambda row: row + 1)
+    trouble = _trouble(vertices, names, "name")
+    if trouble is not None:
+        raise vertices.error(*trouble)
+    if count is not None and count != len(names):
+        raise DataError(
+            str(file),
+            f"{len(names)} lines for the {count} vertices of {path.name}",
+            hint="write one name a line, that of vertex 1 first",
+        )
+    return _renamed(replace(raw, vertices=vertices), names, "name")
+
+
+# Writing
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """Vertices of a predicate: the values of its first two arguments.
+
+    Attributes
+    ----------
+    names
+        Distinct names, as text.
+    ends
+        Vertex number of each row, from 1 on, for each of the first two arguments; int64.
+    """
+
+    names: Sequence[str]
+    ends: tuple[Numbers, ...]
+
+    def columns(self, rows: slice) -> tuple[TextColumn, ...]:
+        """Text of the vertex numbers in a range of rows."""
+        import pyarrow as pa
+
+        return tuple(as_arrow(end[rows]).cast(pa.large_string()) for end in self.ends)
+
+
+def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
+    """Number the vertices of a predicate: by value if their names are 1 to n, else in order of appearance.
+
+    Vertices without edges (``target.vertices``) come last.
+
+    Raises
+    ------
+    DataError
+        If a name is empty or blank.
+    """
+    table = facts.tables[predicate]
+    number: dict[str, int] = {}
+    ends = []
+    for kind, data in zip(table.kinds[:2], table.columns[:2], strict=True):
+        encoded = as_arrow(np.ascontiguousarray(data)).dictionary_encode()
+        values = decode(kind, as_numpy(encoded.dictionary), facts.symbols)
+        places = [number.setdefault(text(value), len(number) + 1) for value in values]
+        ends.append(np.array(places, dtype=np.int64)[as_numpy(encoded.indices)])
+    for name in target.vertices:
+        number.setdefault(name, len(number) + 1)
+    odd = next((name for name in number if not name.strip(whitespace)), None)
+    if odd is not None:
+        raise DataError(
+            str(target.path),
+            f"{predicate} holds a vertex with {'a blank' if odd else 'an empty'} name, which readers take for none",
+            hint="csv and parquet hold such names",
+        )
+    counted = [str(i) for i in range(1, len(number) + 1)]
+    if number.keys() == set(counted):
+        value = np.array([0, *map(int, number)], dtype=np.int64)
+        return Vertices(counted, tuple(value[end] for end in ends))
+    return Vertices(list(number), tuple(ends))
+
+
+def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, int]:
+    """Vertices whose numbers are their names or, with a file of labels, the lines of their names.
+
+    Returns
+    -------
+    tuple
+        Vertices, and the greatest number.
+
+    Raises
+    ------
+    DataError
+        If a name is no number, or one far beyond the number of vertices.
+    """
+    found = vertices_of(facts, predicate, target)
+    if target.labels is not None or all(name == str(i) for i, name in enumerate(found.names, 1)):
+        return found, len(found.names)
+    file, format = str(target.path), target.format
+    hint = f"write gml, net or csv, or labels=names.txt ({format}) with the names in a second file"
+    odd = next((name for name in found.names if not _NUMBER.fullmatch(name)), None)
+    if odd is not None:
+        what = f"{format} holds numbers of vertices, from 1 on, and no names such as {odd!r}"
+        raise DataError(file, what, hint=hint)
+    value = np.array([0, *map(int, found.names)], dtype=np.int64)
+    most = int(value.max())
+    if most > MOST:
+        raise DataError(file, f"{most} is the name of a vertex, but too great for its number", hint=hint)
+    if len(found.ends) == 1:
+        there = f"of those up to {most} {len(found.names)} are there"
+        raise DataError(file, f"{format} holds all vertices from 1 on, but {there}", hint=hint)
+    return replace(found, ends=tuple(value[end] for end in found.ends)), most
+
+
+def write_labels(path: Path, facts: Facts, predicate: str, target: Target) -> None:
+    """Write the name of each vertex on a line, in the order of their numbers.
+
+    Raises
+    ------
+    DataError
+        If a name does not fit a line.
+    """
+    found = vertices_of(facts, predicate, target)
+    odd = next((name for name in found.names if "\n" in name or "\r" in name or name[0] == "\ufeff"), None)
+    if odd is not None:
+        raise DataError(str(target.labels), f"the name {odd!r} does not fit a line", hint="write gml or net")
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(name + "\n" for name in found.names)
+
+
+def write_entries(stream: IO[bytes], facts: Facts, predicate: str, found: Vertices) -> None:
+    """Write a line for each fact: the numbers of its two vertices and its further values, between blanks."""
+    table = facts.tables[predicate]
+    for rows in pieces(facts, predicate):
+        source, target = found.columns(rows)
+        line: list[TextColumn | str] = [source, " ", target]
+        for kind, data in zip(table.kinds[2:], table.columns[2:], strict=True):
+            line += [" ", numbers(kind, data[rows])]
+        write_lines(stream, line)
