@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, changes, differences, imprint
 from kgreason.layout import DATABASE, NODES, nodes_beside, table_of
 from kgreason.pairs import Pair
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 FORMAT = 1

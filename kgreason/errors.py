@@ -6,13 +6,12 @@ Every error a user can cause derives from :class:`KgreasonError`; anything else 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from kgreason.passwords import hidden
 from kgreason.printable import printable
-from kgreason.records import dataclass
 
 Source = str | Mapping[str, str] | None
 """The text that spans point into: of one file, or of each file by its name."""

@@ -27,11 +27,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.errors import ReleaseError
 from kgreason.interrupts import deferred
-from kgreason.records import dataclass
 
 try:
     import fcntl

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from filecmp import cmp
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +21,6 @@ from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
 from kgreason.errors import ReleaseError
 from kgreason.imprint import ACCOUNT, BINARY, changes, imprint_of, not_of_account
-from kgreason.records import dataclass
 
 README, UNVERIFIED, REPORT = "README.txt", "UNVERIFIED", ("report.html", "report.json")
 BESIDE = (README, UNVERIFIED, *REPORT)

@@ -11,11 +11,10 @@ import json
 import zlib
 from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, Literal
-
-from kgreason.records import dataclass
 
 Kind = Literal[
     "missing file",

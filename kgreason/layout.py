@@ -8,14 +8,13 @@ the first edges lists itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgreason.data.rdf import BASE
 from kgreason.errors import DataError
 from kgreason.graph.io.source import SourceSpec
 from kgreason.output.target import DECLARING, FORMATS
-from kgreason.records import dataclass
 
 NODES, DATABASE = "nodes", "graph"
 NUMBERED = frozenset({"mtx", "konect"})

@@ -7,13 +7,13 @@ changed, and no colour is set but that of badges: text is as the page has it, li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgreason.lang.values import source
-from kgreason.records import dataclass
 from kgreason.report.data import Figure, Finding, Item, State, Table
 from kgreason.report.page import blocks, templates
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ from kgreason.graph.io.values import int64
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 from kgreason.written import (
     Cell,
     as_written,

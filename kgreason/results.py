@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,7 +11,6 @@ from kgreason.displayed import Displayed
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     import igraph

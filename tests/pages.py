@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
-
-from kgreason.records import dataclass
 
 PART = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$|^ *<!-- *(.*?) *-->$", re.M | re.S)
 MARKS = ("not run", "fragment", "varies", "file", "output of", "exit")

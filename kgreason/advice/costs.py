@@ -5,6 +5,7 @@ The constants are fitted to runs of `anonymize`; docs/risk.md tells to which, an
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from kgreason.anonymizers.degrees import DegreeDistribution, choose_across
 from kgreason.assess.lacking import Lacking
 from kgreason.assess.places import Survey
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

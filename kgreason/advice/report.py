@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from kgreason.displayed import Displayed
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import beside
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 from kgreason.results import Clock
 
 EXAMINED = range(2, 7)  # vertices of the parts that are looked at if nothing is said

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kgreason.analysis.checked import Assign, Bind, CheckedAtom, CheckedRule, Filter, Query, Step
 from kgreason.analysis.expressions import ORDERS, walk
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Variable
-from kgreason.records import dataclass
 
 Position = tuple[str, int]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from kgreason.analysis.checked import (
@@ -17,7 +17,6 @@ from kgreason.analysis.checked import (
 from kgreason.analysis.expressions import names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import Aggregate, Constant, Expression, Variable
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     from kgreason.analysis.rules import Draft

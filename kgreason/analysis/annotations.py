@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, Mapped, Post, Query
@@ -15,7 +15,6 @@ from kgreason.analysis.sources import read_bind, read_mapping, read_query
 from kgreason.errors import Span
 from kgreason.lang.ast import Annotation
 from kgreason.lang.names import ANNOTATIONS, LATER_ANNOTATIONS, SCHEMA_ANNOTATIONS, suggest
-from kgreason.records import dataclass
 
 _PREDICATE = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
 _DONE = frozenset({"include", "module", "label"})  # carried out where files are read and clauses parsed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgreason.analysis.aggregation import finish
 from kgreason.analysis.checked import (
@@ -39,7 +39,6 @@ from kgreason.lang.ast import (
     Variable,
 )
 from kgreason.lang.functions import signature
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.analysis.affected import nullable_inputs
@@ -19,7 +20,6 @@ from kgreason.analysis.unused import all_atoms, check_parameters, check_unused, 
 from kgreason.analysis.warded import wardedness, warn_unwarded
 from kgreason.errors import Diagnostic, ProgramError, Span, render_all
 from kgreason.lang.ast import Annotation, Atom, Fact, Program
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import Atom, Expression, Term, Variable
-from kgreason.records import dataclass
 
 MONOTONIC = frozenset({"msum", "mprod", "mcount", "mmin", "mmax", "munion"})
 STRATIFIED = frozenset({"sum", "prod", "count", "min", "max", "avg", "median", "list", "set", "union"})

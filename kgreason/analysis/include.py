@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgreason.analysis.findings import Findings
@@ -15,7 +15,6 @@ from kgreason.lang.ast import Annotation, Clause, Constant, Program
 from kgreason.lang.names import suggest
 from kgreason.lang.parser import read
 from kgreason.passwords import hidden
-from kgreason.records import dataclass
 from kgreason.resources import resource
 
 DEPTH = 50  # files that include each other in a chain

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgreason.analysis.aggregation import AggregateDraft, dependent, monotonic_name, named_contributors
@@ -13,7 +13,6 @@ from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
 from kgreason.errors import Span
 from kgreason.lang.ast import Constant, Skolem, Variable
-from kgreason.records import dataclass
 
 _KEEP: dict[str, Literal["greatest", "least", "union"]] = {"mmin": "least", "munion": "union"}
 _UNASKED = frozenset({"mmin", "mmax", "min", "max", "munion", "union"})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kgreason.analysis.checked import Post
 from kgreason.analysis.findings import Findings, plural
 from kgreason.lang.ast import Annotation
 from kgreason.lang.names import suggest
-from kgreason.records import dataclass
 
 _OPERATION = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
 _INTEGER = re.compile(r"[+-]?\d{1,18}\Z")

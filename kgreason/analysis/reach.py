@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, Query
 from kgreason.analysis.findings import Findings
 from kgreason.errors import Span
 from kgreason.lang.names import DATABASES, EXTENSIONS, SERVERS
-from kgreason.records import dataclass
 from kgreason.resources import resource
 
 ALLOW = "if you trust who wrote this, say --allow-files (in Python allow_files=True)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 from kgreason.analysis.aggregation import AggregateDraft, dependent, find_aggregate
@@ -26,7 +27,6 @@ from kgreason.lang.ast import (
     Term,
     Variable,
 )
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kgreason.analysis.aggregation import dependent
 from kgreason.analysis.checked import CheckedAtom, Filter, Keyed, Step
@@ -11,7 +12,6 @@ from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
 from kgreason.errors import Span
 from kgreason.lang.ast import Binary, Constant, Term, Variable
-from kgreason.records import dataclass
 
 _ADDED = {"sum": "added up", "prod": "multiplied", "count": "counted together"}
 _COMPARED = 100  # so many rules of one predicate are compared with each other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from kgreason.analysis.aggregation import IN_RECURSION
@@ -11,7 +12,6 @@ from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Written
 from kgreason.errors import Span
 from kgreason.lang.ast import Aggregate, Atom, Equation, Negation
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.analysis.annotations import Annotations
@@ -15,7 +16,6 @@ from kgreason.analysis.sources import check_target
 from kgreason.errors import Span
 from kgreason.lang.ast import Atom, Fact, Program, Rule
 from kgreason.lang.names import DATABASES, SERVERS
-from kgreason.records import dataclass
 
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 

@@ -26,6 +26,7 @@ G. Berger, G. Gottlob, A. Pieris, E. Sallinger: The Space-Efficient Core of Vada
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kgreason.analysis.affected import (
     Position,
@@ -39,7 +40,6 @@ from kgreason.analysis.affected import (
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Stratum, Wardedness
 from kgreason.analysis.expressions import names
 from kgreason.analysis.findings import Findings
-from kgreason.records import dataclass
 
 Affected = Mapping[Position, Written | None]
 

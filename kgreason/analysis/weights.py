@@ -14,12 +14,12 @@ evaluation serves both. A weight may be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 
 from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedProgram, CheckedRule, Filter
 from kgreason.analysis.expressions import COMPARISONS, names
 from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
-from kgreason.records import dataclass
 
 LOGIC = frozenset({"&&", "||"})
 MIRRORED = {"<": ">", "<=": ">="}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +12,6 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.choices import Model
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

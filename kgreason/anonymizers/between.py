@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

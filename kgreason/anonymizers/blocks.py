@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.anonymizers.align_kernels import align
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 _ROUNDS = 50
 _COLD = 10  # rounds at the end in which nothing is lost

@@ -7,7 +7,7 @@ far from it, or with a new one: no attacked subgraph changes, and few edges are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,6 @@ from kgreason.anonymizers.draft import Draft
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.records import dataclass
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.pools import degree_ranks
 from kgreason.subgraphs.visit import visit_all

@@ -7,6 +7,7 @@ docs/anonymization.md, KGUARD: natural cover.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from kgreason.cores import each
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Shorts
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.pools import Pools, degree_ranks, diverse

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Weights
-from kgreason.records import dataclass
 
 GRID = 1_000_000
 """Released weights are multiples of 1/GRID, so that what was reasoned on is what stands in the file."""

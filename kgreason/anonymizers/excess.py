@@ -8,6 +8,7 @@ others are tried at many vertices at once, and kept where answers nearby come ba
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ from kgreason.anonymizers.loss import Judge, Judged
 from kgreason.anonymizers.sight import Cuts
 from kgreason.graph.model import Vertices, Weights
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 _SPARE = 0.04  # share of a bound that is kept free where weights sum to more than the bound
 _BEYOND = 0.03  # share of a bound that lies between a cut and a weight above it there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,6 @@ from kgreason.anonymizers.cover import Cover, Lack
 from kgreason.anonymizers.draft import Draft
 from kgreason.anonymizers.standing import Key, Standing
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints
 
 Flags = npt.NDArray[np.bool_]

@@ -9,7 +9,7 @@ here for directed multigraphs with several relations. docs/anonymization.md, k-I
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -24,7 +24,6 @@ from kgreason.anonymizers.klone import check_k
 from kgreason.anonymizers.noise import WeightNoising
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

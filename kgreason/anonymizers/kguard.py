@@ -11,6 +11,8 @@ KGISO, Definition 4.1; docs/anonymization.md, KGUARD.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
@@ -25,7 +27,6 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 from kgreason.subgraphs.enumerate import count_connected, small_components, too_many
 from kgreason.subgraphs.pools import MOST
 

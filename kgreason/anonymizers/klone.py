@@ -7,6 +7,8 @@ KGISO, Algorithm 1; docs/anonymization.md, KLONE.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
@@ -19,7 +21,6 @@ from kgreason.choices import MAX_VERTICES
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 from kgreason.subgraphs.patterns import LARGEST
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,6 @@ from kgreason.analysis.weights import Use, weight_uses
 from kgreason.cores import each
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.hashing.distinct import first_rows
-from kgreason.records import dataclass
 
 Answers = Mapping[str, npt.NDArray[np.int64]]
 

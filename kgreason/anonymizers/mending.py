@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from kgreason.anonymizers.standing import Standing
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 _ATTEMPTS = 4  # at adding little, if there is time
 _LITTLE = 24  # vertices and edges that are not worth another attempt

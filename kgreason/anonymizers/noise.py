@@ -8,7 +8,7 @@ KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,6 @@ from kgreason.anonymizers.sums import check_sums, fitted_room, room_below
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation, Weights
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 _NEARER = 30  # draws in vain that a redraw counts for
 _DRAWN, _MOST = 100, 10_000  # weights that copies draw from: so many for each edge, up to so many in all

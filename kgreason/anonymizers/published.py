@@ -11,7 +11,7 @@ KGISO, Algorithm 3; docs/anonymization.md, KGUARD.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ from kgreason.anonymizers.noise import WeightNoising
 from kgreason.anonymizers.select import choose_disjoint
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 from kgreason.subgraphs.enumerate import attacked_subgraphs
 from kgreason.subgraphs.patterns import classify
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,6 @@ import numpy.typing as npt
 from kgreason.anonymizers.loss import Answers, Judge, Judged
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 Rows = Mapping[str, npt.NDArray[np.bool_]]
 Redraw = Callable[[KnowledgeGraph, Rows, int], KnowledgeGraph]

@@ -7,6 +7,8 @@ docs/anonymization.md, Split & merge.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.anonymizers.assemble import Edges, Pairs
@@ -14,7 +16,6 @@ from kgreason.anonymizers.degrees import DegreeDistribution, Degrees
 from kgreason.anonymizers.klone import to_new_vertices
 from kgreason.anonymizers.matching import match_between
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import undirected
 
 

@@ -7,6 +7,7 @@ incoming sums stay on their sides, too, those of rules that add them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ from kgreason.analysis.expressions import COMPARISONS, walk
 from kgreason.analysis.weights import Use, weight_uses
 from kgreason.graph.model import Weights
 from kgreason.lang.ast import Binary, Constant
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

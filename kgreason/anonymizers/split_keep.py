@@ -12,7 +12,7 @@ docs/anonymization.md, Split & merge.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside, pieces
 from kgreason.processes import in_processes
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 _ROUNDS = 100  # of lowering weights to such that are common, and as many to any
 

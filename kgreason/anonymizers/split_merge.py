@@ -11,7 +11,7 @@ KGISO, split & merge; docs/anonymization.md, Split & merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import Piece, inside, pieces
 from kgreason.processes import in_processes
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 _ROOM = 0.99  # of a bound: vertices whose incoming weights sum to more take no joint if others can
 

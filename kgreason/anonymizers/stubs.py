@@ -8,6 +8,7 @@ alone: afterwards they may go, and the edges to them become the edges that they 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import Pairs, synthetic_labels
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.graph.parts import Piece
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

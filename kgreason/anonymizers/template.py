@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints
 
 _STEPS = 200_000  # placements that are looked at for each class

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kgreason.anonymizers.assemble import Pairs
 from kgreason.anonymizers.degrees import Degrees
 from kgreason.graph.model import Vertices
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

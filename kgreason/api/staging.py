@@ -6,13 +6,13 @@ What `kgreason.people.stage` and `kgreason.links.stage` are for the other famili
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgreason.api.assessing import score, verify
 from kgreason.choices import MAX_SUBGRAPHS
 from kgreason.progress import SILENT
-from kgreason.records import dataclass
 from kgreason.results import Anonymization, Clock
 
 if TYPE_CHECKING:

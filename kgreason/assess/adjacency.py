@@ -6,13 +6,14 @@ rules can see of their weights. The *kind* of a vertex is the same for its loops
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.classes import Pairs
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.situations import Ties
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.imprint import Fault
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

@@ -6,7 +6,7 @@ few others: bits say which vertices each component reaches, for some thousands o
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ from kgreason.analysis.generic import vertex_positions
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.lang.ast import Binary, Variable
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

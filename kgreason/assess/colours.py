@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.classes import Pairs
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

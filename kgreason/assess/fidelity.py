@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.displayed import Displayed
 from kgreason.graph.model import KnowledgeGraph, Weights
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

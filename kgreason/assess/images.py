@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ from kgreason.assess.visits import ENDLESS, SHARES, Orders, Share, Walker, share
 from kgreason.cores import together
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

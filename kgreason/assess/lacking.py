@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,6 @@ from kgreason.assess.places import Survey
 from kgreason.assess.population import small_components
 from kgreason.assess.space import Space
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

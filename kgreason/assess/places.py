@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,6 @@ from kgreason.choices import MAX_SUBGRAPHS
 from kgreason.cores import together
 from kgreason.errors import AnonymizationError
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,6 @@ from kgreason.assess.visits import SHARES, Share, count_connected, pick, shares
 from kgreason.cores import each
 from kgreason.errors import TooLargeError
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,7 +13,6 @@ from kgreason.assess.confidence import NORMAL
 from kgreason.cores import each
 from kgreason.graph.model import Vertices
 from kgreason.hashing.kernels import GOLDEN
-from kgreason.records import dataclass
 
 EFFORT = 4_000_000_000
 """Words of 64 targets that are carried along edges at most; beyond it targets are sampled."""

@@ -10,6 +10,7 @@ M. Hay and others, PVLDB 1(1), 2008 (candidate sets). docs/risk.md says what eac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from kgreason.assess.space import Space
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import beside
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

@@ -9,12 +9,13 @@ whoever rates has in-degree 0.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.classes import Form
 from kgreason.assess.space import Space
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

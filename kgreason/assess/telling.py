@@ -7,13 +7,14 @@ the truth about half of the vertices, which an attacker does not have.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.confidence import NORMAL
 from kgreason.assess.shape import Features, features
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.records import dataclass
 
 FEWEST = 10  # synthetic vertices; of fewer, halves tell nothing
 MOST = 3_000  # vertices of either kind that are looked at: the standard error is below 0.008 then

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from kgreason.displayed import Displayed
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.hashing.distinct import first_rows
-from kgreason.records import dataclass
 
 SHOWN = 5  # answers that were lost, and that were gained, of each query
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.confidence import CONFIDENCE
 from kgreason.choices import Model
 from kgreason.displayed import Displayed
-from kgreason.records import dataclass
 
 State = Literal["holds", "given up", "undecided", "fails"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +23,6 @@ from kgreason.assess.visit_kernels import (
     visit,
 )
 from kgreason.cores import each
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Share = tuple[int, int]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from kgreason.records import dataclass
 
 Sees = Literal["edges", "derived", "rules", "other"]
 

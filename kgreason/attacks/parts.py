@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,6 @@ from kgreason.assess.adjacency import undirected
 from kgreason.assess.visit_kernels import HANDED
 from kgreason.assess.visits import ENDLESS, SHARES, Orders, Tree, Walker, count_connected, shares
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

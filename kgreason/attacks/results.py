@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from kgreason.assess.confidence import NORMAL
 from kgreason.displayed import Displayed
-from kgreason.records import dataclass
 
 Floats = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)

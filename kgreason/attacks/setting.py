@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,6 @@ from kgreason.arguments import attacked_sizes, check_numbers
 from kgreason.attacks.knowledge import LARGEST, PARTS, SEEDS, known_as
 from kgreason.errors import AnonymizationError, ReleaseError
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

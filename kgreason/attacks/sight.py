@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,6 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

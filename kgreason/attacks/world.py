@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.graph.parts import beside
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from kgreason.cli.run import tell
 from kgreason.errors import DataError
 from kgreason.graph.io.source import parse_file
 from kgreason.lang.names import suggest
-from kgreason.records import dataclass
 from kgreason.runlog import SUFFIX
 from kgreason.toml import parsed
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from kgreason.graph.io.values import CastError, text
 from kgreason.lang.values import Null, Value, ordered
 from kgreason.output.fields import pieces, texts
 from kgreason.output.target import Target
-from kgreason.records import dataclass
 
 _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 _HEADER = re.compile(r"[-_.]?headers?$", re.IGNORECASE)

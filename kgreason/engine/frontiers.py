@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from kgreason.engine.rows import Rows, Slots, grown
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind
 from kgreason.lang.values import Null, Value, ordered
-from kgreason.records import dataclass
 
 Pattern = tuple[object, tuple[Null, ...]]
 """What isomorphic frontiers share, and the nulls of this one in order of position."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind
 from kgreason.errors import EvaluationError
 from kgreason.lang.values import Null, Value, source
-from kgreason.records import dataclass
 
 
 class Identities:

@@ -8,6 +8,7 @@ buffers of their own again and again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -22,7 +23,6 @@ from kgreason.engine.rows import CHUNK, Rows
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Variable
 from kgreason.plan import ir
-from kgreason.records import dataclass
 
 Batches = Iterator[Rows]
 Stage = Callable[[Batches], Batches]

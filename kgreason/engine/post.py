@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from kgreason.analysis.checked import CheckedProgram, Post
 from kgreason.engine.frontiers import nulls_in
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table
-from kgreason.records import dataclass
 
 
 def apply_posts(program: CheckedProgram, facts: Facts) -> Facts:

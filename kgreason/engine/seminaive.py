@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, Unification
@@ -28,7 +28,6 @@ from kgreason.plan.compile import compile_program
 from kgreason.plan.factor import factored
 from kgreason.plan.kinds import Kinds, infer
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
-
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import IntEnum
 from typing import Any
@@ -15,7 +15,6 @@ from kgreason import memory
 from kgreason.displayed import Displayed
 from kgreason.engine.symbols import Symbols, to_doubles, whole
 from kgreason.lang.values import EXACT, Null, Value, inexact
-from kgreason.records import dataclass
 
 Codes = npt.NDArray[np.int64]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
@@ -22,7 +23,6 @@ from kgreason.engine.limits import Limits
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Variable
-from kgreason.records import dataclass
 
 Row = tuple[int | float, ...]
 Edges = Mapping[str, tuple[Row, ...]]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

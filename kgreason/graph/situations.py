@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.weights import Use, WeightUse
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices, Weights
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

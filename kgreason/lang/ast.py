@@ -6,12 +6,11 @@ up to layout. ``str(node)`` gives source back; parsing it gives an equal node.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kgreason.errors import Span
 from kgreason.lang.values import Value, identity, source
-from kgreason.records import dataclass
 
 NOWHERE = Span("<generated>", 1, 1, 1, 1)
 

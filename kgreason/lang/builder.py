@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -37,7 +38,6 @@ from kgreason.lang.ast import (
 from kgreason.lang.ast import Clause as ClauseNode
 from kgreason.lang.literals import Literals
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
-from kgreason.records import dataclass
 from kgreason.resources import resource
 
 _HEADS = "a head is one or more atoms, or one equality `X = Y`, or `#F`"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Atom, Constant, Fact
 from kgreason.lang.values import Value
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     from lark import Lark, Token

@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -14,7 +15,6 @@ from typing import Any, TypeVar, get_type_hints, overload
 
 from kgreason.errors import DataError
 from kgreason.lang.values import Value
-from kgreason.records import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field, replace
-
-from kgreason.records import dataclass
+from dataclasses import dataclass, field, replace
 
 WIDTH = 100
 INDENT = 4

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Constant
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     from lark import Token

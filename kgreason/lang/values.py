@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import TypeAlias
 
 from kgreason.errors import InexactError
-from kgreason.records import dataclass
 
 EXACT = 2**53
 """Integers up to it are doubles, too."""

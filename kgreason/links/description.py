@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from kgreason.choices import Strategy
 from kgreason.errors import DataError
-from kgreason.records import dataclass
 from kgreason.toml import parsed
 from kgreason.written import UNCHANGED
 

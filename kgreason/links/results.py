@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgreason.displayed import Displayed
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 from kgreason.results import version
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from kgreason.links.form import form, reports
 from kgreason.links.pairs import read_mapping, read_released
 from kgreason.links.readme import readme
 from kgreason.progress import SILENT
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     from kgreason.anonymizers.links.publish import LinksRelease

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgreason.analysis.check import load_text
@@ -19,7 +19,6 @@ from kgreason.output.names import free
 from kgreason.output.target import DECLARING, Target
 from kgreason.output.write import write_output
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

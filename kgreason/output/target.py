@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind
@@ -13,7 +13,6 @@ from kgreason.graph.io.options import check_value, delimiter_of, normal
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.lang.names import FILES, SERVERS, suggest
 from kgreason.passwords import HINT, names_password
-from kgreason.records import dataclass
 
 FORMATS: dict[str, str] = {
     name: {"json": "jsonl", "neo4j": "csv", "rdf": "nt", "bods": "bods.json"}.get(name, name)

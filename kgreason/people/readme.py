@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgreason.choices import Construction, PeopleModel
 from kgreason.graph.io.plain_tables import cell, indented, width
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     from kgreason.people.results import PeopleAnonymization

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgreason.displayed import Displayed
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 from kgreason.results import version
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,6 @@ from kgreason.graph.people.write import write_people
 from kgreason.people.pairs import read_named, read_published
 from kgreason.people.readme import Claim, readme
 from kgreason.progress import SILENT
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     from kgreason.anonymizers.people.publish import PeopleRelease

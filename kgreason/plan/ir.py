@@ -7,12 +7,12 @@ after it (`columns`); the others are dropped there.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 
 from kgreason.analysis.checked import MONOTONIC, Aggregation, CheckedAtom, CheckedRule, Invention
 from kgreason.engine.table import Kind
 from kgreason.lang.ast import Expression
-from kgreason.records import dataclass
 
 UNKNOWN = 1 << 60
 

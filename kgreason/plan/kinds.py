@@ -8,7 +8,7 @@ labelled null can come to stand, it is ANY.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, CheckedProgram, CheckedRule, Step
 from kgreason.analysis.expressions import walk
@@ -29,7 +29,6 @@ from kgreason.plan.types import (
     kind_of_expression,
     remedy,
 )
-from kgreason.records import dataclass
 
 Position = tuple[str, int]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from kgreason.provenance.proof import FORMAT, Proof, WhyNot
 from kgreason.provenance.search import Lookup, Search
 from kgreason.provenance.trace import Runs, Trace
 from kgreason.provenance.whynot import why_not
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from kgreason.plan.ir import plain
 from kgreason.provenance.known import Ids
 from kgreason.provenance.match import Batch, Binding, Match, Matcher, matched
 from kgreason.provenance.proof import Bound, shown
-from kgreason.records import dataclass
 
 EXTREMES = frozenset({"min", "max"})
 

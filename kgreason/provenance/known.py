@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,6 @@ from kgreason.analysis.checked import CheckedAtom, CheckedRule, Stratum
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, Table
 from kgreason.lang.ast import NOWHERE, Constant, Variable
-from kgreason.records import dataclass
 
 Heights = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,6 @@ from kgreason.plan.types import join
 from kgreason.provenance.known import Heights, Ids
 from kgreason.provenance.rules import Prepared
 from kgreason.provenance.trace import Trace
-from kgreason.records import dataclass
 
 Binding = dict[str, int]
 """Coded values by variable."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, Filter, Step
 from kgreason.engine.table import Kind
@@ -22,7 +22,6 @@ from kgreason.provenance.groups import Group, groups, named, written
 from kgreason.provenance.match import Binding, Matcher
 from kgreason.provenance.proof import EQUAL, Bound, Proof, atom_text, bound, shown, step_text
 from kgreason.provenance.search import Search
-from kgreason.records import dataclass
 
 MOST = 50_000
 """Facts tried for one rule; what got furthest by then is told."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Step
 from kgreason.analysis.expressions import rewrite
 from kgreason.lang.ast import Constant, Expression, Variable
 from kgreason.lang.values import Value, plain, source
-from kgreason.records import dataclass
 
 FORMAT = 1
 """Version of the JSON layout."""

@@ -8,13 +8,12 @@ again, it reads the log instead of inventing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step, Stratum
 from kgreason.analysis.expressions import rewrite, walk
 from kgreason.lang.ast import Expression, Skolem, Variable
 from kgreason.plan.place import variables
-from kgreason.records import dataclass
 
 MADE = "#made:"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from kgreason.provenance.proof import (
     step_text,
 )
 from kgreason.provenance.trace import Trace
-from kgreason.records import dataclass
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]
 """Where a given fact comes from."""

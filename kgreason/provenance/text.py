@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgreason.lang.values import source
 from kgreason.provenance.proof import Contribution, Identified, Proof, Reason, RuleNote, Total, WhyNot, bound
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     from kgreason.provenance.explanation import Explanation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from kgreason.plan.kinds import Kinds, infer
 from kgreason.provenance.known import Known, Types
 from kgreason.provenance.levels import Levels
 from kgreason.provenance.rules import Prepared, prepare
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

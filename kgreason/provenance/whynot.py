@@ -8,7 +8,7 @@ both one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations
 
@@ -22,7 +22,6 @@ from kgreason.provenance.proof import Reason, WhyNot, fact_text, note
 from kgreason.provenance.rules import Prepared
 from kgreason.provenance.search import Search, decoded_row
 from kgreason.provenance.trace import Trace
-from kgreason.records import dataclass
 
 NEAR = 5
 """Facts shown that come close to the goal."""

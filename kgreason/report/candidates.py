@@ -6,14 +6,13 @@ Before: the original, its names taken away. After: the release, in which he look
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.confidence import NORMAL
-from kgreason.records import dataclass
 from kgreason.report.data import Figure, Item, Table
 
 Ints = npt.NDArray[np.int64]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.records import dataclass
 from kgreason.report.data import Chart
 
 SINGLE = 15  # up to here each number has a bin of its own

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 
-from kgreason.records import dataclass
 from kgreason.report.data import Picture
 
 SIZE, MARGIN = 1000, 40

@@ -11,11 +11,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from kgreason.records import dataclass
 from kgreason.report.charts import drawn_chart, percent
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Table
 from kgreason.report.drawing import drawn_picture

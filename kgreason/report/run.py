@@ -5,11 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,9 +6,8 @@ A page shows the definition itself (it has no network); `Term.link` is the page 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from kgreason.records import dataclass
 
 DOCUMENTATION = "docs/"
 """Where the pages of the documentation are, relative to the project; links of terms are relative to it."""

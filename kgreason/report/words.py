@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kgreason.anonymizers.base import Guarantee
 from kgreason.assess.verdict import Examined, Verdict
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.records import dataclass
 
 STATES = {
     "holds": "holds",

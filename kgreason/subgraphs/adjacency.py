@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.situations import Ties
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]

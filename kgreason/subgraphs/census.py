@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from kgreason.cores import together
 from kgreason.errors import AnonymizationError
-from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Adjacency, Ints, numbered
 
 T = TypeVar("T")

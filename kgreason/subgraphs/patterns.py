@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints, ordered_pairs
 
 Members = npt.NDArray[np.int64]

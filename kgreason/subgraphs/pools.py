@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import Vertices
-from kgreason.records import dataclass
 from kgreason.subgraphs.adjacency import Ints, Shorts
 
 MOST = 63  # members of a pool: bits of a set

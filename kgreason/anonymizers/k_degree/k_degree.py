@@ -16,7 +16,7 @@ Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, sections
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ from kgreason.choices import Construction, Sequence
 from kgreason.errors import AnonymizationError, NotRealizable
 from kgreason.graph.people.model import Counts
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 _DOUBLED = 5  # tries after which the least noise doubles, for new degrees may swallow what is lacking
 _FEW = 8  # lacking ends for which chance may do: which of equal degrees are changed is drawn again

@@ -8,10 +8,11 @@ KDEGREE, "Construct Graph Algorithm": there the answer is "No".
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.graph.people.model import Counts
-from kgreason.records import dataclass
 
 _LISTED = 6  # degrees that a sentence can bear
 

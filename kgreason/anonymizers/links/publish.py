@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from kgreason.choices import Strategy
 from kgreason.graph.labels import fresh_labels, permutation
 from kgreason.graph.links.model import LinkGraph, Released
 from kgreason.graph.model import Vertices
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ THESIS, section 4.3.2, equation 4.1.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import Vertices
-from kgreason.records import dataclass
 
 Reals = npt.NDArray[np.float32]
 Truth = npt.NDArray[np.bool_]

@@ -6,13 +6,13 @@ those of other libraries, which want the whole matrix, ask for it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import Vertices
-from kgreason.records import dataclass
 
 Distances = npt.NDArray[np.float32]
 Clusters = Vertices

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from kgreason.anonymizers.people.targets import KEEP, Targets
 from kgreason.anonymizers.people.unions import united
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts, Links, PeopleGraph
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ THESIS, sections 4.2, 4.3.2 and 4.5.4, Example 12.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.anonymizers.people.bilinear import Bilinear, Truth
@@ -21,7 +23,6 @@ from kgreason.anonymizers.people.values import Values, all_values
 from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.records import dataclass
 
 _MOST = 30_000  # values, of which all pairs are held
 

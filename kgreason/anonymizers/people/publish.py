@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from kgreason.anonymizers.people.history import History
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.write import opaque
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

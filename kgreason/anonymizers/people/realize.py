@@ -20,13 +20,14 @@ Ahuja, Magnanti and Orlin, "Network Flows", 1993, section 9.7.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.anonymizers.people import realize_kernels as kernels
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts, Links, distinct_links
-from kgreason.records import dataclass
 
 _ROUNDS = 8  # exchanges that each added edge takes part in, on average
 

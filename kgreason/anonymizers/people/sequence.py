@@ -8,7 +8,7 @@ THESIS, chapter 5: Definition 22 (kw-Time-Varying Attribute Degree), Algorithms 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +25,6 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.labels import fresh_labels
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph, Texts
-from kgreason.records import dataclass
 
 Clustering = Callable[[Distance, int, np.random.Generator], Clusters]
 """Clusters of the users of a distance, for a k, of any sizes."""

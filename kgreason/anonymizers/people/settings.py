@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import get_args
 
 import numpy as np
 
 from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel, Sequence
 from kgreason.errors import AnonymizationError
-from kgreason.records import dataclass
 
 CLUSTERINGS = ("vac", "degrees", "merging", "k-means", "k-medoids", "hdbscan", "hdb-star")
 """Clusterings by name; besides them, the name of any clusterer of scikit-learn."""

@@ -7,13 +7,14 @@ THESIS, Algorithm 5, lines 5-11 and 16-18.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.anonymizers.people.history import History
 from kgreason.choices import LeftOut
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Texts
-from kgreason.records import dataclass
 
 _NEW = -1
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kgreason.graph.links.model import LinkGraph
 from kgreason.graph.model import Vertices
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import Strategy
 from kgreason.displayed import Displayed
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Links, PeopleGraph
-from kgreason.records import dataclass
 
 _NONE = Links(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph
-from kgreason.records import dataclass
 
 Doubles = npt.NDArray[np.float64]
 

@@ -11,13 +11,13 @@ THESIS, definitions 1, 6, 18 and 19: I(u), and the series of it over several rel
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.people.model import Counts, PeopleGraph
-from kgreason.records import dataclass
 
 Classes = npt.NDArray[np.int64]
 """Class of each user, shape (n,): equal just if what can be extracted of them is."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kgreason.assess.verdict import Item
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.records import dataclass
 
 REMOVED = -1  # users who are said to be left out of the release
 UNLISTED = -2  # users of whom nothing is said

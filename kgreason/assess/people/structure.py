@@ -7,13 +7,14 @@ Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, section 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kgreason.assess.people.distances import distances
 from kgreason.assess.people.pairs import degrees, keys, pairs
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Links, PeopleGraph
-from kgreason.records import dataclass
 
 EXACT = 3_000  # users; of more, distances are measured from some
 SOURCES = 200

@@ -9,6 +9,7 @@ mean set differences; THESIS, Definitions 10, 12, 13, sections 3.4.2 (changed ed
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from kgreason.displayed import Displayed
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

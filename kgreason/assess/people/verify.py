@@ -11,7 +11,7 @@ undirected.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
 from kgreason.choices import PeopleModel
 from kgreason.graph.people.model import Counts, PeopleGraph
-from kgreason.records import dataclass
 
 DEGREES = "degrees"
 INFORMATION = "values and degrees"

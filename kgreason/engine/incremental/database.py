@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,6 @@ from kgreason.engine.incremental.questions import Context
 from kgreason.engine.incremental.store import Change, Flags, Store, distinct
 from kgreason.engine.rows import Rows
 from kgreason.plan.ir import Part
-from kgreason.records import dataclass
 
 
 class Base:

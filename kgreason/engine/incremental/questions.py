@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from kgreason.engine.table import Kind
 from kgreason.lang.ast import Term, Variable
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_rule
-from kgreason.records import dataclass
 
 GIVEN, ANSWER = "#given", "#answer"
 NOWHERE = ir.StratumPlan(frozenset(), (), False, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,6 @@ from kgreason.engine.incremental.work import Work
 from kgreason.engine.relation import FOLD, Index, Relation
 from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
-from kgreason.records import dataclass
 
 SLACK = 1 << 10
 """Rows of the buffer that may be dead however few are alive."""

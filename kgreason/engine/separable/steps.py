@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,6 @@ from kgreason.engine.separable import kernels
 from kgreason.engine.table import Kind
 from kgreason.hashing.distinct import first_rows
 from kgreason.plan.ir import Separable, Steps, Threshold
-from kgreason.records import dataclass
 
 States = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.int64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
@@ -14,7 +15,6 @@ from kgreason.engine.rows import Rows
 from kgreason.engine.separable import kernels
 from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
 from kgreason.plan.ir import Separable
-from kgreason.records import dataclass
 
 STEPS = 1 << 18  # of a block of walks, so that no thread waits long for the others, nor a user who interrupts
 REACHED = 1 << 17  # states after which a block pauses for the same reason

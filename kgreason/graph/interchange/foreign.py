@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from kgreason.errors import DataError
 from kgreason.graph.interchange.python import array, in_memory
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices, Weights
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from kgreason.errors import CallError, DataError
 from kgreason.graph.links.model import LinkGraph
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph
-from kgreason.records import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

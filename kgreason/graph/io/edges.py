@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.table import Codes
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
-from kgreason.records import dataclass
 
 _HALF = float(np.finfo(np.float64).max) / 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy.typing as npt
 
 from kgreason.errors import DataError
 from kgreason.graph.io.raw import Column, decoded, whole_lines
-from kgreason.records import dataclass
 
 _ALWAYS = 1_000_000  # vertices that any file may declare, besides one for each of its bytes
 _UNPACKED = 20  # bytes that one of gzip stands for, at most, in files of edges

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.values import Null
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 Data = Mapping[str, Any]
 """Sources by predicate: one source or a list of them.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from string import printable
 
 from kgreason.analysis import server
 from kgreason.errors import DataError
 from kgreason.lang.names import FILES, READ_ALONE, SERVERS, suggest
 from kgreason.passwords import HINT, names_password
-from kgreason.records import dataclass
 
 FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
 """All that is read, as `format=` names it."""

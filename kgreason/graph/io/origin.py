@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from kgreason.graph.io.loader import Data, Loader
 from kgreason.graph.io.raw import Raw
 from kgreason.lang.values import Value
 from kgreason.progress import SILENT
-from kgreason.records import dataclass
 
 SCANS = 100
 """Facts of a predicate that are looked for row by row; for more of them there is an index."""

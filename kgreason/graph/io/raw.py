@@ -6,7 +6,7 @@ import codecs
 import gzip
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -17,7 +17,6 @@ from kgreason import memory
 from kgreason.errors import DataError
 from kgreason.graph.io.damaged import damaged
 from kgreason.lang.names import suggest
-from kgreason.records import dataclass
 
 Column = Any
 """A pyarrow array or chunked array."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import UNFIT_HINT, CastError, Unfit, int64, is_text
 from kgreason.graph.io.where import filtered
 from kgreason.lang.names import suggest
-from kgreason.records import dataclass
 
 _WEIGHT = re.compile("share|weight|percent|stake|amount|value|ratio", re.I)
 _SHOWN = 1000  # rows that a guess looks at

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kgreason.errors import DataError
 from kgreason.graph.io.delimited import NUMBER
 from kgreason.graph.io.raw import Raw
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

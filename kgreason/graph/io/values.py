@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -16,7 +17,6 @@ import numpy.typing as npt
 from kgreason.engine.table import Kind
 from kgreason.graph.io.raw import Column
 from kgreason.lang.values import DEPTH, EXACT, Null, Value, source
-from kgreason.records import dataclass
 
 _DIGITS = re.compile(r"([+-]?)0*?([0-9]{1,19})")
 EXPECTED = {

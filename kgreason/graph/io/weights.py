@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,6 @@ from kgreason.engine.table import Codes
 from kgreason.errors import DataError
 from kgreason.graph.io.edges import Rows
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 Weights = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -26,7 +26,6 @@ from kgreason.graph.io.values import CastError, Objects, is_text
 from kgreason.graph.io.values import text as text_of
 from kgreason.lang.names import suggest
 from kgreason.lang.values import EXACT, read_date
-from kgreason.records import dataclass
 
 ORDERS = ("<", "<=", ">", ">=")
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

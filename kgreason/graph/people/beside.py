@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from kgreason.graph.people.schema import file_of
 from kgreason.graph.people.sections import BESIDE, Section, typed_text
 from kgreason.lang.names import suggest
 from kgreason.progress import SILENT
-from kgreason.records import dataclass
 
 SHOWN = 3
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +14,6 @@ from kgreason.graph.people.model import Attribute, Kind, Links, Texts, completed
 from kgreason.graph.people.names import Lookup
 from kgreason.graph.people.parts import Part
 from kgreason.graph.people.remarks import Remarks
-from kgreason.records import dataclass
 
 _LARGEST = 1e300  # whose differences are numbers, too
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from kgreason.graph.model import Vertices
 from kgreason.graph.people.parts import by_role, empty, read_raw
 from kgreason.graph.people.sources import File, Names, Schema
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 _ONE = {"users": "user", "values": "value", "relations": "relation"}
 

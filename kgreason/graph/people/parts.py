@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ from kgreason.graph.people.firsts import check_first
 from kgreason.graph.people.sources import SKIPPED, File, Kinds, Schema, Table, Triples
 from kgreason.lang.names import suggest
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 Flags = npt.NDArray[np.bool_]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,6 @@ from kgreason.graph.people.remarks import Remarks
 from kgreason.graph.people.schema import read_schema
 from kgreason.graph.people.sources import LINKS, Schema
 from kgreason.progress import SILENT, Progress
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

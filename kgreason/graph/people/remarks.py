@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kgreason.graph.people.model import Attribute, Links, PeopleGraph
 from kgreason.progress import Progress
-from kgreason.records import dataclass
 
 _SAID = {
     "empty": "empty values, left out",

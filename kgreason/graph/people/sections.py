@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kgreason.errors import DataError
 from kgreason.graph.people.sources import OTHERS, SKIPPED
 from kgreason.lang.names import suggest
-from kgreason.records import dataclass
 from kgreason.toml import parsed
 
 _FILE: dict[str, type] = {

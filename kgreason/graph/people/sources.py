@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.source import SourceSpec
-from kgreason.records import dataclass
 
 OTHERS = ("numeric", "categorical", "relations", "mutual", "ignore")
 LINKS = ("relations", "mutual")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,6 @@ from kgreason.graph.small.expressions import Range, Unfit
 from kgreason.graph.small.normal import Normalizer, NormalRule, project
 from kgreason.graph.small.rules import RulePlan
 from kgreason.lang.ast import Expression
-from kgreason.records import dataclass
 
 LARGEST = 8
 """Vertices of a subgraph: a relation between them has at most 64 pairs."""

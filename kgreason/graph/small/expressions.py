@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy.typing as npt
 from kgreason.analysis.expressions import COMPARISONS
 from kgreason.graph.small import kernels as k
 from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
-from kgreason.records import dataclass
 
 WHOLE = 2.0**53  # below it, doubles hold integers exactly
 LARGEST = 1e300  # far from where doubles overflow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,6 @@ from kgreason.graph.model import Vertices, Weights
 from kgreason.graph.small.compile import Plan
 from kgreason.graph.small.expressions import selected
 from kgreason.graph.small.kernels import CONSTANT, derive
-from kgreason.records import dataclass
 
 Ints = npt.NDArray[np.int64]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.analysis.expressions import names, rewrite
 from kgreason.analysis.generic import Position, vertex_positions
 from kgreason.graph.small.expressions import Unfit, conjuncts
 from kgreason.lang.ast import Binary, Constant, Expression, Term, Variable
-from kgreason.records import dataclass
 
 
 @dataclass(frozen=True)

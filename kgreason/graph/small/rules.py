@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from kgreason.analysis.checked import MONOTONIC, Aggregation
@@ -12,7 +13,6 @@ from kgreason.graph.small import kernels as k
 from kgreason.graph.small.expressions import Range, Steps, Unfit, range_of
 from kgreason.graph.small.normal import Atom, NormalRule
 from kgreason.lang.ast import Expression, Variable
-from kgreason.records import dataclass
 
 WEIGHT = Variable("W")
 """The variable of conditions on a single weight."""
