@@ -5,9 +5,9 @@ Each new folder is made in a workspace beside its place, ``.NAME-TOKEN``, which 
 ``places``
     where the two folders go, as JSON, so that one workspace is found from the other;
 ``new``
-    the new folder or, once that is in its place, the one that it replaced;
+    the new folder, until it is in its place;
 ``old``
-    the one that it replaced, where the system cannot exchange two folders in one step;
+    the one that it replaces;
 ``ready``
     in the workspace of the secret folder: the inodes of the two new folders. Before this file is there, nothing is
     changed. As soon as it is there, both folders are put into their places, the secret one first; if the process dies
@@ -18,13 +18,11 @@ A process locks its workspaces as long as it lives: those that are not locked we
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import re
 import secrets
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -40,7 +38,6 @@ except ImportError:  # Windows: whether a process lives is not known there, so n
 
 PLACES, READY, NEW, OLD = "places", "ready", "new", "old"
 _UNSURE = "ready~"  # not yet whole
-_LINUX_EXCHANGE, _MACOS_SWAP, _HERE = 2, 2, -100
 
 
 @dataclass(frozen=True)
@@ -80,23 +77,15 @@ class Side:
 
     def put(self, inode: int) -> None:
         """Put the new folder into its place, if it is not there."""
-        if not self.waits(inode):
-            return
-        if os.path.lexists(self.place):
-            if exchanged(self.new, self.place):
-                return
-            self.place.rename(self.old)
-        self.new.rename(self.place)
+        if self.waits(inode):
+            if os.path.lexists(self.place):
+                self.place.rename(self.old)
+            self.new.rename(self.place)
 
     def take_back(self, inode: int) -> None:
         """Put back what stood in the place before, if it is not there."""
-        if not self.waits(inode):
-            if self.new.is_dir():  # what the new one was exchanged with
-                if not exchanged(self.new, self.place):
-                    raise OSError(f"{self.new} and {self.place} cannot be exchanged")
-                return
-            if os.path.lexists(self.place):
-                self.place.rename(self.new)
+        if not self.waits(inode) and os.path.lexists(self.place):
+            self.place.rename(self.new)
         if self.old.is_dir():
             self.old.rename(self.place)
 
@@ -220,23 +209,6 @@ def _make(space: Path) -> int | None:
                     return lock
             except FileNotFoundError:
                 os.close(lock)
-
-
-def exchanged(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; false where the system cannot.
-
-    Linux has ``renameat2`` for it, macOS ``renamex_np``.
-    """
-    if sys.platform not in ("linux", "darwin"):
-        return False
-    library = ctypes.CDLL(None, use_errno=True)
-    both = os.fsencode(one), os.fsencode(other)
-    sys.audit("os.rename", *both, -1, -1)  # as os.rename does
-    if sys.platform == "linux":
-        call = getattr(library, "renameat2", None)
-        return call is not None and call(_HERE, both[0], _HERE, both[1], _LINUX_EXCHANGE) == 0
-    call = getattr(library, "renamex_np", None)
-    return call is not None and call(*both, _MACOS_SWAP) == 0
 
 
 # --- what a process that was killed has left ----------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from codecs import BOM_UTF8, getincrementaldecoder
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
@@ -127,19 +127,18 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
     faults = []
     if encoding:
         words, hint = f"the file is {encoding}, where it was plain UTF-8", "save it as UTF-8 without a mark"
-        alone = encoding != PACKED  # which has names, times and more beside the text
-        faults.append(Fault("other encoding", file, words, hint=hint, harmless=alone))
-    if plain != text:
-        alike = text in (plain.replace("\n", "\r\n"), plain.replace("\n", "\r"))
-        which = "lines" if alike else "some lines"  # and which, could tell something
-        words, hint = f"{which} end with CR, where they ended with LF alone", NOTHING_LOST
-        faults.append(Fault("other line ends", file, words, hint=hint, harmless=alike))
-    if _digest(plain.encode()) == entry["sha256"]:
-        return faults
-    if _digest(f"{plain}\n".encode()) == entry["sha256"]:
-        words, hint = "the last line has no end any more", NOTHING_LOST
-        return [*faults, Fault("other line ends", file, words, hint=hint, harmless=True)]
-    return [*faults, _changed(entry, file, plain)]
+        # gzip has room for names, times and more beside the text
+        faults.append(Fault("other encoding", file, words, hint=hint, harmless=encoding != PACKED))
+    whole = (
+        plain if plain.endswith("\n") or _digest(f"{plain}\n".encode()) != entry["sha256"] else f"{plain}\n"
+    )
+    if whole != text:
+        alike = text in (plain.replace("\n", "\r\n"), plain.replace("\n", "\r"), whole[:-1])
+        words = (
+            "the same lines end otherwise" if alike else "some lines end otherwise"
+        )  # which, could tell something
+        faults.append(Fault("other line ends", file, words, hint=NOTHING_LOST, harmless=alike))
+    return faults if _digest(whole.encode()) == entry["sha256"] else [*faults, _changed(entry, file, plain)]
 
 
 # --- the account that a folder gives of itself --------------------------------------------------------------
@@ -292,8 +291,8 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
         words = f"the same rows stand in another order {_between(first, last)}"
         return Fault("reordered rows", file, words, first, hint, harmless=headed)
     if same["distinct"] and more > 0:
-        words = f"{more:,} {_rows(more)} more than once"
-        return Fault("duplicated rows", file, words, _repeated(lines, first), hint, harmless=headed)
+        words = f"{more:,} more lines than were written, all of them repeated ones"
+        return Fault("duplicated rows", file, words, first, hint, harmless=headed)
     if more < 0:
         words = f"{-more:,} of {before:,} lines are missing; they stood {_between(first, last)}"
         return Fault("missing rows", file, words, first)
@@ -312,17 +311,13 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
 def _truncated(entry: Entry, file: str, text: str, lines: Sequence[str], first: int) -> Fault | None:
     """A text that ends too early: all that is there stood there, and the end did not."""
     before = int(entry["lines"])
-    if not lines:
-        return Fault("truncated", file, f"the file is empty, where it had {before:,} lines")
     torn = not text.endswith("\n")
     whole = len(lines) - torn
     kept = first > whole // _size(before) * _size(before)
-    if whole >= before or not kept or _joined(lines[-1:]) == entry["last"]:
+    if lines and (whole >= before or not kept or _joined(lines[-1:]) == entry["last"]):
         return None
-    words = (
-        f"the file ends {'within' if torn else 'after'} line {len(lines):,}, where it had {before:,} lines"
-    )
-    return Fault("truncated", file, words, len(lines))
+    where = f"ends {'within' if torn else 'after'} line {len(lines):,}" if lines else "is empty"
+    return Fault("truncated", file, f"the file {where}, where it had {before:,} lines", len(lines) or None)
 
 
 def _range(entry: Entry, lines: Sequence[str]) -> tuple[int, int]:
@@ -344,22 +339,8 @@ def _range(entry: Entry, lines: Sequence[str]) -> tuple[int, int]:
     return front * size + 1, min(back * size, before)
 
 
-def _repeated(lines: Sequence[str], first: int) -> int | None:
-    """Number of the first line, from `first` on, that stood before."""
-    seen = set(lines[: first - 1])
-    for number, line in enumerate(lines[first - 1 :], start=first):
-        if line in seen:
-            return number
-        seen.add(line)
-    return None
-
-
 def _between(first: int, last: int) -> str:
     return f"in line {first:,}" if first >= last else f"between lines {first:,} and {last:,}"
-
-
-def _rows(number: int) -> str:
-    return "row stands" if number == 1 else "rows stand"
 
 
 # --- text ---------------------------------------------------------------------------------------------------
@@ -368,24 +349,16 @@ def _rows(number: int) -> str:
 def _decoded(data: bytes) -> tuple[str, str | None]:
     """Text of a file, and what it is if not plain UTF-8; a letter that is cut off at the end is dropped."""
     if data.startswith(b"\x1f\x8b"):
-        return _unpacked(data), PACKED
+        unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)  # which takes a file that is cut off, too
+        try:
+            return unpacking.decompress(data).decode(errors="ignore"), PACKED
+        except zlib.error:
+            return "", PACKED
     if data.startswith(BOM_UTF8):
         return data.decode("utf-8-sig", errors="replace"), "UTF-8 with a byte-order mark"
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace"), "UTF-16"
-    for encoding, even in (("utf-16-le", data[1::2]), ("utf-16-be", data[::2])):
-        if even and 2 * even.count(0) > len(even):
-            return data.decode(encoding, errors="replace"), "UTF-16 without a mark"
     try:
         return getincrementaldecoder("utf-8")().decode(data), None
     except UnicodeDecodeError:
         return data.decode("latin-1"), "Latin-1, or damaged"
-
-
-def _unpacked(data: bytes) -> str:
-    """Text of a gzip file as far as it goes."""
-    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    try:
-        return unpacking.decompress(data).decode(errors="ignore")
-    except zlib.error:
-        return ""

@@ -4,6 +4,12 @@ A `kernel` works on the arrays of its caller and allocates nothing. numba compil
 its machine code comes from a file, and numba itself, half a second of start-up, is not even imported. Kernels that
 allocate need numba's run-time library, hence numba in each process: `allocating`.
 
+Without kept machine code every run would compile: `kgreason reason` on 300 companies takes 5.5 s of processor time with
+an empty cache and 0.75 s with a filled one (the cache is 0.1 MB); importing numba alone is 0.2 to 0.5 s of that.
+The name of a kept file holds a digest of the source, of Python, NumPy and numba, and of the processor and its features:
+where any of them differs, the kernel is compiled anew. A file is written under another name and renamed, so processes
+that compile the same kernel at once each read a whole file or none.
+
 Several threads may call kernels for the first time at once. Whatever compiles holds numba's own lock, from the source
 to the machine code, and waits for no other: with a second lock, a thread that compiles a kernel and one that compiles
 a caller of it could wait for each other for ever.

@@ -11,7 +11,8 @@ HINT = (
 
 _NAME = re.compile(r"pass(?!file)|pwd|secret", re.IGNORECASE)
 _SAID = re.compile(
-    r"""(\b\w*(?:password|passwd|passphrase|pwd)\s*=\s*)('[^']*'?|\\?"[^"]*"?|[^\s,&'"]+)""", re.IGNORECASE
+    r"""(\b\w*(?:password|passwd|passphrase|pwd|token|secret)\s*=\s*)('[^']*'?|\\?"[^"]*"?|[^\s,&'"]+)""",
+    re.IGNORECASE,
 )
 _IN_ADDRESS = re.compile(r"(postgres(?:ql)?:/+[^\s:/@?]*):(?!\d+(?:[/?,]|$))\S*@", re.IGNORECASE)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kgreason.api import Rules, load
 from kgreason.arguments import check_data, check_limits, output_names
 from kgreason.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
-from kgreason.collector import paused
 from kgreason.engine.expressions import CODED
 from kgreason.engine.incremental.anew import Anew, apart, together
 from kgreason.engine.incremental.store import Deltas
@@ -76,7 +75,6 @@ class Reasoner:
     [('a', 'a'), ('b', 'b')]
     """
 
-    @paused()
     def __init__(
         self,
         rules: Rules,
@@ -189,7 +187,6 @@ class Reasoner:
         """
         return self._limited(facts, progress, add=False)
 
-    @paused()
     def _limited(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
         """Edit facts within the memory that there may be used."""
         try:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 
 from kgreason.errors import ReleaseError
 from kgreason.passwords import hidden
 from kgreason.printable import printable
 from kgreason.progress import Progress
 
-_SECRET = re.compile(r"(?i)(password|passwd|pwd|token|secret)=('[^']*'|[^\s&;'\"]+)")
 SUFFIX = ".log"  # of every log: no table must get lines
-_LOGIN = re.compile(r"://([^/\s:@]*):[^/\s@]*@")
 
 
 class Log:
-    r"""A file that lines are added to as a run goes on; none is ever taken out.
+    r"""A file to which lines are added as a run goes on.
 
     A line is the time (UTC), the number of the process, what kind of line it is, and its text; further lines of a text
-    are indented. Each is written at once, so that what a run that was killed had done is known.
+    are indented. The handlers of ``logging`` report a file that cannot be written on standard error, and go on; a run
+    that was asked for a log must not.
 
     Examples
     --------
@@ -54,25 +49,15 @@ class Log:
                 hint=f"name it {self.file}.log",
             )
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        first, *rest = printable(without_secrets(text)).split("\n")
-        lines = [f"{now} {os.getpid()} {kind} {first}", *(f"    {line}" for line in rest)]
+        lines = f"{now} {os.getpid()} {kind} {printable(hidden(text))}".splitlines()
         try:
-            number = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            with os.fdopen(number, "w", encoding="utf-8") as stream:
-                stream.write("".join(f"{line.rstrip()}\n" for line in lines))
+            with open(self.file, "a", encoding="utf-8", opener=_private) as stream:
+                stream.write("\n    ".join(line.rstrip() for line in lines) + "\n")
         except OSError as error:
             raise ReleaseError(
                 f"the log {self.file} cannot be written: {error.strerror or error}",
                 hint="name another place with --log FILE, in a folder that exists",
             ) from error
-
-    def parameters(self, values: Mapping[str, object]) -> None:
-        """Add what a command was asked for."""
-        self.write("parameters", json.dumps(values, default=_text, ensure_ascii=False))
-
-    def traceback(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Add where an error came from that is a defect of kgreason."""
-        self.write("defect", "".join(traceback.format_exception(kind, error, trace)).rstrip())
 
     def refuse(self, folders: Mapping[str, object]) -> None:
         """Refuse a log that would be published, or replaced with the folder that it lies in.
@@ -88,40 +73,24 @@ class Log:
             If the log lies in one of them, or in a folder that holds an earlier release.
         """
         place = self.file.resolve()
-        for name in ("release", "private"):
-            folder = folders.get(name)
-            if isinstance(folder, str | Path) and Path(folder).resolve() in (place, *place.parents):
-                raise _misplaced(self.file, f"{folder}, the {name} folder")
-        for folder in place.parents:
-            if _is_release(folder):
-                raise _misplaced(self.file, f"{folder}, which holds a release")
+        now = [folders.get(name) for name in ("release", "private")]
+        inside = [
+            f for f in now if isinstance(f, str | Path) and Path(f).resolve() in (place, *place.parents)
+        ]
+        if inside or any(map(_is_release, place.parents)):
+            where = f"{inside[0]}, a folder of this run" if inside else "a folder that holds a release"
+            raise ReleaseError(
+                f"the log {self.file} would lie in {where}", hint="name a place beside it: --log run.log"
+            )
 
 
-def _text(value: object) -> str:
-    """A value as the command line has it."""
-    return f"{value.start}..{value.stop - 1}" if isinstance(value, range) else str(value)
-
-
-def _misplaced(file: Path, where: str) -> ReleaseError:
-    return ReleaseError(
-        f"the log {file} would lie in {where}", hint="name a place beside it, for instance --log run.log"
-    )
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _is_release(folder: Path) -> bool:
     here = (folder / "README.txt").is_file()
     return here and any((folder / name).is_file() for name in ("rules.vada", "people.toml", "links.toml"))
-
-
-def without_secrets(text: str) -> str:
-    """Text in which passwords are asterisks.
-
-    Examples
-    --------
-    >>> without_secrets("postgresql://ada:hunter2@db/register")
-    'postgresql://ada:***@db/register'
-    """
-    return _LOGIN.sub(r"://\1:***@", _SECRET.sub(r"\1=***", hidden(text)))
 
 
 class Logged:

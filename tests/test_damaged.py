@@ -421,7 +421,7 @@ def test_a_k_beyond_all_graphs(tmp_path: Path, k: int) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        (f"[[triples]]\nfiles = ['a.csv']\nskip = {LONG}\n", 3, "an integer of 4,400 digits is not read"),
+        (f"[[triples]]\nfiles = ['a.csv']\nskip = {LONG}\n", None, "Exceeds the limit"),
         ("[[triples]]\nfiles = " + "[" * 5_000, None, "nested too deeply"),
         ('[[triples]]\nfiles = ["a\\u0000.csv"]\n', None, "cannot be read: embedded null byte"),
         ('[[triples]]\nfiles = ["' + "a" * 300 + '.csv"]\n', None, "File name too long"),
@@ -439,7 +439,7 @@ def test_schemas_of_people(tmp_path: Path, text: str, line: int | None, said: st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"[anonymize]\nk = {LONG}\n", "kgreason.toml:2: no TOML: an integer of 4,400 digits is not read"),
+        (f"[anonymize]\nk = {LONG}\n", "no TOML: Exceeds the limit"),
         ("[anonymize]\nk = " + "[" * 5_000, "no TOML: lists or tables are nested too deeply"),
     ],
     ids=["digits", "brackets"],

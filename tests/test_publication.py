@@ -14,7 +14,7 @@ import pytest
 
 from kgreason import exchange
 from kgreason.errors import ReleaseError
-from kgreason.exchange import check_settled, exchanged
+from kgreason.exchange import check_settled
 from kgreason.imprint import account, digests
 from kgreason.publication import Folders, staged
 
@@ -107,21 +107,6 @@ def killed(folders: Folders, top: Path, point: int) -> bool:
         os._exit(code)
 
 
-@pytest.fixture(params=["in one step", "in order"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """Whether the system can exchange two folders."""
-    if request.param == "in order":
-        monkeypatch.setattr(exchange, "exchanged", lambda *_: False)
-    else:
-        one, other = tmp_path / "one", tmp_path / "other"
-        one.mkdir()
-        (other / "in").mkdir(parents=True)
-        if not exchanged(one, other):
-            pytest.skip("this system cannot exchange two folders in one step")
-        assert (one / "in").is_dir()
-    return str(request.param)
-
-
 def count(place: Path, *, force: bool = True) -> int:
     """Number of the changes to files of a run."""
     place.mkdir()
@@ -139,7 +124,7 @@ def count(place: Path, *, force: bool = True) -> int:
 @pytest.mark.parametrize("apart", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("force", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_the_next_run_mends_what_a_killed_one_left(
-    tmp_path: Path, way: str, force: bool, apart: bool, last: int
+    tmp_path: Path, force: bool, apart: bool, last: int
 ) -> None:
     """It is killed before each of the last changes to files in turn, those of the exchange among them, or of all."""
     seen, halfway = set(), 0
@@ -173,12 +158,12 @@ def test_the_next_run_mends_what_a_killed_one_left(
             break
     assert not reached
     assert seen == {"old" if force else None, "new"}
-    assert halfway >= 1 + (force and way == "in order")
+    assert halfway >= 1 + force
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_mending_may_be_killed_as_well(tmp_path: Path, way: str) -> None:
+def test_mending_may_be_killed_as_well(tmp_path: Path) -> None:
     states = []
     for point in range(200):  # all states in which the two folders differ
         top = tmp_path / "a" / str(point)
@@ -190,7 +175,7 @@ def test_mending_may_be_killed_as_well(tmp_path: Path, way: str) -> None:
             break
         if len(set(found(folders))) > 1 or None in found(folders):
             states.append(top)
-    assert len(states) > (way == "in order")
+    assert len(states) > 1
     for state in states:
         for point in range(100):
             top = tmp_path / "b" / str(point)
@@ -237,7 +222,7 @@ def half_exchanged(top: Path) -> Folders:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_what_was_mended_is_told_also_by_a_refusal(tmp_path: Path, way: str) -> None:
+def test_what_was_mended_is_told_also_by_a_refusal(tmp_path: Path) -> None:
     folders = half_exchanged(tmp_path)
     with pytest.raises(
         ReleaseError, match=r"was finished: both are of that run now; .*release exists already"
@@ -264,7 +249,7 @@ def test_what_is_put_into_a_folder_meanwhile_is_not_lost(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_an_exchange_is_undone_where_other_files_are_by_now(tmp_path: Path, way: str) -> None:
+def test_an_exchange_is_undone_where_other_files_are_by_now(tmp_path: Path) -> None:
     folders = half_exchanged(tmp_path)
     (folders.release / "own notes.txt").write_text("mine")
     with pytest.raises(ReleaseError, match=r"\(own notes\.txt\)"):
@@ -285,7 +270,7 @@ def test_folders_of_others_are_not_taken_for_left_ones(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("usual")
 def test_an_error_puts_both_folders_back_although_an_interrupt_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = Folders(tmp_path / "release", tmp_path / "private", force=True)
     publish(folders, "old")

@@ -19,7 +19,6 @@ from kgreason.arguments import (
     check_rules,
     output_names,
 )
-from kgreason.collector import paused
 from kgreason.errors import CallError, ProgramError
 from kgreason.progress import SILENT, Progress
 from kgreason.results import Reasoned
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 Rules = str | Path | CheckedProgram
 
 
-@paused()
 def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
     """Parse and check a rule file or rule text.
 
@@ -85,7 +83,6 @@ def load_functions(path: str | Path) -> None:
     run_definitions(path)
 
 
-@paused()
 def reason(
     rules: Rules,
     data: Mapping[str, Any] | None = None,
@@ -136,7 +133,6 @@ def reason(
         return Reasoned(apply_posts(program, result.facts), result.stats, result.warnings, program)
 
 
-@paused()
 def explain(
     rules: Rules,
     goal: str,

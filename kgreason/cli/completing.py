@@ -7,20 +7,8 @@ from pathlib import Path
 
 import typer
 
-_TABLES = (
-    ".csv",
-    ".tsv",
-    ".parquet",
-    ".jsonl",
-    ".json",
-    ".edges",
-    ".graphml",
-    ".gml",
-    ".net",
-    ".mtx",
-    ".db",
-    ".gz",
-)
+from kgreason.analysis.reach import is_data
+
 _PREDICATES = re.compile(r'^\s*@(?:edge|node|input|bind|qbind)\(\s*"(\w+)"', re.MULTILINE)
 _SHOWN = 100  # entries of a folder; more are no help
 
@@ -37,11 +25,11 @@ def tables_of_predicates(context: typer.Context, incomplete: str) -> list[str]:
     rules = context.params.get("rules")
     if not rules:
         found = _beginning(incomplete)
-        return [_shown(p, incomplete) for p in found if p.is_file() and p.suffix in _TABLES]
+        return [_shown(p, incomplete) for p in found if p.is_file() and is_data(p)]
     predicates = _predicates(Path(str(rules)))
     before, equals, rest = incomplete.partition("=")
     names = [p for p in predicates if p == before or (not equals and p.startswith(before))]
-    files = [p for p in _beginning(rest) if p.is_file() and p.suffix in _TABLES]
+    files = [p for p in _beginning(rest) if p.is_file() and is_data(p)]
     return [f"{name}={_shown(p, rest)}" for name in names for p in files]
 
 

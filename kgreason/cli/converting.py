@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kgreason.cli.base import counted, guarded, print_json
-from kgreason.cli.options import AsJson, Format, MemoryLimit, Read
+from kgreason.cli.options import AsJson, Force, Format, MemoryLimit, Read
 from kgreason.cli.run import running
 
 
@@ -38,7 +38,7 @@ def convert(
             "--name", metavar="PRED", help="Name of the table or relation; default: as OUT is called."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file or table that is there.")] = False,
+    force: Force = False,
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> int:

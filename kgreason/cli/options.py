@@ -189,5 +189,5 @@ MappingFile = Annotated[
     ),
 ]
 OutFile = Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file or table that is there.")]
 Vertices = Annotated[int, typer.Option("-n", min=1, max=100_000_000, metavar="N", help="Number of vertices.")]

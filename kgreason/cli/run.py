@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import shlex
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
@@ -81,13 +83,18 @@ class Run:
             name: value for name, value in parameters.items() if name not in _UNSAID and value not in _NOTHING
         }
         if said:
-            log.parameters(said)
+            log.write("parameters", json.dumps(said, default=_text, ensure_ascii=False))
         self.log, self.begun = log, True
 
     def record(self, kind: str, text: str) -> None:
         """Add a line to the log, if there is one and it has been begun."""
         if self.log is not None and self.begun:
             self.log.write(kind, text)
+
+
+def _text(value: object) -> str:
+    """A value as the command line has it."""
+    return f"{value.start}..{value.stop - 1}" if isinstance(value, range) else str(value)
 
 
 RUN: ContextVar[Run] = ContextVar("run")
@@ -106,11 +113,11 @@ def run_of(words: Sequence[str]) -> Iterator[Run]:
     try:
         yield run
     finally:
-        kind, error, trace = sys.exc_info()
+        error = sys.exception()
         if isinstance(error, SystemExit):
             run.record("end", f"exit code {error.code or 0}")
-        elif kind is not None and error is not None and run.log is not None and run.begun:
-            run.log.traceback(kind, error, trace)
+        elif error is not None:
+            run.record("defect", "".join(traceback.format_exception(error)).rstrip())
             run.record("end", "exit code 1")
         RUN.reset(token)
 
