@@ -1,10 +1,10 @@
-"""What the functions of `kgreason.api` refuse before they begin."""
+"""What the functions of `kgreason.api` refuse before they begin: each raises an error that names the argument."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
@@ -19,88 +19,53 @@ if TYPE_CHECKING:
     from kgreason.graph.model import KnowledgeGraph, Vertices
 
 
-def check_rules(rules: object) -> None:
-    """Refuse what cannot be rules.
+def _check_type(value: object, kinds: Any, what: str, hint: str) -> None:
+    if not isinstance(value, kinds):
+        raise CallError(f"{what}, not of type {type(value).__name__}", hint=hint)
 
-    Raises
-    ------
-    CallError
-        Naming the type.
-    """
-    if not isinstance(rules, str | Path | CheckedProgram):
-        raise CallError(
-            f"rules are a path, a text or what kgreason.load returns, not of type {type(rules).__name__}",
-            hint='say for instance kgreason.load("control.vada")',
-        )
+
+def check_rules(rules: object) -> None:
+    """Refuse what cannot be rules."""
+    hint = 'say for instance kgreason.load("control.vada")'
+    _check_type(
+        rules, (str, Path, CheckedProgram), "rules are a path, a text or what kgreason.load returns", hint
+    )
 
 
 def check_folders(folders: object, progress: Progress) -> None:
-    """Refuse what are no folders, and folders that a release must not be written to; tell what was mended there.
-
-    Raises
-    ------
-    CallError
-        Naming the type.
-    ReleaseError
-        Naming the folder.
-    """
+    """Refuse what are no folders, and folders that a release must not be written to; tell what was mended there."""
     from kgreason.publication import Folders
 
-    if not isinstance(folders, Folders):
-        raise CallError(
-            f"folders are of type Folders, not {type(folders).__name__}",
-            'say folders=kgreason.Folders("release", "private")',
-        )
-    for mended in folders.check():
+    hint = 'say folders=kgreason.Folders("release", "private")'
+    _check_type(folders, Folders, "folders are of type Folders", hint)
+    for mended in cast(Folders, folders).check():
         progress.note(mended)
 
 
 def check_data(data: object) -> None:
-    """Refuse data that are not named by their predicates.
-
-    Raises
-    ------
-    CallError
-        Naming the type.
-    """
+    """Refuse data that are not named by their predicates."""
     hint = 'say data={"own": ...} with a file or a table for each predicate'
-    if data is not None and not isinstance(data, Mapping):
-        raise CallError(f"data are a mapping from predicates, not of type {type(data).__name__}", hint)
-    for predicate in data or ():
+    if data is None:
+        return
+    _check_type(data, Mapping, "data are a mapping from predicates", hint)
+    for predicate in cast(Mapping[object, object], data):
         if not isinstance(predicate, str):
             raise CallError(f"data are a mapping from names of predicates, and {predicate!r} is none", hint)
 
 
 def check_goal(goal: object, most: object) -> None:
-    """Refuse what is no text of an atom, and what is no number of facts.
-
-    Raises
-    ------
-    CallError
-        Naming the type or the number.
-    """
-    if not isinstance(goal, str):
-        raise CallError(
-            f"a goal is a text, not of type {type(goal).__name__}", hint="for instance 'control(\"a\", X)'"
-        )
+    """Refuse what is no text of an atom, and what is no number of facts."""
+    _check_type(goal, str, "a goal is a text", "for instance 'control(\"a\", X)'")
     if not isinstance(most, int) or most < 1:
         raise CallError(f"most is a whole number of at least 1, not {most!r}", hint="say for instance most=1")
 
 
 def check_limits(limits: object) -> None:
-    """Refuse what are no limits.
-
-    Raises
-    ------
-    CallError
-        Naming the type.
-    """
-    if limits is not None and not isinstance(limits, Limits):
-        raise CallError(
-            f"limits are a kgreason.Limits, not of type {type(limits).__name__}",
-            hint="for instance kgreason.Limits(rounds=100)",
-        )
-    memory = None if limits is None else limits.memory
+    """Refuse what are no limits."""
+    if limits is None:
+        return
+    _check_type(limits, Limits, "limits are a kgreason.Limits", "for instance kgreason.Limits(rounds=100)")
+    memory: object = cast(Limits, limits).memory
     if memory is not None and (not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST):
         raise CallError(
             f"the limit on memory is a number of bytes, {shown(LEAST)} or more, not {memory!r}",
@@ -109,35 +74,17 @@ def check_limits(limits: object) -> None:
 
 
 def output_names(outputs: object) -> tuple[str, ...] | None:
-    """Names of outputs, of one or several; `None`: those that the rules say.
-
-    Raises
-    ------
-    CallError
-        If they are no names.
-    """
+    """Names of outputs, of one or several; `None`: those that the rules say."""
     if outputs is None:
         return None
-    if isinstance(outputs, str):
-        return (outputs,)
-    names = tuple(outputs) if isinstance(outputs, Iterable) else (outputs,)
+    names = tuple(outputs) if isinstance(outputs, Iterable) and not isinstance(outputs, str) else (outputs,)
     for name in names:
-        if not isinstance(name, str):
-            raise CallError(
-                f"outputs are names of predicates, not of type {type(name).__name__}",
-                hint='say for instance outputs=["control"]',
-            )
+        _check_type(name, str, "outputs are names of predicates", 'say for instance outputs=["control"]')
     return names
 
 
 def check_numbers(**given: tuple[int | None, int]) -> None:
-    """Refuse options that are no whole numbers or below their least value.
-
-    Raises
-    ------
-    AnonymizationError
-        Naming the option.
-    """
+    """Refuse options that are no whole numbers or below their least value."""
     for name, (value, least) in given.items():
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if value is not None and not (whole and value >= least):
@@ -146,11 +93,6 @@ def check_numbers(**given: tuple[int | None, int]) -> None:
 
 def check_probabilities(**given: object) -> None:
     """Refuse what are no probabilities.
-
-    Raises
-    ------
-    AnonymizationError
-        Saying which.
 
     Examples
     --------
@@ -169,13 +111,7 @@ def check_probabilities(**given: object) -> None:
 
 
 def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) -> Vertices:
-    """Numbers of the released vertices of original ones, also where labels are given, as pairs or as a table.
-
-    Raises
-    ------
-    ReleaseError
-        Naming a vertex that has none.
-    """
+    """Numbers of the released vertices of original ones, also where labels are given, as pairs or as a table."""
     from kgreason.pairs import resolve_mapping
 
     if isinstance(mapping, Mapping):
@@ -197,11 +133,6 @@ def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) 
 def attacked_sizes(x: object) -> tuple[int, ...]:
     """Numbers of vertices of attacked subgraphs, ascending, of one or several.
 
-    Raises
-    ------
-    AnonymizationError
-        If there is none, or one is no whole number of at least 1.
-
     Examples
     --------
     >>> attacked_sizes(3), attacked_sizes(range(4, 1, -1))
@@ -216,13 +147,7 @@ def attacked_sizes(x: object) -> tuple[int, ...]:
 
 
 def check_model(model: object) -> None:
-    """Refuse a model that there is not.
-
-    Raises
-    ------
-    AnonymizationError
-        Naming it.
-    """
+    """Refuse a model that there is not."""
     if model not in get_args(Model):
         raise AnonymizationError(
             f"unknown model {model!r}", hint=f"choose {' or '.join(map(str, get_args(Model)))}"
@@ -230,13 +155,7 @@ def check_model(model: object) -> None:
 
 
 def check_split(split: int | None, keep_cuts: bool) -> None:
-    """Refuse to keep edges between parts where there are no parts.
-
-    Raises
-    ------
-    AnonymizationError
-        Naming the options.
-    """
+    """Refuse to keep edges between parts where there are no parts."""
     if keep_cuts and split is None:
         raise AnonymizationError(
             "keep_cuts has no meaning without split", hint="say for instance --split 1000"

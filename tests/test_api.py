@@ -167,7 +167,7 @@ def test_bad_options(option: dict[str, Any], message: str) -> None:
 def test_folders_are_paths(tmp_path: Path) -> None:
     folders: Any = (str(tmp_path / "release"), str(tmp_path / "private"))
     assert Folders(*folders) == Folders(*map(Path, folders))
-    with pytest.raises(TypeError, match="folders are of type Folders, not tuple"):
+    with pytest.raises(TypeError, match="folders are of type Folders, not of type tuple"):
         kgreason.anonymize(RULES, {"own": OWNERSHIP}, x=2, folders=folders)
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import typer
 
+from kgreason.cli.errors import Kind, fail
 from kgreason.cli.every import COMMON, begin, with_common
-from kgreason.cli.failing import Kind, fail
 from kgreason.cli.run import all_letters, aloud, hushed, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, ReleaseError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order

@@ -12,9 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from kgreason.cli.base import shown
-from kgreason.cli.failing import Kind, fail, give_json
+from kgreason.cli.errors import Kind, UsageError, explained, fail, give_json
 from kgreason.cli.run import Run, complain, run_of
-from kgreason.cli.usage import UsageError, explained
 from kgreason.errors import KgreasonError
 from kgreason.interrupts import INTERRUPTED
 from kgreason.runlog import Log

@@ -11,6 +11,7 @@ import typer
 
 from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strategy
 from kgreason.cli.base import guarded, load_rules, print_json, sources, tables
+from kgreason.cli.errors import original_of
 from kgreason.cli.options import (
     DEFAULT_X,
     AsJson,
@@ -25,7 +26,6 @@ from kgreason.cli.options import (
 from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
 from kgreason.cli.refusing import given, refuse
 from kgreason.cli.run import tell
-from kgreason.cli.usage import original_of
 from kgreason.errors import CallError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import typer
 
 from kgreason.cli.base import check_no_table, counted, guarded, load_rules, print_json, shown, sources, warn
 from kgreason.cli.completing import rule_files
-from kgreason.cli.failing import finding
+from kgreason.cli.errors import finding
 from kgreason.cli.options import (
     DEPTH,
     ROUNDS,
@@ -84,7 +84,6 @@ def tell_alike(file: Path) -> None:
 
 
 def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
-    from kgreason.analysis.generic import not_given
     from kgreason.analysis.warded import explain as explain_nulls
     from kgreason.api import commutation
 
@@ -104,26 +103,28 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
     commutes = commutation(found.program) if found.program else None
     if commutes:
         print(f"{file}: {commutes}")
-    refused = _refused(found)
+    refused, lacking = _refused(found)
     if refused:
-        unless = (
-            " unless --data gives the edges" if found.program and refused == not_given(found.program) else ""
-        )
+        unless = " unless --data gives the edges" if lacking else ""
         print(f"{hidden(str(file))}: reason takes these rules, anonymize refuses them{unless}:")
         print(render_all(refused, found.sources))
 
 
-def _refused(found: Examined) -> Sequence[Diagnostic]:
-    """Why anonymize refuses rules about a graph; of rules about sensitive links, which are for attackers, nothing."""
+def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
+    """Why anonymize refuses rules about a graph, and whether only data for edges are lacking.
+
+    Rules about sensitive links are for attackers: nothing is told of them.
+    """
     from kgreason.analysis.generic import for_anonymization, not_given, refusals
 
     program = found.program
     if program is None or not program.edges or program.sensitive:
-        return ()
+        return (), False
     refused = refusals(for_anonymization(program))
     heads = {rule.head.span: rule.head.predicate for rule in program.rules}
     told = {heads.get(d.span) for d in refused if d.code == "E127" and d.span}
-    return (*refused, *(d for d in not_given(program) if d.span and heads[d.span] not in told))
+    missing = [d for d in not_given(program) if d.span and heads[d.span] not in told]
+    return (*refused, *missing), not refused
 
 
 def _examined(file: Path, found: Examined) -> dict[str, object]:
@@ -136,7 +137,7 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
         "fragment": found.program.wardedness.fragment if found.program else None,
         "commutes": str(commutes) if commutes else None,
         "findings": _told(file, found.diagnostics),
-        "anonymize": _told(file, _refused(found)),
+        "anonymize": _told(file, _refused(found)[0]),
     }
 
 

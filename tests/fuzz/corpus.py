@@ -26,7 +26,7 @@ from kgreason import memory
 from kgreason.analysis.check import load_text
 from kgreason.cli import app
 from kgreason.cli.config import find_config
-from kgreason.cli.usage import UsageError
+from kgreason.cli.errors import UsageError
 from kgreason.engine.limits import Limits
 from kgreason.errors import KgreasonError
 from kgreason.graph.io.load import load_facts, load_graph

@@ -1,15 +1,18 @@
-"""Errors on the command line itself: the message of Typer, with the next step for words that are on the wrong place."""
+"""How errors are told: those of the command line with the next step, and all of them as JSON if it is asked for."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
-from kgreason.cli.run import running
+from kgreason.cli.run import all_letters, aloud, complain, running
+from kgreason.errors import Diagnostic, KgreasonError, ProgramError, Span
 from kgreason.lang.names import suggest
 from kgreason.passwords import hidden
 
@@ -19,6 +22,77 @@ UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "C
 _EXTRA = re.compile(r"unexpected extra argument(?:s|\(s\))? \((.*)\)")
 _NO_COMMAND = re.compile(r"No such command '(.*?)'")
 _CHOICE = re.compile(r"'(.*?)' is not one of (.*)", re.DOTALL)
+
+Kind = Literal["usage", "input", "file", "memory", "interrupted", "defect"]
+
+
+def fail(text: str, kind: Kind, code: int, error: BaseException | None = None) -> int:
+    """Tell an error: on standard error as text and, if JSON is asked for, on standard output as an object.
+
+    Parameters
+    ----------
+    text
+        As people read it.
+    code
+        Exit code, which is returned.
+    error
+        Where more is to be known.
+    """
+    complain(text)
+    give_json(text, kind, code, error)
+    return code
+
+
+def give_json(text: str, kind: Kind, code: int, error: BaseException | None = None) -> None:
+    """Print the error as an object, if JSON is asked for and no result has been printed."""
+    run = running()
+    if not run.wants_json() or run.answered:
+        return
+    run.answered = True
+    told = {"format": 1, "error": {"kind": kind, **_parts(error, text), "text": hidden(text)}, "exit": code}
+    with suppress(OSError), aloud():  # whoever read it may have gone
+        print(json.dumps(told, indent=2, ensure_ascii=not all_letters()), flush=True)
+
+
+def _parts(error: BaseException | None, text: str) -> Mapping[str, Any]:
+    """Message, hint, and place of an error; findings are those of a rule file."""
+    first, _, rest = text.partition("\n")
+    _, _, hint = rest.partition("help: ")
+    told: dict[str, Any] = {
+        "message": hidden(first.removeprefix("error: ")),
+        "hint": hint or None,
+        "file": None,
+        "line": None,
+        "column": None,
+        "findings": [],
+    }
+    if isinstance(error, ProgramError):
+        told["findings"] = [finding(d) for d in error.diagnostics]
+        told |= {key: told["findings"][0][key] for key in ("message", "hint", "file", "line", "column")}
+    elif isinstance(error, KgreasonError):
+        span = getattr(error, "span", None)
+        if isinstance(span, Span):
+            told |= {"file": span.file, "line": span.line, "column": span.column}
+        known = {key: getattr(error, key) for key in told if getattr(error, key, None) is not None}
+        told |= {key: hidden(value) if isinstance(value, str) else value for key, value in known.items()}
+    return told
+
+
+def finding(one: Diagnostic) -> dict[str, Any]:
+    """A finding on a rule file, for JSON."""
+    return {
+        "code": one.code,
+        "severity": one.severity,
+        "file": one.span.file if one.span else None,
+        "line": one.span.line if one.span else None,
+        "column": one.span.column if one.span else None,
+        "message": one.message,
+        "note": one.note,
+        "hint": one.hint,
+    }
+
+
+# --- on the command line itself ---
 
 
 def explained(error: Any) -> str:
