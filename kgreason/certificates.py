@@ -19,7 +19,7 @@ import numpy.typing as npt
 from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.imprint import Fault, changes, differences, imprint
+from kgreason.imprint import Fault, differences, imprint
 from kgreason.layout import DATABASE, NODES, nodes_beside, table_of
 from kgreason.pairs import Pair
 
@@ -177,17 +177,8 @@ def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> l
     """How a file, or what stands in a folder, differs from what was written under a name, with a file beside it."""
     if path.is_dir():
         return differences(recorded, path)
-    both = {name: path} if other == name else {name: path, other: path.parent / other}
-    known = {n: p for n, p in both.items() if n in recorded or p.is_file()}
-    found: list[Fault] = []
-    for what, file in known.items():
-        if what not in recorded:
-            found.append(Fault("added file", str(file), "this file was not written with the others"))
-        elif not file.is_file():
-            found.append(Fault("missing file", str(file), "there is no such file any more"))
-        else:
-            found += changes(recorded[what], file)
-    return found
+    both = {other: path.parent / other, name: path}
+    return differences(recorded, {n: p for n, p in both.items() if n in recorded or p.is_file()})
 
 
 def _why(error: Exception) -> str:

@@ -95,21 +95,26 @@ def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
     }
 
 
-def differences(recorded: Mapping[str, Entry], folder: Path) -> list[Fault]:
-    """Say how the files of a folder differ from those that were there at the time of the imprint."""
+def differences(recorded: Mapping[str, Entry], files: Path | Mapping[str, Path]) -> list[Fault]:
+    """Say how files differ from those that were there at the time of the imprint.
+
+    Parameters
+    ----------
+    files
+        Their folder, or where the file of each name is now.
+    """
+    if isinstance(files, Path):
+        there = {path.name: path for path in _files(files)} if files.is_dir() else {}
+        files = {name: files / name for name in recorded} | there
     faults = []
-    for name, entry in recorded.items():
-        path = folder / name
-        if path.is_file():
-            faults += changes(entry, path)
+    for name, path in files.items():
+        if name not in recorded:
+            words, hint = "this file was not written with the others", "take it out: nothing is known of it"
+            faults.append(Fault("added file", str(path), words, hint=hint))
+        elif path.is_file():
+            faults += changes(recorded[name], path)
         else:
             faults.append(Fault("missing file", str(path), "there is no such file any more"))
-    for path in _files(folder) if folder.is_dir() else ():
-        if path.name not in recorded:
-            hint = "take it out: nothing is known of it"
-            faults.append(
-                Fault("added file", str(path), "this file was not written with the others", hint=hint)
-            )
     return faults
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from decimal import Decimal
 from pathlib import Path
@@ -79,28 +79,24 @@ def limited(limit: int | None = None) -> Iterator[None]:
     if limit is None:
         here, free = held(), available()
         limit = None if here is None or free is None else here + int(SPARE * free)
-    token = _limit.set(limit)
     _next_look.set(0.0)
-    try:
+    with _bounded(limit):
         yield
-    finally:
-        _limit.reset(token)
 
 
-@contextmanager
-def always_limited() -> Iterator[None]:
+def always_limited() -> AbstractContextManager[None]:
     """Keep the limit that holds; where none does, `limited()`."""
-    if _limit.get() is not None:
-        yield
-        return
-    with limited():
-        yield
+    return limited() if _limit.get() is None else nullcontext()
+
+
+def unlimited() -> AbstractContextManager[None]:
+    """Refuse nothing within the block: what must be done to the end, and asks for little."""
+    return _bounded(None)
 
 
 @contextmanager
-def unlimited() -> Iterator[None]:
-    """Refuse nothing within the block: what must be done to the end, and asks for little."""
-    token = _limit.set(None)
+def _bounded(limit: int | None) -> Iterator[None]:
+    token = _limit.set(limit)
     try:
         yield
     finally:
