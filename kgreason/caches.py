@@ -53,15 +53,12 @@ def read(name: str, source: str | Path) -> bytes | None:
 
 def write(name: str, source: str | Path, content: bytes) -> None:
     """Keep a file if some folder can be written; who reads it at the same time sees it whole or not at all."""
-    for folder in folders(source):
-        temporary = folder / f"{name}.{os.getpid()}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+    file = place(name, source)
+    if file is not None:
+        temporary = file.with_name(f"{name}.{os.getpid()}")
+        with suppress(OSError):
             temporary.write_bytes(content)
-            temporary.replace(folder / name)
-        except OSError:
-            continue
-        return
+            temporary.replace(file)
 
 
 def place(name: str, source: str | Path) -> Path | None:

@@ -177,28 +177,15 @@ class Config:
     def place(self, path: Sequence[str], key: str | None) -> int | None:
         """Line of a key, or of the head of a section."""
         section: list[str] = []
-        for number, line in self._statements():
-            if line.startswith("["):
-                section = [part.strip().strip("\"'") for part in line.strip("[] ").split(".")]
+        for number, line in enumerate(self.text.split("\n"), 1):
+            if head := _HEAD.match(line):
+                section = [part.strip(" \t\"'") for part in head[1].split(".")]
                 found = key is None and section[: len(path)] == list(path)
             else:
-                found = section == list(path) and line.partition("=")[0].strip().strip("\"'") == key
+                found = section == list(path) and line.partition("=")[0].strip(" \t\"'") == key
             if found:
                 return number
         return None
-
-    def _statements(self) -> Iterator[tuple[int, str]]:
-        """Lines on which a key or a section begins, without comments behind sections."""
-        lines = self.text.split("\n")
-        for number, line in enumerate(lines, 1):
-            bare = line.strip()
-            if not bare or bare.startswith("#"):
-                continue
-            try:
-                parsed("\n".join(lines[: number - 1]))
-            except tomllib.TOMLDecodeError:
-                continue  # it is in the midst of a list or a text
-            yield number, bare.partition("#")[0].strip() if bare.startswith("[") else bare
 
     def error(self, path: Sequence[str], key: str | None, message: str, hint: str) -> DataError:
         """Build the error that points at a key, or at a section."""
