@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ NEVER = {
     "allow-files": "a file that is found in a folder opens no others",
 }
 """Options of the command line alone, and why: the folder, and the file in it, may be a stranger's."""
+
+_HEAD = re.compile(r"\s*\[([^\[\]=,]+)\]\s*(?:#.*)?$")
 
 Defaults = dict[str, Any]
 """By the name of a parameter its value, by that of a command its own `Defaults`."""
