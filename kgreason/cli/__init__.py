@@ -100,7 +100,7 @@ def begin(
     """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""
     del quiet, log, version  # their callbacks have seen to them
     if context.invoked_subcommand is None:
-        print(starting.tour())
+        print(starting.TOUR)
         return
     found = running().config = find_config(config)
     if found is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,6 @@ from kgreason.cli.run import tell
 from kgreason.errors import DataError
 from kgreason.graph.io.source import parse_file
 from kgreason.lang.names import suggest
-from kgreason.records import dataclass
 from kgreason.runlog import SUFFIX
 from kgreason.toml import parsed
 
@@ -26,6 +27,8 @@ NEVER = {
     "allow-files": "a file that is found in a folder opens no others",
 }
 """Options of the command line alone, and why: the folder, and the file in it, may be a stranger's."""
+
+_HEAD = re.compile(r"\s*\[([^\[\]=,]+)\]\s*(?:#.*)?$")
 
 Defaults = dict[str, Any]
 """By the name of a parameter its value, by that of a command its own `Defaults`."""
@@ -177,28 +180,15 @@ class Config:
     def place(self, path: Sequence[str], key: str | None) -> int | None:
         """Line of a key, or of the head of a section."""
         section: list[str] = []
-        for number, line in self._statements():
-            if line.startswith("["):
-                section = [part.strip().strip("\"'") for part in line.strip("[] ").split(".")]
+        for number, line in enumerate(self.text.split("\n"), 1):
+            if head := _HEAD.match(line):
+                section = [part.strip(" \t\"'") for part in head[1].split(".")]
                 found = key is None and section[: len(path)] == list(path)
             else:
-                found = section == list(path) and line.partition("=")[0].strip().strip("\"'") == key
+                found = section == list(path) and line.partition("=")[0].strip(" \t\"'") == key
             if found:
                 return number
         return None
-
-    def _statements(self) -> Iterator[tuple[int, str]]:
-        """Lines on which a key or a section begins, without comments behind sections."""
-        lines = self.text.split("\n")
-        for number, line in enumerate(lines, 1):
-            bare = line.strip()
-            if not bare or bare.startswith("#"):
-                continue
-            try:
-                parsed("\n".join(lines[: number - 1]))
-            except tomllib.TOMLDecodeError:
-                continue  # it is in the midst of a list or a text
-            yield number, bare.partition("#")[0].strip() if bare.startswith("[") else bare
 
     def error(self, path: Sequence[str], key: str | None, message: str, hint: str) -> DataError:
         """Build the error that points at a key, or at a section."""

@@ -1,50 +1,36 @@
-"""How to begin: the tour that ``kgreason`` alone shows, and the command ``init``."""
+"""What to begin with: the tour that ``kgreason`` alone shows, and the command init."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-from textwrap import fill
 from typing import Annotated
 
 import typer
 
+from kgreason import __version__
 from kgreason.cli.base import check_free, guarded, print_json
 from kgreason.cli.options import AsJson, Force
 from kgreason.cli.reasoning import tell_alike
 from kgreason.errors import ReleaseError
 
-STEPS = {
-    "kgreason init own.csv": "writes rules, own.vada",
-    "kgreason reason --rules own.vada --out facts": "what follows",
-    "kgreason risk --rules own.vada": "what it gives away",
-    "kgreason anonymize --rules own.vada": "release/ and private/",
-    "kgreason verify release --rules own.vada --mapping private": "",
-}
-TEXTS = (
-    "reasons over knowledge graphs, anonymizes them so that not even what rules derive gives anybody away, and proves "
-    "it.",
-    "Start with your own table of edges, such as owner,company,share; or make one up:",
-    "The steps of the work, each a command:",
-    "Tables of people with attributes: kgreason anonymize --method pckga. All commands: kgreason --help. One: "
-    "kgreason risk --help. More: docs/terminal.md in the source.",
-)
+TOUR = f"""\
+kgreason {__version__} reasons over knowledge graphs, anonymizes them so that
+not even what rules derive gives anybody away, and proves it.
 
+Start with your own table of edges, such as owner,company,share; or make one up:
+  kgreason generate ownership -n 60 --out own.csv
 
-def tour(width: int | None = None) -> str:
-    """Write the tour for a terminal of so many columns; `None`: as many as it says, or 80."""
-    from kgreason import __version__
+The steps of the work, each a command:
+  kgreason init own.csv                         writes rules, own.vada
+  kgreason reason --rules own.vada --out facts  what follows
+  kgreason risk --rules own.vada                what it gives away
+  kgreason anonymize --rules own.vada           release/ and private/
+  kgreason verify release --rules own.vada --mapping private
 
-    wide = max(48, min(80, width or shutil.get_terminal_size((80, 24)).columns))
-    what, begin, work, more = (
-        fill(text, wide, break_on_hyphens=False)
-        for text in (f"kgreason {__version__} {TEXTS[0]}", *TEXTS[1:])
-    )
-    steps = [
-        f"  {command:<44}  {why}".rstrip() if wide > 75 else f"  {command}" for command, why in STEPS.items()
-    ]
-    made = "  kgreason generate ownership -n 60 --out own.csv"
-    return "\n".join([what, "", begin, made, "", work, *steps, "", more])
+Tables of people with attributes: kgreason anonymize --method pckga.
+All commands: kgreason --help. One: kgreason risk --help.
+More: docs/terminal.md in the source."""
+"""What ``kgreason`` alone shows: the commands in the order of the work."""
 
 
 @guarded
