@@ -249,7 +249,9 @@ def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: 
     made = start([str(tmp_path / "t.csv")], tmp_path / "t.vada")
     assert "these are guesses from its first 19 rows" in made.text
     assert "\n@incoming_sum" not in made.text
-    (tmp_path / "t.csv").write_text("owner,company,share\nA,B,1.2\n" + "A,C,0.5\n" * 99)
+    (tmp_path / "t.csv").write_text(
+        "owner,company,share\nA,B,1.2\n" + "".join(f"A{i},B{i},0.5\n" for i in range(99))
+    )
     assert "Wrong: row 1: 1.2 > 1." in start([str(tmp_path / "t.csv")], tmp_path / "t.vada").text
 
 
@@ -353,7 +355,12 @@ def test_any_table_is_guessed_or_refused(
 )
 def test_numbers_of_a_column(cells: list[str], low: float | None, high: float | None, comma: bool) -> None:
     found = column("x", 1, pa.array(cells))
-    assert (found.numeric, found.low, found.high, found.comma) == (low is not None, low or 0.0, high or 0.0, comma)
+    assert (found.numeric, found.low, found.high, found.comma) == (
+        low is not None,
+        low or 0.0,
+        high or 0.0,
+        comma,
+    )
     assert found.missing == cells.count("")
 
 
