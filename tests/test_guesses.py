@@ -218,6 +218,7 @@ def test_a_table_of_vertices_beside_edges_is_none_of_edges(tmp_path: Path, head:
     made = guess(*((vertices, edges) if first else (edges, vertices)))
     found = [line.split('"')[1] for line in bound(made)]
     assert sorted(found) == ["company", "own"]
+    assert not any("is the source" in text for text in made.guesses[vertices])
     assert len(derived(made, "control")) >= 60  # each company controls itself: none is lost
 
 

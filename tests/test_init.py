@@ -249,6 +249,18 @@ def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: 
     made = start([str(tmp_path / "t.csv")], tmp_path / "t.vada")
     assert "these are guesses from its first 19 rows" in made.text
     assert "\n@incoming_sum" not in made.text
+    (tmp_path / "t.csv").write_text(
+        "owner,company,share\nA,B,1.2\n" + "".join(f"A{i},B{i},0.5\n" for i in range(99))
+    )
+    assert "Wrong: row 1: 1.2 > 1." in start([str(tmp_path / "t.csv")], tmp_path / "t.vada").text
+
+
+def test_nested_columns_of_people_are_left_out(tmp_path: Path) -> None:
+    rows = [{"name": f"P{i}", "sex": "fm"[i % 2], "tags": [i]} for i in range(9)]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    made = start([f"{tmp_path / 't.json'}?columns=name"], tmp_path / "t.toml")
+    assert 'ignore = ["tags"]' in made.text
+    assert "Column 3 (tags) holds lists, objects or bytes, so it is left out." in made.text
 
 
 @pytest.mark.parametrize(
