@@ -1,6 +1,6 @@
 """GML: nested lists of keys and values; ids identify vertices, labels are optional.
 
-igraph's reader is no substitute: it takes 7.7 GB for 10,000,000 edges, aborts the process at a label that is not UTF-8,
+igraph's reader is no substitute: it takes 7.1 GB for 10,000,000 edges, aborts the process at a label that is not UTF-8,
 reads integers as doubles and missing attributes as NaN, leaves ``&#233;`` as it is, and gives no lines of edges.
 
 References
