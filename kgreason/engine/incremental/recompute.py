@@ -179,5 +179,7 @@ class Dividing:
         for predicate, relation in anew.items():
             rows, at = relation.buffer[: relation.count], self.fixed[predicate]
             rows = rows[np.isin(rows[:, at], values)]
-            found[predicate] = rows[np.argsort(rows[:, at], kind="stable")]  # value by value, as they are told
+            found[predicate] = rows[
+                np.argsort(rows[:, at], kind="stable")
+            ]  # value by value, as they are told
         return found
