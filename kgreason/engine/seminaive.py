@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -26,7 +26,7 @@ from kgreason.lang.names import suggest
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_program
 from kgreason.plan.factor import factored
-from kgreason.plan.kinds import Kinds, infer
+from kgreason.plan.kinds import Kinds, Position, infer
 from kgreason.progress import SILENT, Progress
 
 
@@ -49,6 +49,7 @@ def evaluate(
     watch: Watch | None = None,
     merges: Merges | None = None,
     recorder: Recorder | None = None,
+    doubles: Collection[Position] = (),
 ) -> Result:
     """Derive the facts of some predicates.
 
@@ -65,6 +66,8 @@ def evaluate(
         Gets all unifications of nulls, for explanations.
     recorder
         Gets what was done, even if the evaluation fails.
+    doubles
+        Positions that hold doubles by rules or facts that are left out here.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def evaluate(
     """
     start = perf_counter()
     goals = tuple(program.outputs if goals is None else goals)
-    chase, kinds = prepare(program, facts, goals, limits, watch)
+    chase, kinds = prepare(program, facts, goals, limits, watch, doubles=doubles)
     chase.nulls.merges = merges
     chase.profile = recorder is not None and recorder.profile
     try:
@@ -121,11 +124,14 @@ def prepare(
     limits: Limits,
     watch: Watch | None = None,
     earlier: Nulls | None = None,
+    doubles: Collection[Position] = (),
 ) -> tuple[Chase, Kinds]:
     """Plan what the goals depend on; returns the evaluation, ready to run, and the kinds of rules and facts."""
     if watch is None:  # who watches wants to see the rules as they are written
         program = factored(program)
-    kinds = infer(program, facts)  # of all rules and facts: the goals must not decide what is a double
+    kinds = infer(
+        program, facts, doubles
+    )  # of all rules and facts: the goals must not decide what is a double
     program = program.restricted(goals)
     program = replace(program, strata=promptly(program.strata, hidden(program)))
     facts = _relevant(program, facts)

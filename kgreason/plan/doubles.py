@@ -93,15 +93,20 @@ class VariableKinds(dict[str, Kind]):
         self.doubles = doubles
 
 
-def double_positions(program: CheckedProgram, facts: Facts, known: Collection[Position]) -> set[Position]:
+def double_positions(
+    program: CheckedProgram, facts: Facts, known: Collection[Position], more: Collection[Position] = ()
+) -> set[Position]:
     """Positions where a double can come to stand, and functions ``(function, MADE)`` of whose nulls one can come.
 
     Parameters
     ----------
     known
         Positions that some fact can reach: what a rule without facts could say of others does not count.
+    more
+        Positions that hold doubles by rules or facts that are left out here.
     """
-    found = {
+    found = set(more).intersection(known)
+    found |= {
         (predicate, i)
         for predicate, table in facts.tables.items()
         for i, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True))

@@ -41,8 +41,13 @@ COLLECTING = {"set": Kind.SET, "union": Kind.SET, "list": Kind.LIST}
 _CASTS = tuple(remedy(Kind.STRING, kind) for kind in NUMBERS)
 
 
-def infer(program: CheckedProgram, facts: Facts) -> Kinds:
+def infer(program: CheckedProgram, facts: Facts, doubles: Collection[Position] = ()) -> Kinds:
     """Find all kinds.
+
+    Parameters
+    ----------
+    doubles
+        Positions that hold doubles by rules or facts that are left out here.
 
     Raises
     ------
@@ -73,9 +78,9 @@ def infer(program: CheckedProgram, facts: Facts) -> Kinds:
     if found:
         raise ProgramError(tuple(found), program.sources or program.text)
     if Kind.ANY in kinds.positions.values():
-        doubles = double_positions(program, facts, kinds.positions)
-        kinds.double_positions = frozenset(doubles)
-        kinds.doubles = {id(rule): double_variables(rule, doubles) for rule in program.rules}
+        found_doubles = double_positions(program, facts, kinds.positions, doubles)
+        kinds.double_positions = frozenset(found_doubles)
+        kinds.doubles = {id(rule): double_variables(rule, found_doubles) for rule in program.rules}
     return kinds
 
 

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.checked import CheckedAtom, CheckedRule, Stratum
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, Table
-from kgreason.lang.ast import NOWHERE, Constant, Variable
 
 Heights = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int64]
 
-MARK = "#marks"
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -169,15 +166,3 @@ class Types:
         """A table without rows; `None` where no fact can be."""
         kinds = self.kinds.get(predicate)
         return None if kinds is None else Table.of(kinds, np.empty((0, len(kinds)), dtype=np.int64))
-
-    def marks(self, arities: Mapping[str, int], like: Mapping[str, str]) -> Stratum:
-        """Rules that no goal needs, whose bodies say where doubles are; some predicates are `like` others."""
-        rules = []
-        for predicate, arity in arities.items():
-            same = like.get(predicate, predicate)
-            here = [(same, i) in self.doubles for i in range(arity)]
-            if any(here):
-                terms = tuple(Constant(0.0) if d else Variable(f"X{i}") for i, d in enumerate(here))
-                atom, head = (CheckedAtom(p, t, NOWHERE) for p, t in ((predicate, terms), (MARK, ())))
-                rules.append(CheckedRule(head, (atom,), (), (), None, (), str(atom), NOWHERE))
-        return Stratum(frozenset({MARK}), tuple(rules), recursive=False)

@@ -247,16 +247,16 @@ class Levels:
         program = replace(
             self.program,
             facts=(),
-            strata=(*strata, self.types.marks(arities, base)),
+            strata=strata,
             arities=arities,
             unifications=(),
             denials=(),
             **{"keyed": {}, **changes},  # type: ignore[arg-type]
         )
         filled = {p: t for p, t in tables.items() if t.length or p in goals or base[p] in self.types.kinds}
-        return evaluate(
-            program, Facts(filled, self.symbols), goals=goals, limits=self.limits, watch=watch
-        ).facts
+        doubles = {(p, i) for p, same in base.items() for q, i in self.types.doubles if q == same}
+        facts = Facts(filled, self.symbols)
+        return evaluate(program, facts, goals=goals, limits=self.limits, watch=watch, doubles=doubles).facts
 
     # --- recursion ------------------------------------------------------------------------------------------
 

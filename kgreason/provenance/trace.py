@@ -78,10 +78,11 @@ class Runs:
         used = {a.predicate for r in scope.rules for a in (r.head, *r.positives, *r.negatives)}
         goals = sorted({predicate, *used, *(r.head.predicate for r in logging.rules)})
         goals = [g for g in goals if g in logging.arities or g in self.facts.tables]
-        logging = replace(logging, strata=(*logging.strata, types.marks(logging.arities, {})))
-        self.types = _types(logging, infer(logging, self.facts))
+        self.types = _types(logging, infer(logging, self.facts, types.doubles))
         merges = self.merges if inventive or scope.unifications else None
-        self.result = evaluate(logging, self.facts, goals=goals, limits=limits, merges=merges).facts
+        self.result = evaluate(
+            logging, self.facts, goals=goals, limits=limits, merges=merges, doubles=types.doubles
+        ).facts
         self.last = len(self.merges.relations)
         self.starts = [len(self.merges.links)] * (self.last + 1)
         for number, link in reversed(list(enumerate(self.merges.links))):

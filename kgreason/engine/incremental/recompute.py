@@ -175,5 +175,11 @@ class Dividing:
         relations: dict[str, Relation] = {**context.stores, **anew, GIVEN: wanted}
         kinds = {**context.kinds, GIVEN: (self.kind,)}
         Fixpoint(self.plan, kinds, relations, context.nulls, context.limits, watch).run(SILENT)
-        found = {p: relation.buffer[: relation.count] for p, relation in anew.items()}
-        return {p: rows[np.isin(rows[:, self.fixed[p]], values)] for p, rows in found.items()}
+        found = {}
+        for predicate, relation in anew.items():
+            rows, at = relation.buffer[: relation.count], self.fixed[predicate]
+            rows = rows[np.isin(rows[:, at], values)]
+            found[predicate] = rows[
+                np.argsort(rows[:, at], kind="stable")
+            ]  # value by value, as they are told
+        return found
