@@ -7,7 +7,7 @@ allocate need numba's run-time library, hence numba in each process: `allocating
 Without kept machine code every run would compile: `kgreason reason` on 300 companies takes 5.5 s of processor time with
 an empty cache and 0.75 s with a filled one (0.1 MB on the disk). The cache of numba itself would keep the code as well,
 but has to be read by numba, whose import takes 0.26 s of processor time and 93 MB, against 0.1 s and 69 MB for NumPy
-and the loader of LLVM alone: that is the difference between a start of 0.3 s and one of 0.5 s.
+and the loader of LLVM alone. (Processor time, on a machine that was busy; a run with numba's cache was not timed.)
 The name of a kept file holds a digest of the source, of Python, NumPy and numba, and of the processor and its features:
 where any of them differs, the kernel is compiled anew. A file is written under another name and renamed, so processes
 that compile the same kernel at once each read a whole file or none.
