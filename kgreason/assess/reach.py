@@ -9,8 +9,8 @@ from kgreason.assess.closure import Closure, Flags, Ints
 from kgreason.assess.closure_kernels import common_bits, mark, sinks_first, spread
 from kgreason.assess.confidence import NORMAL
 from kgreason.cores import each
+from kgreason.distinct import GOLDEN
 from kgreason.graph.model import Vertices
-from kgreason.hashing.kernels import GOLDEN
 from kgreason.records import dataclass
 
 EFFORT = 4_000_000_000

@@ -11,9 +11,9 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.closure import closure, closure_rules
 from kgreason.assess.reach import compare
+from kgreason.distinct import first_rows
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.hashing.distinct import first_rows
 from kgreason.records import dataclass
 
 SHOWN = 5  # answers that were lost, and that were gained, of each query

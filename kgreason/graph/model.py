@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.hashing.distinct import first_rows
+from kgreason.distinct import first_rows
 
 Vertices = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from kgreason.analysis.check import Examined, examine_file
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.data.duckdb_files import check_duckdb
+from kgreason.data.postgresql import check_postgresql
+from kgreason.data.sqlite import check_sqlite
 from kgreason.errors import DataError, Diagnostic, Span
-from kgreason.graph.io.duck import check_duckdb
 from kgreason.graph.io.formats import understood
 from kgreason.graph.io.loader import bound, queried
-from kgreason.graph.io.postgres import check_postgresql
 from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.io.sqlite import check_sqlite
 from kgreason.output.target import Target
 
 _QUERIES = {"sqlite": check_sqlite, "postgresql": check_postgresql}

@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.data.delimited import write_delimited
+from kgreason.data.duckdb_files import write_duckdb
+from kgreason.data.parquet import write_parquet
+from kgreason.data.postgresql import write_postgresql
+from kgreason.data.sqlite import write_sqlite
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
+from kgreason.graph.io.sql import Writer
 from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
 from kgreason.output.bods import write_bods
-from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
 from kgreason.output.edgelist import write_edges, write_konect
 from kgreason.output.gml import write_gml
 from kgreason.output.graphs import write_graphml
@@ -24,8 +29,7 @@ from kgreason.output.neo4j import write_neo4j, write_nodes
 from kgreason.output.numbered import write_labels
 from kgreason.output.pajek import write_pajek
 from kgreason.output.place import pack, replacing
-from kgreason.output.servers import postgresql_tables
-from kgreason.output.tables import write_delimited, write_json, write_parquet
+from kgreason.output.tables import write_json
 from kgreason.output.target import Target
 from kgreason.output.triples import write_rdf
 
@@ -51,9 +55,9 @@ _SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
 }
 """Writers of the file beside that of the facts."""
 _TABLES: dict[str, Callable[[Target], AbstractContextManager[Writer]]] = {
-    "sqlite": sqlite_tables,
-    "duckdb": duckdb_tables,
-    "postgresql": postgresql_tables,
+    "sqlite": write_sqlite,
+    "duckdb": write_duckdb,
+    "postgresql": write_postgresql,
 }
 
 

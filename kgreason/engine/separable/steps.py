@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.distinct import first_rows
 from kgreason.engine.rows import Rows
 from kgreason.engine.separable import kernels
 from kgreason.engine.table import Kind
-from kgreason.hashing.distinct import first_rows
 from kgreason.plan.ir import Separable, Steps, Threshold
 from kgreason.records import dataclass
 

@@ -16,8 +16,8 @@ from kgreason.graph.io.where import filtered, parse
 from kgreason.memory import always_limited, claim
 
 READERS = {
-    "csv": "delimited.read_csv",
-    "tsv": "delimited.read_tsv",
+    "csv": "kgreason.data.delimited.read_csv",
+    "tsv": "kgreason.data.delimited.read_tsv",
     "edges": "edgelist.read_edges",
     "konect": "edgelist.read_edges",
     "mtx": "matrixmarket.read_mtx",
@@ -25,11 +25,11 @@ READERS = {
     "graphml": "graphml.read_graphml",
     "net": "pajek.read_pajek",
     "neo4j": "neo4j.read_neo4j",
-    "parquet": "parquet.read_parquet",
+    "parquet": "kgreason.data.parquet.read_parquet",
     "json": "jsonrows.read_json",
-    "sqlite": "sqlite.read_sqlite",
-    "duckdb": "duck.read_duckdb",
-    "postgresql": "postgres.read_postgresql",
+    "sqlite": "kgreason.data.sqlite.read_sqlite",
+    "duckdb": "kgreason.data.duckdb_files.read_duckdb",
+    "postgresql": "kgreason.data.postgresql.read_postgresql",
     "rdf": "rdf.read_rdf",
     "bods": "bods.read_bods",
     "gleif": "gleif.read_gleif",
@@ -40,8 +40,10 @@ _QUERIED = DATABASES
 
 
 def _reader(kind: str) -> Callable[..., Raw]:
-    module, _, name = READERS[kind].partition(".")
-    reader: Callable[..., Raw] = getattr(import_module(f"{__package__}.{module}"), name)
+    module, _, name = READERS[kind].rpartition(".")
+    if "." not in module:
+        module = f"{__package__}.{module}"
+    reader: Callable[..., Raw] = getattr(import_module(module), name)
     return reader
 
 

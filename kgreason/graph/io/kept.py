@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.graph.io.delimited import records
+from kgreason.data.delimited import records
 from kgreason.graph.io.formats import understood
 from kgreason.graph.io.loader import Data, Loader
 from kgreason.graph.io.neo4j_header import is_header

@@ -13,6 +13,7 @@ from kgreason import memory
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.generic import Position, met_by_vertices
 from kgreason.arrays import as_numpy
+from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
@@ -23,7 +24,6 @@ from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.titles import Titles, check_titles, published
 from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_sums
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Constant
 from kgreason.plan.deciding import deciding
 from kgreason.plan.kinds import infer

@@ -13,22 +13,20 @@ import numpy as np
 from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.analysis.server import OPTIONS as CONNECTION
+from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError, Span
-from kgreason.graph.io.almost import almost_numbers
 from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table, understood
 from kgreason.graph.io.given import given_nulls, sources_of
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.remarks import remarks
 from kgreason.graph.io.select import Selected, Shape, select
 from kgreason.graph.io.source import TABLES, Options, SourceSpec
 from kgreason.graph.io.titles import Titles
-from kgreason.graph.io.typed import interned, kinds, nullable, typed
+from kgreason.graph.io.typed import almost_numbers, interned, kinds, nullable, remarks, typed
 from kgreason.graph.io.values import Objects
-from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.values import Null

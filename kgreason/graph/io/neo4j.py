@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from kgreason.arrays import as_arrow
+from kgreason.data.delimited import read_columns, records
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import coded
-from kgreason.graph.io.delimited import read_columns, records
 from kgreason.graph.io.naming import named
 from kgreason.graph.io.neo4j_files import Group, delimiters, groups_of
 from kgreason.graph.io.neo4j_header import DATES, DOUBLES, INTEGERS, Field

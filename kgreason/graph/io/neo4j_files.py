@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kgreason.analysis.reach import parts_of
+from kgreason.data.delimited import records
 from kgreason.errors import DataError
-from kgreason.graph.io.delimited import records
 from kgreason.graph.io.neo4j_header import Field, fields_of, is_header
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import no_file

@@ -14,8 +14,7 @@ from kgreason.cores import each
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
 from kgreason.graph.io import spelling
-from kgreason.graph.io.cast import infer, missing, plain
-from kgreason.graph.io.numeric import numeric
+from kgreason.graph.io.cast import infer, missing, numeric, plain
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import UNFIT_HINT, CastError, Unfit, int64, is_text

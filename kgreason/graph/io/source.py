@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from kgreason.analysis.server import address, table_of
 from kgreason.errors import DataError, Span
 from kgreason.graph.io.options import FORMATS, Options, normal, read_options
+from kgreason.graph.io.raw import no_file
 from kgreason.lang.names import EXTENSIONS, SERVERS
 from kgreason.passwords import HINT, hidden, in_address, names_password
 from kgreason.records import dataclass
@@ -112,7 +113,7 @@ class SourceSpec:
         if known is None and name.startswith("out."):
             return "konect"
         if known is None and os.path.isdir(self.path):
-            raise DataError(str(self.path), "this is a folder, no file", hint="name a file in it")
+            raise no_file(self.path)
         if known is None:
             raise DataError(
                 self.place,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kgreason.data.delimited import NUMBER
 from kgreason.errors import DataError
-from kgreason.graph.io.delimited import NUMBER
 from kgreason.graph.io.raw import Raw
 from kgreason.records import dataclass
 
