@@ -14,8 +14,7 @@ from kgreason.data.delimited import DECIMALS, write_csv
 from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
-from kgreason.graph.io.kept import first_files, format_of
-from kgreason.graph.io.loader import Data
+from kgreason.graph.io.loader import Data, first_files, format_of
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.layout import HEADED, NODES, Layout, Stored

@@ -233,7 +233,7 @@ def test_a_server_that_goes_away(base: Database, monkeypatch: pytest.MonkeyPatch
     from kgreason.data import postgresql as postgres
 
     base.run("CREATE TABLE t AS SELECT i AS x FROM generate_series(1, 1000000) i")
-    parsed, left = postgres._parsed, ["pg_terminate_backend(pid)"]
+    parsed, left = postgres._parse, ["pg_terminate_backend(pid)"]
 
     def ended(*given: Any) -> None:
         if left:
@@ -241,7 +241,7 @@ def test_a_server_that_goes_away(base: Database, monkeypatch: pytest.MonkeyPatch
         parsed(*given)
 
     monkeypatch.setattr(postgres, "BLOCK", 10_000)
-    monkeypatch.setattr(postgres, "_parsed", ended)
+    monkeypatch.setattr(postgres, "_parse", ended)
     message = said(lambda: base.read("t"))
     assert message.startswith(base.shown)
     assert "help: the server ended it" in message

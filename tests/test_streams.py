@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason.data import sqlite
 from kgreason.errors import DataError
-from kgreason.graph.io import gathered, gml, jsonrows, pajek, sqlite, xmlparse
+from kgreason.graph.io import gathered, gml, jsonrows, pajek, xmlparse
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.gathered import Gathered, Numbers, Texts
 from kgreason.graph.io.jsonscan import Malformed, Scanner

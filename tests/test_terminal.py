@@ -668,7 +668,7 @@ PASSES_ON = {
     "engine.naive.expressions": 1,  # the rule is quoted, with the values at fault
     "engine.naive.fixpoint": 4,
     "engine.seminaive": 2,
-    "graph.io.weights": 1,
+    "graph.io.edges": 1,
     "lang.definitions": 3,  # what the user's own Python file raised
     "reasoner": 1,
 }

@@ -19,8 +19,7 @@ from kgreason.analysis.reach import Reach
 from kgreason.data.parquet import sound
 from kgreason.errors import DataError
 from kgreason.graph.io.damaged import damaged
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.mistaken import check_content
+from kgreason.graph.io.formats import check_content, read_table
 from kgreason.graph.io.raw import Raw, no_file, open_bytes, read_block
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.guess.columns import Column, column

@@ -18,11 +18,18 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
 from kgreason.graph.io import spelling
-from kgreason.graph.io.edges import Rows
+from kgreason.graph.io.edges import (
+    Rows,
+    Titles,
+    Written,
+    check_range,
+    check_titles,
+    published,
+    tell_parallel,
+    tell_sums,
+)
 from kgreason.graph.io.loader import Data, Loader, no_data
 from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.io.titles import Titles, check_titles, published
-from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_sums
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.lang.ast import Constant
 from kgreason.plan.deciding import deciding

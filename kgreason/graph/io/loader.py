@@ -13,24 +13,24 @@ import numpy as np
 from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.analysis.server import OPTIONS as CONNECTION
+from kgreason.data.delimited import records
 from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError, Span
-from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
+from kgreason.graph.io.edges import Rows, Titles, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table, understood
-from kgreason.graph.io.given import given_nulls, sources_of
+from kgreason.graph.io.neo4j_header import is_header
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.select import Selected, Shape, select
-from kgreason.graph.io.source import TABLES, Options, SourceSpec
-from kgreason.graph.io.titles import Titles
+from kgreason.graph.io.source import TABLES, Options, SourceSpec, given_nulls, sources_of
 from kgreason.graph.io.typed import almost_numbers, interned, kinds, nullable, remarks, typed
 from kgreason.graph.io.values import Objects
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.values import Null
-from kgreason.progress import Progress
+from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 
 Data = Mapping[str, Any]
@@ -422,3 +422,45 @@ def no_data(program: CheckedProgram, predicate: str) -> DataError:
         hint=f"say --data {predicate}=FILE (in Python data={{{predicate!r}: table or file}}), "
         f'or in the rules @bind("{predicate}","csv","dir","file.csv")',
     )
+
+
+def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | None]:
+    """Tell the first file of each edge predicate; `None` where there is none, but a table in memory or facts.
+
+    Raises
+    ------
+    DataError
+        As `kgreason.graph.io.load.load_graph`, as far as no file is opened.
+    """
+    loader = Loader(program, data, SILENT)
+    given = {predicate: [s for s, _, _ in loader.sources(predicate)] for predicate in program.edges}
+    return {
+        predicate: first if isinstance(first := next(iter(sources), None), SourceSpec) else None
+        for predicate, sources in given.items()
+    }
+
+
+def format_of(source: SourceSpec) -> str:
+    """Format of a file, or the extension that tells more than that; of a query over files, ``query``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(SourceSpec(Path("own.csv.gz"))), format_of(SourceSpec(Path("own.ttl")))
+    ('csv', 'ttl')
+    """
+    if source.query is not None and not source.path.is_file():
+        return "query"
+    name = source.path.name.lower().removesuffix(".gz")
+    if source.kind() in ("csv", "tsv") and _of_neo4j(source):
+        return "neo4j"
+    return "ttl" if source.kind() == "rdf" and name.endswith(".ttl") else source.kind()
+
+
+def _of_neo4j(source: SourceSpec) -> bool:
+    """Whether the first line of a text is the header of an import file, by which it is read."""
+    options = understood(source)
+    if options.header is False or not source.path.is_file():
+        return False
+    delimiter = options.delimiter or ("," if source.kind() == "csv" else "\t")
+    return is_header(next((cells for _, cells in records(source.path, options, delimiter)), []))

@@ -9,14 +9,17 @@ from __future__ import annotations
 import math
 import operator
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from lark import Lark, Token, Transformer, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
 from kgreason.arrays import as_arrow, as_numpy
 from kgreason.engine.table import Kind
@@ -29,23 +32,18 @@ from kgreason.graph.io.values import CastError, Objects, is_text
 from kgreason.graph.io.values import text as text_of
 from kgreason.lang.names import suggest
 from kgreason.lang.values import EXACT, read_date
-from kgreason.records import dataclass
-
-if TYPE_CHECKING:
-    from lark import Lark
 
 _GRAMMAR = r"""
 ?either: both ("OR"i both)*
 ?both: single ("AND"i single)*
-?single: NOT single  -> negation
-    | "(" either ")"
+?single: primary | NOT+ primary  -> negation
+?primary: "(" either ")"
     | operand OPERATOR operand  -> comparison
     | name  -> truth
     | name "IS"i [NOT] "NULL"i  -> null
-    | name [NOT] tail  -> tailed
-tail: "IN"i "(" literal ("," literal)* ")"  -> among
-    | "BETWEEN"i operand "AND"i operand  -> between
-    | LIKE TEXT  -> like
+    | name [NOT] "IN"i "(" literal ("," literal)* ")"  -> among
+    | name [NOT] "BETWEEN"i operand "AND"i operand  -> between
+    | name [NOT] LIKE TEXT  -> like
 ?operand: name | literal
 name: WORD | QUOTED
 ?literal: "DATE"i? TEXT  -> text
@@ -89,57 +87,11 @@ _SAID = {
 }
 
 
-@dataclass(frozen=True)
-class Name:
-    """A column, as the expression writes it."""
-
-    text: str
-
-
 Literal: TypeAlias = str | int | float | bool
 
 
-@dataclass(frozen=True)
-class Compare:
-    """``left operator right``."""
-
-    operator: str
-    left: Name
-    right: Name | Literal
-
-
-@dataclass(frozen=True)
-class Like:
-    """A text that fits a pattern of ``%`` and ``_``."""
-
-    name: Name
-    pattern: str
-    capitals: bool
-
-
-@dataclass(frozen=True)
-class Null:
-    """A missing cell."""
-
-    name: Name
-
-
-@dataclass(frozen=True)
-class Not:
-    """What does not hold."""
-
-    part: Condition
-
-
-@dataclass(frozen=True)
-class Joined:
-    """All parts hold (AND), or at least one (OR)."""
-
-    all: bool
-    parts: tuple[Condition, ...]
-
-
-Condition: TypeAlias = "Compare | Like | Null | Not | Joined"
+class Name(str):
+    """A column of the table."""
 
 
 class _Wrong(Exception):
@@ -150,7 +102,7 @@ class _Wrong(Exception):
         self.hint = hint
 
 
-def parse(place: str, expression: str) -> Condition:
+def parse(place: str, expression: str) -> Tree[Token]:
     """Read an expression.
 
     Raises
@@ -160,26 +112,24 @@ def parse(place: str, expression: str) -> Condition:
 
     Examples
     --------
-    >>> parse("own.csv", "type = 'owner'")
-    Compare(operator='=', left=Name(text='type'), right='owner')
+    >>> print(parse("own.csv", "type = 'owner'").pretty().expandtabs(1).strip())
+    comparison
+      name type
+      =
+      text 'owner'
     """
-    from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
-
     try:
-        try:
-            depths = accumulate({"(": 1, ")": -1}.get(token, 0) for token in _parser().lex(expression))
-            if max(depths, default=0) > _DEEP:
-                raise _Wrong(f"more than {_DEEP} brackets within one another")
-            found: Condition = _parser().parse(expression)  # type: ignore[assignment]
-            return found
-        except UnexpectedCharacters as error:
-            raise _Wrong(f"cannot read {expression[error.pos_in_stream :][:20]!r}") from None
-        except UnexpectedToken as error:
-            raise _Wrong(_expected(error)) from None
-        except VisitError as error:
-            raise error.orig_exc from None
-    except _Wrong as wrong:
-        raise _misread(place, expression, wrong) from None
+        depths = accumulate({"(": 1, ")": -1}.get(token, 0) for token in _parser().lex(expression))
+        if max(depths, default=0) > _DEEP:
+            raise _Wrong(f"more than {_DEEP} brackets within one another")
+        return _parser().parse(expression)
+    except UnexpectedCharacters as error:
+        wrong = _Wrong(f"cannot read {expression[error.pos_in_stream :][:20]!r}")
+    except UnexpectedToken as error:
+        wrong = _Wrong(_expected(error))
+    except _Wrong as error:
+        wrong = error
+    raise _misread(place, expression, wrong)
 
 
 def _misread(place: str, expression: str, wrong: _Wrong) -> DataError:
@@ -199,69 +149,100 @@ def _expected(error: Any) -> str:
 
 @cache
 def _parser() -> Lark:
-    from lark import Lark, Transformer, v_args
-
-    @v_args(inline=True)
-    class Builder(Transformer[Any, Condition]):
-        """Builds the condition of a parsed expression; methods are named as the rules of the grammar."""
-
-        def either(self, *parts: Condition) -> Condition:
-            return Joined(False, parts)
-
-        def both(self, *parts: Condition) -> Condition:
-            return Joined(True, parts)
-
-        def negation(self, _: str, part: Condition) -> Condition:
-            return _negated(part)
-
-        def comparison(self, left: Any, sign: str, right: Any) -> Condition:
-            return _compared(_PLAIN.get(sign, str(sign)), left, right)
-
-        def truth(self, name: Name) -> Condition:
-            return Compare("=", name, True)
-
-        def null(self, name: Name, negation: str | None) -> Condition:
-            return _negated(Null(name)) if negation else Null(name)
-
-        def tailed(self, name: Name, negation: str | None, tail: Callable[[Name], Condition]) -> Condition:
-            return _negated(tail(name)) if negation else tail(name)
-
-        def among(self, *values: Literal) -> Callable[[Name], Condition]:
-            return lambda name: Joined(False, tuple(Compare("=", name, value) for value in values))
-
-        def between(self, low: Any, high: Any) -> Callable[[Name], Condition]:
-            return lambda name: Joined(True, (_compared(">=", name, low), _compared("<=", name, high)))
-
-        def like(self, word: str, pattern: str) -> Callable[[Name], Condition]:
-            return lambda name: Like(name, self.text(pattern), word.lower() == "like")
-
-        def name(self, token: str) -> Name:
-            return Name(token[1:-1].replace('""', '"') if token.startswith('"') else str(token))
-
-        def text(self, token: str) -> str:
-            return token[1:-1].replace("''", "'")
-
-        def number(self, token: str) -> float:
-            if len(token) < 40 and math.isfinite(float(token)):
-                return int(token) if re.fullmatch(r"-?\d+", token) else float(token)
-            raise _Wrong(f"expected a smaller number, found {token}")
-
-        def true(self, token: str) -> bool:
-            return token.lower() == "true"
-
-    return Lark(_GRAMMAR, start="either", parser="lalr", maybe_placeholders=True, transformer=Builder())
+    return Lark(_GRAMMAR, start="either", parser="lalr", maybe_placeholders=True)
 
 
-def _negated(part: Condition) -> Condition:
-    return part.part if isinstance(part, Not) else Not(part)  # no chain of NOT is deep
+class _Meaning(Transformer[Token, Any], ABC):
+    """What a condition means, from the bottom of its tree up; methods are named as the rules of the grammar.
 
+    Subclasses say what comparisons, patterns, missing cells, NOT, AND and OR become.
+    """
 
-def _compared(sign: str, left: Name | Literal, right: Name | Literal) -> Condition:
-    if isinstance(left, Name):
-        return Compare(sign, left, right)
-    if isinstance(right, Name):
-        return Compare(_SWAPPED.get(sign, sign), right, left)
-    raise _Wrong("a comparison names no column")
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__()
+        self.columns = columns
+
+    def of(self, place: str, expression: str) -> Any:
+        """Meaning of an expression; `DataError` if it has none."""
+        try:
+            return self.transform(parse(place, expression))
+        except VisitError as error:
+            if isinstance(error.orig_exc, _Wrong):
+                raise _misread(place, expression, error.orig_exc) from None
+            raise error.orig_exc from None
+
+    @abstractmethod
+    def compared(self, sign: str, left: Name, right: Name | Literal) -> Any: ...
+
+    @abstractmethod
+    def fits(self, name: Name, pattern: str, capitals: bool) -> Any: ...
+
+    @abstractmethod
+    def missing(self, name: Name) -> Any: ...
+
+    @abstractmethod
+    def inverted(self, part: Any) -> Any: ...
+
+    @abstractmethod
+    def joined(self, all: bool, parts: Sequence[Any]) -> Any: ...
+
+    def either(self, parts: list[Any]) -> Any:
+        return self.joined(False, parts)
+
+    def both(self, parts: list[Any]) -> Any:
+        return self.joined(True, parts)
+
+    def negation(self, parts: list[Any]) -> Any:
+        return parts[-1] if len(parts) % 2 else self.inverted(parts[-1])
+
+    def comparison(self, parts: list[Any]) -> Any:
+        left, sign, right = parts
+        sign = _PLAIN.get(sign, str(sign))
+        if isinstance(left, Name):
+            return self.compared(sign, left, right)
+        if isinstance(right, Name):
+            return self.compared(_SWAPPED.get(sign, sign), right, left)
+        raise _Wrong("a comparison names no column")
+
+    def truth(self, parts: list[Any]) -> Any:
+        return self.compared("=", parts[0], True)
+
+    def null(self, parts: list[Any]) -> Any:
+        return self._unless(parts[1], self.missing(parts[0]))
+
+    def among(self, parts: list[Any]) -> Any:
+        name, negation, *values = parts
+        return self._unless(negation, self.either([self.compared("=", name, value) for value in values]))
+
+    def between(self, parts: list[Any]) -> Any:
+        name, negation, low, high = parts
+        bounds = [self.compared(">=", name, low), self.compared("<=", name, high)]
+        return self._unless(negation, self.both(bounds))
+
+    def like(self, parts: list[Any]) -> Any:
+        name, negation, word, pattern = parts
+        return self._unless(negation, self.fits(name, self.text([pattern]), word.lower() == "like"))
+
+    def _unless(self, negation: Token | None, part: Any) -> Any:
+        return self.inverted(part) if negation else part
+
+    def name(self, parts: list[Token]) -> Name:
+        (token,) = parts
+        return Name(
+            _known(token[1:-1].replace('""', '"') if token.type == "QUOTED" else str(token), self.columns)
+        )
+
+    def text(self, parts: list[Token]) -> str:
+        return parts[0][1:-1].replace("''", "'")
+
+    def number(self, parts: list[Token]) -> float:
+        (token,) = parts
+        if len(token) < 40 and math.isfinite(float(token)):
+            return int(token) if re.fullmatch(r"-?\d+", token) else float(token)
+        raise _Wrong(f"expected a smaller number, found {token}")
+
+    def true(self, parts: list[Token]) -> bool:
+        return parts[0].lower() == "true"
 
 
 def condition(
@@ -286,37 +267,44 @@ def condition(
     DataError
         If it is none, or names no column of the table.
     """
+    written: str = _Sql(names, escaped, insensitive).of(place, expression)
+    return written
 
-    def text(value: str) -> str:
-        double = value.replace("'", "''")
-        return f"E'{double.replace(chr(92), 2 * chr(92))}'" if escaped and "\\" in value else f"'{double}'"
 
-    def operand(part: Name | Literal) -> str:
+class _Sql(_Meaning):
+    """A condition as SQL."""
+
+    def __init__(self, columns: Sequence[str], escaped: bool, insensitive: str | None) -> None:
+        super().__init__(columns)
+        self.escaped, self.insensitive = escaped, insensitive
+
+    def compared(self, sign: str, left: Name, right: Name | Literal) -> str:
+        return f"{quoted(left)} {sign} {self._operand(right)}"
+
+    def fits(self, name: Name, pattern: str, capitals: bool) -> str:
+        cell, like = quoted(name), self._operand(pattern)
+        if self.insensitive and not capitals:
+            return f"{self.insensitive}({cell}) LIKE {self.insensitive}({like})"
+        return f"{cell} {'LIKE' if capitals else 'ILIKE'} {like}" + (" ESCAPE ''" if self.escaped else "")
+
+    def missing(self, name: Name) -> str:
+        return f"{quoted(name)} IS NULL"
+
+    def inverted(self, part: str) -> str:
+        return f"NOT ({part})"
+
+    def joined(self, all: bool, parts: Sequence[str]) -> str:
+        return "(" + (") AND (" if all else ") OR (").join(parts) + ")"
+
+    def _operand(self, part: Name | Literal) -> str:
         if isinstance(part, Name):
-            return quoted(_known(part.text, names))
-        return text(part) if isinstance(part, str) else text_of(part)
-
-    def write(part: Condition) -> str:
-        match part:
-            case Compare():
-                return f"{operand(part.left)} {part.operator} {operand(part.right)}"
-            case Like():
-                name, pattern = operand(part.name), text(part.pattern)
-                if insensitive and not part.capitals:
-                    return f"{insensitive}({name}) LIKE {insensitive}({pattern})"
-                like = "LIKE" if part.capitals else "ILIKE"
-                return f"{name} {like} {pattern}" + (" ESCAPE ''" if escaped else "")
-            case Null():
-                return f"{operand(part.name)} IS NULL"
-            case Not():
-                return f"NOT ({write(part.part)})"
-            case Joined():
-                return (" AND " if part.all else " OR ").join(f"({write(p)})" for p in part.parts)
-
-    try:
-        return write(parse(place, expression))
-    except _Wrong as wrong:
-        raise _misread(place, expression, wrong) from None
+            return quoted(part)
+        if not isinstance(part, str):
+            return text_of(part)
+        double = part.replace("'", "''")
+        if self.escaped and "\\" in part:
+            return f"E'{double.replace(chr(92), 2 * chr(92))}'"
+        return f"'{double}'"
 
 
 def _known(name: str, names: Sequence[str]) -> str:
@@ -340,10 +328,7 @@ def filtered(raw: Raw, options: Options) -> Raw:
     if options.where is None or not raw.columns:
         return raw
     columns = {**raw.extra, **dict(zip(raw.names, raw.columns, strict=True))}
-    try:
-        found = _Rows(raw, columns, options).mask(parse(raw.file, options.where))
-    except _Wrong as wrong:
-        raise _misread(raw.file, options.where, wrong) from None
+    found = _Rows(raw, columns, options).of(raw.file, options.where)
     kept = as_numpy(found.fill_null(False))
     mask, places = as_arrow(kept), np.flatnonzero(kept)
 
@@ -362,44 +347,46 @@ def filtered(raw: Raw, options: Options) -> Raw:
     )
 
 
-class _Rows:
-    """Finds the rows of one table for which conditions hold."""
+class _Rows(_Meaning):
+    """The rows of one table for which a condition holds, as truth values; null: it is not known."""
 
     def __init__(self, raw: Raw, columns: Mapping[str, Column], options: Options) -> None:
-        self.raw, self.columns, self.options = raw, columns, options
+        super().__init__([*columns])
+        self.raw, self.cells, self.options = raw, columns, options
         self._plain = cache(self._read)
         self._absent = cache(self._missing)
 
-    def mask(self, part: Condition) -> Column:
-        """Truth value of each row; null: it is not known."""
+    def compared(self, sign: str, left: Name, right: Name | Literal) -> Column:
+        return (
+            self._beside(sign, left, right)
+            if isinstance(right, Name)
+            else self._with_value(sign, left, right)
+        )
+
+    def fits(self, name: Name, pattern: str, capitals: bool) -> Column:
         import pyarrow.compute as pc
 
-        match part:
-            case Compare():
-                name = self._name(part.left)
-                if isinstance(part.right, Name):
-                    return self._beside(part.operator, name, self._name(part.right))
-                return self._with_value(part.operator, name, part.right)
-            case Like():
-                wild = {"%": ".*", "_": "."}
-                pattern = "".join(wild.get(c) or re.escape(c) for c in part.pattern)
-                flags = "s" if part.capitals else "si"
-                return pc.match_substring_regex(
-                    self._texts(self._name(part.name)), rf"(?{flags})\A(?:{pattern})\z"
-                )
-            case Null():
-                return as_arrow(self._absent(self._name(part.name)))
-            case Not():
-                return pc.invert(self.mask(part.part))
-            case Joined():
-                return reduce(pc.and_kleene if part.all else pc.or_kleene, map(self.mask, part.parts))
+        wild = {"%": ".*", "_": "."}
+        expression = "".join(wild.get(c) or re.escape(c) for c in pattern)
+        flags = "s" if capitals else "si"
+        return pc.match_substring_regex(self._texts(name), rf"(?{flags})\A(?:{expression})\z")
 
-    def _name(self, name: Name) -> str:
-        return _known(name.text, list(self.columns))
+    def missing(self, name: Name) -> Column:
+        return as_arrow(self._absent(name))
+
+    def inverted(self, part: Column) -> Column:
+        import pyarrow.compute as pc
+
+        return pc.invert(part)
+
+    def joined(self, all: bool, parts: Sequence[Column]) -> Column:
+        import pyarrow.compute as pc
+
+        return reduce(pc.and_kleene if all else pc.or_kleene, parts)
 
     def _read(self, name: str) -> Column:
         try:
-            return plain(self.columns[name])
+            return plain(self.cells[name])
         except CastError as error:
             message = f"{error.value} is not {error.expected}"
             raise self.raw.error(error.row, message, name, error.hint) from error
