@@ -660,7 +660,7 @@ SAYS_WHAT_CAN_BE = {
     "attacks.setting": 2,
     "graph.generators": 3,
     "graph.people.levels": 1,
-    "graph.people.sections": 1,
+    "graph.people.schema": 1,
     "links.arguments": 1,
 }
 PASSES_ON = {

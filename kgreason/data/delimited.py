@@ -467,16 +467,11 @@ def _decimals(values: npt.NDArray[np.floating]) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    exact = values.astype(np.float64) * 10.0**DECIMALS
-    if not (np.abs(exact) < 2.0**53).all():
-        return pa.array(values.astype(np.float64)).cast(pa.large_string())
-    scaled = np.rint(exact).astype(np.int64)
-    # an Arrow decimal is a 128-bit integer and a count of decimals: low half, then sign extension
-    halves = np.ascontiguousarray(np.stack([scaled, scaled >> 63], axis=1))
-    decimals = pa.Array.from_buffers(
-        pa.decimal128(20, DECIMALS), len(scaled), [None, pa.py_buffer(halves.tobytes())]
-    )
-    return pc.ascii_rtrim(pc.ascii_rtrim(decimals.cast(pa.large_string()), "0"), ".")
+    column = pa.array(values.astype(np.float64))
+    if not (np.abs(values) < 2.0**53 / 10**DECIMALS).all():
+        return column.cast(pa.large_string())
+    decimals = column.cast(pa.decimal128(38, DECIMALS)).cast(pa.large_string())
+    return pc.ascii_rtrim(pc.ascii_rtrim(decimals, "0"), ".")
 
 
 def _quoted(text: Column, *, alone: bool) -> Column:

@@ -1,4 +1,4 @@
-"""Edges as they are read: reversed, scaled, without loops; checks of their weights and of the names of their columns."""
+"""Edges as they are read: reversed, scaled, without loops; checks of their weights and of the names of columns."""
 
 from __future__ import annotations
 
