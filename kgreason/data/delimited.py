@@ -198,7 +198,7 @@ def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool
 
 
 def _explained(path: Path, options: Options, delimiter: str, width: int, error: Exception) -> DataError:
-    """Find in a second, slow pass what Arrow stumbled over."""
+    """Find the line that Arrow cannot parse in a second, slow pass."""
     first = 1
     for block in whole_lines(path):
         decoded(str(path), block, options.encoding, first)
@@ -217,7 +217,7 @@ def _explained(path: Path, options: Options, delimiter: str, width: int, error: 
 
 
 def _ragged(short: bool, options: Options, delimiter: str) -> str:
-    """Say what to look for in a line of too few fields or too many."""
+    """Hint for a line with too few or too many fields."""
     mark = {"\t": "tab", " ": "blank"}.get(delimiter, repr(delimiter))
     if short:
         return f"look for a {mark} that is missing in this line, or one inside quotation marks"
@@ -247,7 +247,7 @@ def records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int,
 
 
 def _malformed(path: Path, options: Options, delimiter: str, line: int, error: csv.Error) -> DataError:
-    """Name the field that the reader stumbled over, in the record that begins on `line`."""
+    """Build the error for a malformed record that begins on `line`."""
     if options.quote and "limit" not in str(error):
         with _text(path, options) as text:
             for _ in range(line - 1):
@@ -265,7 +265,7 @@ def _text(path: Path, options: Options) -> IO[str]:
 
 
 def _lines(text: IO[str]) -> Iterator[str]:
-    """Lines that are no longer than a field may be."""
+    """Lines of a file; `csv.Error` at a line longer than the limit of a field."""
     while line := text.readline(_FIELD):
         memory.look()
         if len(line) == _FIELD:
@@ -274,14 +274,14 @@ def _lines(text: IO[str]) -> Iterator[str]:
 
 
 def _checked_start(path: Path, encoding: str) -> None:
-    """Name a wrong encoding before it shows up as odd column names."""
+    """Check the encoding of the first lines."""
     with open_bytes(path) as stream:
         block = read_block(path, stream, 1 << 16)
         decoded(str(path), block[: block.rfind(b"\n") + 1], encoding)
 
 
 def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[bool, bool]:
-    """Judge whether the first record holds names, and whether that is in doubt."""
+    """Decide whether the first record holds column names, and whether the decision is uncertain."""
     first, rest = sample[0][1], [record for _, record in sample[1:]]
     named = set(options.columns or ()) - {str(i + 1) for i in range(len(first))}
     known = bool(named) and named <= set(first)
@@ -302,14 +302,14 @@ def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[
 
 
 def _absent(cell: str, place: int, options: Options) -> bool:
-    """Whether a cell stands for a missing value; row numbers are written without a name at the first place."""
+    """Whether a cell means a missing value; the first column may lack a name, as that of row numbers does."""
     if not cell.strip():
         return place > 0
     return cell == options.null_string or ABSENT.fullmatch(cell.strip()) is not None
 
 
 def _numeric(cells: Sequence[str]) -> bool:
-    """Most cells are numbers: a bad one must not turn the line of names into data."""
+    """Whether at least half of the cells are numbers."""
     filled = [cell for cell in cells if cell.strip()]
     return bool(filled) and 2 * sum(NUMBER.fullmatch(cell) is not None for cell in filled) >= len(filled)
 
@@ -463,7 +463,7 @@ def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
 
 
 def _decimals(values: npt.NDArray[np.floating]) -> Column:
-    """Doubles as text with at most 6 decimals and no idle zeros; ones too large for that as they are."""
+    """Doubles as text with at most 6 decimals and no trailing zeros; large numbers in full precision."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -489,7 +489,7 @@ def _quoted(text: Column, *, alone: bool) -> Column:
 
 
 def _bytes(rows: Column) -> memoryview:
-    """Text of all rows on end."""
+    """The bytes of all strings of an array."""
     _, offsets, data = rows.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int64)
     return memoryview(data)[int(bounds[rows.offset]) : int(bounds[rows.offset + len(rows)])]

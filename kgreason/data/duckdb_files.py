@@ -77,7 +77,7 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
 
 
 def _fetched(connection: Any, query: str) -> Any:
-    """Table of the rows that a query gives; a view or a query makes any number of them out of nothing."""
+    """Rows of a query; the memory limit is checked at each batch."""
     import pyarrow as pa
 
     result = connection.sql(query)
@@ -128,7 +128,7 @@ def duckdb_tables(path: Path) -> list[str]:
 
 
 def _confined(place: str, query: str, error: Exception) -> DataError:
-    """Build the error for a query, or a view in it, that reaches for other files."""
+    """Build the error for a query, or a view in it, that reads other files."""
     what = _first(error).removeprefix("Permission Error: ").partition(" - ")[0]
     return replace(refused(place, query, f"it reaches beyond its database: {what}", ()), hint=ALLOW)
 

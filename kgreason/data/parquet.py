@@ -73,7 +73,7 @@ def _batches(path: Path, file: Any) -> Iterator[Any]:
 
 
 def _longest(path: Path, file: Any) -> int:
-    """Bytes of the longest text in the dictionaries of a file, as far as they could make rows too large."""
+    """Bytes of the longest dictionary text in row groups that could decode to large batches."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 

@@ -144,7 +144,7 @@ def connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
 
 
 def give_up(connection: Any) -> None:
-    """Have a server end what it does for a connection, and wait for its answer no longer; from another thread."""
+    """Cancel the running statement and close the socket; called from another thread."""
     import psycopg
 
     with suppress(psycopg.Error):
@@ -154,14 +154,14 @@ def give_up(connection: Any) -> None:
 
 
 def found_at(connection: Any, options: Mapping[str, str]) -> str:
-    """Address of a server, with what libpq found out of itself."""
+    """Address of a connected server, including defaults of libpq."""
     info = connection.info
     port = {} if info.port == _PORT else {"port": str(info.port)}
     return address({**port, **options, "host": info.host, "database": info.dbname, "service": ""})
 
 
 def cause(error: Exception) -> tuple[str, None, None, str | None]:
-    """What the server or libpq says, in one line, and what to do; as `DataError` takes it behind the file."""
+    """Message, line, column and hint of a `DataError` for an error of the server or of libpq."""
     diag = getattr(error, "diag", None)
     primary = getattr(diag, "message_primary", None)
     lines = [line.strip() for line in hidden(str(error)).splitlines() if line.strip()]
@@ -208,7 +208,7 @@ def _read(connection: Any, where: str, options: Options, query: str | None, plac
 
 
 def _settle(connection: Any, schema: str | None) -> None:
-    """Have dates, times and numbers written so that they are read back as they are."""
+    """Set output formats of dates, times and numbers, and the schema."""
     for name, value in (("datestyle", "ISO, YMD"), ("timezone", "UTC"), ("extra_float_digits", "1")):
         connection.execute("SELECT set_config(%s, %s, true)", (name, value))
     if schema:
@@ -255,7 +255,7 @@ def _unnamed(where: str, known: Sequence[str]) -> str:
 
 
 def _named(name: str, schema: str | None) -> str:
-    """A table as SQL writes it; what `tables_of` names without a schema is found by the search path."""
+    """Quoted name of a table; without a schema it is found by the search path."""
     if schema:
         return f"{quoted(schema)}.{quoted(name)}"
     return ".".join(map(quoted, name.split(".", 1)))
@@ -297,19 +297,8 @@ def one_select(query: str, place: str, tables: Sequence[str] = ()) -> str:
     return query[:end]
 
 
-def check_postgresql(query: str, place: str) -> None:
-    """See without a server whether a query is one SELECT, as far as that shows.
-
-    Raises
-    ------
-    DataError
-        If it is not.
-    """
-    one_select(query, place)
-
-
 def _restricted(connection: Any, place: str, rows: str, where: str | None) -> str:
-    """What stands behind FROM for the rows that meet a condition."""
+    """FROM clause of the rows that meet a condition."""
     if where is None:
         return rows
     names, _ = _typed_columns(connection, rows)
@@ -317,7 +306,7 @@ def _restricted(connection: Any, place: str, rows: str, where: str | None) -> st
 
 
 def _fetched(connection: Any, file: str, rows: str) -> Raw:
-    """Read what stands behind FROM."""
+    """Read the rows of a FROM clause."""
     names, columns = _typed_columns(connection, rows)
     if not columns:
         raise DataError(file, "the table has no columns", hint="is it the one you mean? table= says which")
@@ -336,7 +325,7 @@ def _whole(column: _Typed) -> Column:
 
 
 def _blocks(connection: Any, command: str) -> Iterator[bytes]:
-    """Some megabytes of whole rows at a time; the server sends row by row."""
+    """CSV of whole rows in blocks of some megabytes."""
     with connection.cursor() as cursor, cursor.copy(command) as copy:
         rows: list[Any] = []
         size = 0
@@ -379,7 +368,7 @@ def _parse(file: str, block: bytes, columns: Sequence[_Typed]) -> None:
 
 
 def _typed_columns(connection: Any, rows: str) -> tuple[tuple[str, ...], list[_Typed]]:
-    """Names and types of what stands behind FROM; it is parsed as one statement, and not carried out."""
+    """Names and types of the columns of a FROM clause; the server plans it as one statement and reads no row."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {rows} AS q LIMIT 0", binary=True)
         described = cursor.description or ()
@@ -463,7 +452,7 @@ def _lists(element: str | None, column: Column) -> Column:
 
 
 def _unfit(kind: str, column: Column) -> Column:
-    """Values that are none of the language; an error only for who takes the column."""
+    """Column of a type that the rules do not have: an error only when the column is used."""
     expected = "a number, a string, a truth value, a date or a list of them"
     return Unfit(len(column), CastError(0, f"a value of type {kind}", expected, _CURE))
 
@@ -543,7 +532,7 @@ def postgresql_columns(target: Target, predicate: str) -> tuple[str, ...] | None
 
 
 def _target_table(target: Target, predicate: str) -> str:
-    """The table of an output as SQL writes it."""
+    """Quoted name of the table of an output."""
     name, schema = target.table or predicate, target.options.get("schema")
     if schema:
         return f"{quoted(schema)}.{quoted(name)}"
@@ -578,7 +567,7 @@ def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
 
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
-    """Say what the server says, in the terms of the user."""
+    """Turn errors of the server into errors of the output."""
     import psycopg
 
     try:

@@ -106,7 +106,7 @@ def sqlite_tables(path: Path) -> list[str]:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    """A database that is only read, from whichever thread; its views call no function that could do harm."""
+    """Open a database read-only, for any thread; its views may call no unsafe function."""
     address = f"file:{quote(str(file.resolve()))}?mode=ro"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -200,7 +200,7 @@ def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Se
 
 
 def _pieces(cursor: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows, some thousands at a time; a view makes rows of any size and number out of nothing."""
+    """Rows in pieces; the memory limit is checked at each row, for a view can make any number of large ones."""
     rows = []
     for row in cursor:
         memory.look()
@@ -220,7 +220,7 @@ def _column(raw: Raw, name: str, cells: Gathered, declared: str) -> Column:
 
 
 def _as_declared(cells: Gathered, declared: str) -> Column:
-    """Values of a declared type that SQLite itself does not have, where all are of it."""
+    """Convert a column to its declared type where SQLite lacks this type and all values fit."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -240,7 +240,7 @@ def _as_declared(cells: Gathered, declared: str) -> Column:
 
 
 def _converted(column: Column, convert: Callable[[str], object]) -> Column:
-    """What all texts of a column stand for; if one stands for nothing, the texts."""
+    """Convert all texts of a column; unchanged if one cannot be converted."""
     made = Gathered()
     for chunk in column.chunks:
         values = [None if text is None else convert(text) for text in chunk.to_pylist()]

@@ -47,7 +47,7 @@ def from_arrow(obj: Any, name: str) -> Raw:
 
     if not isinstance(obj, (pa.Table, pa.RecordBatch)):
         obj = _taken(obj, name)
-    check_types(name, obj.schema)
+    _check_types(name, obj.schema)
     columns = [c.combine_chunks() if _views(c.type) else c for c in obj.columns]
     return in_memory(name, obj.schema.names, map(_without_views, columns))
 
@@ -68,18 +68,12 @@ def from_frame(frame: Any, name: str) -> Raw:
         series = [frame.iloc[:, i] for i in range(len(names))]
         cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
         return in_memory(name, names, [array(name, c, n) for c, n in zip(cells, names, strict=True)])
-    check_types(name, table.schema)
+    _check_types(name, table.schema)
     return in_memory(name, names, table.columns)
 
 
-def check_types(name: str, schema: pa.Schema) -> None:
-    """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value.
-
-    Raises
-    ------
-    DataError
-        If a column is of such a type.
-    """
+def _check_types(name: str, schema: pa.Schema) -> None:
+    """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value."""
     import pyarrow as pa
 
     for field in schema:

@@ -41,9 +41,9 @@ COMMA_NUMBER = r"^[+-]?(([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)
 COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
 
 MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
-"""What may stand for a missing value."""
+"""Short words and symbols that may mean a missing value."""
 ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
-"""What stands for one as a rule."""
+"""Words and symbols that usually mean a missing value."""
 
 _FIRST = 1000  # cells that tell of the most columns whether they hold numbers
 
@@ -66,7 +66,7 @@ _NANOSECONDS = {
 """Of the units that Arrow counts in."""
 _YEAR = 31_556_952 * 10**6  # microseconds of a year of the calendar, on average
 _INFINITE = {sign * end for sign in (1, -1) for end in (2**63 - 1, (2**31 - 1) * 86_400 * 10**6)}
-"""How DuckDB writes infinite times and dates."""
+"""DuckDB's internal values of infinite times and dates."""
 _ELSEWHERE = "make it an empty cell, or text, where the table is made: in SQL CAST(day AS VARCHAR)"
 _EARLIEST, _LATEST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min, datetime.max))
 _DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the language writes \$ before a brace, JSON does not know it
@@ -113,7 +113,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
     elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        column = _fitting(in_range(column), pa.timestamp("us"), "a date of microseconds")
+        column = _fitting(_in_range(column), pa.timestamp("us"), "a date of microseconds")
     elif foreign(kind):
         value = next((v for v in column if v.is_valid), None)
         if value is None:
@@ -128,7 +128,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
 
 
 def _times(column: Column) -> Column:
-    """Times of day as texts; for those that are none, as the 24:00:00 of DuckDB, Arrow writes an excuse."""
+    """Times of day as text; Arrow writes an error message in place of values out of range (DuckDB's 24:00:00)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -154,7 +154,7 @@ def as_texts(column: Column) -> Column:
     if pa.types.is_dictionary(kind):
         return as_texts(column.cast(kind.value_type))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        column = in_range(column)
+        column = _in_range(column)
     elif pa.types.is_time(kind):
         return _times(column)
     elif isinstance(kind, pa.BaseExtensionType):
@@ -169,7 +169,7 @@ def as_texts(column: Column) -> Column:
 
 
 def claim_texts(texts: Column, places: Column) -> None:
-    """Ask for the memory of the texts at some places, of which one may stand at many."""
+    """Claim the memory that a dictionary column takes as plain text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -178,7 +178,7 @@ def claim_texts(texts: Column, places: Column) -> None:
 
 
 def foreign(kind: Any) -> bool:
-    """Whether values of an Arrow type are none of the language, not even as text."""
+    """Whether an Arrow type has no counterpart in the rules, not even as text."""
     import pyarrow as pa
 
     tests = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval, pa.types.is_binary)
@@ -201,7 +201,7 @@ def _fitting(column: Column, kind: Any, expected: str) -> Column:
 
 
 def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
-    """A value of Arrow in a message; of some durations Python has none."""
+    """Text of an Arrow value for a message; Python cannot represent some durations."""
     try:
         return write(value.as_py())
     except (ValueError, OverflowError):
@@ -209,7 +209,7 @@ def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
 
 
 def _stored(column: Column) -> Column:
-    """A column of a type beyond those of Arrow, as what it is stored as, unless that is bytes."""
+    """A column of an extension type as its storage type, unless that is binary."""
     kind = column.type
     if not foreign(kind.storage_type):
         return plain(column.cast(kind.storage_type))
@@ -243,7 +243,7 @@ def _objects(column: Column) -> list[Any]:
 
 
 def _whole(column: Column, wanted: Kind | None) -> Column:
-    """Integers, as decimals without places are, too, of which a sum in SQL makes some."""
+    """Integers; decimals of scale 0 included, which are the type of integer sums in SQL."""
     import pyarrow as pa
 
     try:
@@ -341,7 +341,7 @@ def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = "
         raise CastError(row, text_of(column[row]), EXPECTED[kind])
     if kind is Kind.DATE:
         return dates(column)
-    if not is_text(column) and is_temporal(column):
+    if not is_text(column) and _is_temporal(column):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
     if kind is Kind.INT:
         return _integers(column)
@@ -383,7 +383,7 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
 
 
 def _shifted(text: Column) -> Column:
-    """Divide decimal texts by 100: in decimal, so that the nearest double comes out."""
+    """Divide numbers in text form by 100 in decimal, so that the result is the nearest double."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -439,20 +439,20 @@ def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
 def _texts(column: Column) -> Column:
     import pyarrow as pa
 
-    if isinstance(column, Objects) or is_temporal(column):
+    if isinstance(column, Objects) or _is_temporal(column):
         return pa.array([text_of(v) for v in column.to_pylist()], pa.large_string())
     return column.cast(pa.large_string())
 
 
 def fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
-    """Mark the texts that match a pattern, blanks around them aside."""
+    """Mark the texts that match a pattern after trimming."""
     import pyarrow.compute as pc
 
     return as_numpy(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
 
 
 def all_fit(column: Column, pattern: str) -> bool:
-    """Whether all texts match a pattern; a few tell if not, as a rule."""
+    """Whether all texts match a pattern; the first ones are tested first."""
     return all(bool(fits(part, pattern).all()) for part in (column.slice(0, _FIRST), column.slice(_FIRST)))
 
 
@@ -466,7 +466,7 @@ def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: st
     raise CastError(row, value, expected, hint, int(np.count_nonzero(~good)))
 
 
-def is_temporal(column: Column) -> bool:
+def _is_temporal(column: Column) -> bool:
     """Whether the column holds dates as such."""
     import pyarrow as pa
 
@@ -480,19 +480,13 @@ def dates(column: Column) -> Codes:
     if is_text(column):
         stripped = [str(t).strip() for t in column.to_pylist()]
         column = pa.array([_date(t, row) for row, t in enumerate(stripped)], pa.timestamp("us"))
-    elif not is_temporal(column):
+    elif not _is_temporal(column):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[Kind.DATE])
     return as_numpy(column.cast(pa.int64()))
 
 
-def in_range(column: Column) -> Column:
-    """A column of dates or times of Arrow, all of which are dates of the language.
-
-    Raises
-    ------
-    CastError
-        At the first that is not: years before 1, those after 9999, and the infinities of DuckDB and PostgreSQL.
-    """
+def _in_range(column: Column) -> Column:
+    """A column of dates or times of Arrow; `CastError` at the first that is no date of the years 1 to 9999."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

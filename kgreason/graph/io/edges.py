@@ -157,7 +157,7 @@ def _outside(rows: Rows) -> tuple[DataError | None, int]:
 
 
 def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:
-    """Advise to correct a few weights, as they are mistakes; and to scale only if most are on another scale."""
+    """Hint: correct a few outliers; scale if most weights lie outside [0,1]."""
     if percent:
         other = "" if memory else ", or say scale=abs (or scale=minmax) in place of percent"
         return f"percentages lie between 0 and 100: correct these rows{other}"

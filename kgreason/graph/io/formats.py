@@ -82,7 +82,7 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
 
 @contextmanager
 def _remembering(file: str) -> Iterator[None]:
-    """Name the file that there is not enough memory for."""
+    """Turn a memory error into one that names the file."""
     try:
         yield
     except MemoryError as error:
@@ -94,7 +94,7 @@ def _remembering(file: str) -> Iterator[None]:
 
 
 def _claim(source: SourceSpec) -> None:
-    """Ask for the memory of a file's rows; of text there are two copies for a while."""
+    """Claim the memory for the rows of a file; text is held twice for a while."""
     copies = 2 if source.kind() in _TEXT else 1
     claim(copies * source.path.stat().st_size if source.path.is_file() else 0)
 

@@ -112,7 +112,7 @@ def load_facts(
 
 
 def _integers(program: CheckedProgram, tables: Mapping[str, Table], symbols: Symbols) -> dict[str, Table]:
-    """Tables with integers for vertices that were read as strings of them."""
+    """Convert vertices from strings of digits to integers."""
     numbers = np.zeros(len(symbols), dtype=np.int64)
     changed = dict(tables)
     for predicate in {*program.edges, *program.nodes}.intersection(tables):
@@ -130,7 +130,7 @@ def _integers(program: CheckedProgram, tables: Mapping[str, Table], symbols: Sym
 
 @contextmanager
 def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
-    """Name the predicate whose facts do not fit into the memory."""
+    """Turn a memory limit into an error that names the predicate."""
     try:
         yield
     except memory.Exhausted as error:
@@ -201,7 +201,7 @@ def _examine_facts(
 
 
 def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
-    """Facts of the rule file as values by column, and where each stands."""
+    """Facts of the rule file as values by column, and their places."""
     atoms = [fact for fact in program.facts if fact.predicate == predicate]
     rows = [[t.value for t in atom.terms if isinstance(t, Constant)] for atom in atoms]
     columns: list[list[object]] = [[row[i] for row in rows] for i in range(arity)]
@@ -236,7 +236,7 @@ def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relat
 def _written(
     program: CheckedProgram, edge: str, arity: int, symbols: Symbols
 ) -> tuple[tuple[Codes, ...], list[str]]:
-    """Edges of the rule file, and where each stands."""
+    """Edges of the rule file, and their places."""
     stated, spans = _stated(program, edge, arity)
     ends = [_vertex_codes(c, symbols) for c in stated[:2]]
     weights = [doubles(np.array([float(str(w)) for w in c], dtype=np.float64)) for c in stated[2:]]
@@ -286,7 +286,7 @@ def _assembled(
 
 
 def _interleaved(ends: Sequence[Codes]) -> list[Codes]:
-    """Source and target of each edge beside one another."""
+    """Interleave sources and targets: s0, t0, s1, t1, ..."""
     pairs = zip(ends[::2], ends[1::2], strict=True)
     return [np.stack(pair, axis=1).reshape(-1) for pair in pairs]
 

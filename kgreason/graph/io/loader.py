@@ -165,7 +165,7 @@ class Loader:
         return Loaded(given, parts, titles, names, _numbered(selected, shape))
 
     def _fresh(self, count: int) -> Codes:
-        """Codes of the next labelled nulls."""
+        """Codes of new labelled nulls."""
         first = self._nulls + 1
         self._nulls += count
         return interned([Null(n) for n in range(first, first + count)], self.symbols)
@@ -196,7 +196,7 @@ class Loader:
             )
 
     def _doubtful(self, raw: Raw, shape: Shape) -> bool:
-        """Whether the first line may not be what it was taken for."""
+        """Whether it is uncertain that the first line is names (or data)."""
         return raw.doubt is not None and not (raw.named and self._expects(raw, shape))
 
     def _expects(self, raw: Raw, shape: Shape) -> bool:
@@ -213,14 +213,14 @@ class Loader:
         return not names.isdisjoint(variables | words)
 
     def _tell_unmapped(self, shape: Shape, raw: Raw) -> None:
-        """Say that the names in ``@mapping`` do not count, unless other data stand in for the file they are of."""
+        """Note that ``@mapping`` names no columns of a graph file."""
         if shape.predicate not in self.data and any(c not in (None, *raw.names) for c in shape.columns):
             self.progress.note(
                 f"{raw.file}: no table, so @mapping names no columns of it: they are taken in their order"
             )
 
     def _tell_isolated(self, predicate: str, rows: Rows) -> None:
-        """Say how many vertices a file of edges declares in vain."""
+        """Note the number of declared vertices without edges, which are left out."""
         if predicate not in self.program.edges or rows.raw.vertices is None:
             return
         ends = np.count_nonzero(np.bincount(np.concatenate(rows.columns[:2])))
@@ -353,7 +353,7 @@ def queried(query: Query) -> SourceSpec:
 
 @contextmanager
 def _placed(source: SourceSpec | Raw) -> Iterator[None]:
-    """Name the annotation of the source in errors of its file as a whole."""
+    """Add the place of the annotation to errors that concern the whole file."""
     try:
         yield
     except DataError as error:
@@ -368,7 +368,7 @@ def _line(span: Span) -> str:
 
 
 def _title(predicate: str, source: SourceSpec) -> str:
-    """Name a source for the progress; the place of a query over files is only a folder."""
+    """Name of a source in progress messages."""
     if source.query is None:
         return source.file if source.server else source.path.name
     if source.server:
@@ -396,7 +396,7 @@ def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
 
 
 def _graph_shape(shape: Shape) -> Shape:
-    """Vertices of graph files are names as written, unless the mapping wants numbers."""
+    """Vertices of graph files are strings unless the mapping says otherwise."""
     ends = tuple(Kind.STRING if k is None else k for k in shape.kinds[:2])
     return replace(shape, kinds=(*ends, *shape.kinds[2:]))
 

@@ -1,4 +1,4 @@
-"""Where input facts come from: the file and the line of each, read again only when someone asks."""
+"""Source file and line of input facts; sources are read again at the first request."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class _Table:
         return f"{part.raw.file}:{line}" if line is not None else f"{part.raw.file}:row {row + 1}"
 
     def _line(self, number: int, raw: Raw, row: int) -> int | None:
-        """Line of a row; where first and last row are as far apart as their lines, no file need be read again."""
+        """Line of a row, without reading the file again if rows and lines correspond one to one."""
         if number not in self.lines:
             first, last = raw.line(0), raw.line(len(raw) - 1)
             even = first is not None and last is not None and last - first == len(raw) - 1

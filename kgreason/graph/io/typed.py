@@ -63,7 +63,7 @@ def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
 
 
 def _seen(table: Selected, position: int) -> Kind | None:
-    """Kind that the values of a column show; `None` if there are none."""
+    """Inferred kind of a column; `None` without values."""
     if not table.columns:  # an empty file has not even columns
         return None
     column = table.present(position)
@@ -160,7 +160,7 @@ def _check_exact(table: Selected, position: int, found: npt.NDArray[np.float64])
 
 
 def _mixed(table: Selected, position: int, shape: Shape, symbols: Symbols) -> Codes:
-    """Code a column beside which, in this source or another, labelled nulls were given."""
+    """Code a column that holds labelled nulls in this or another source."""
     column, own = table.present(position), _seen(table, position)
     if own is None or own is Kind.ANY:
         return interned([whole(v) for v in column], symbols)
@@ -184,7 +184,7 @@ def _misfit(table: Selected, shape: Shape, position: int, error: CastError) -> E
 
 
 def _mark_hint(error: CastError, table: Selected, *, weight: bool) -> str | None:
-    """Ask whether a word among other values stands for a missing one."""
+    """Hint for a word that may mean a missing value."""
     mark = error.value.strip()
     few = 2 * error.count <= len(table.rows)
     if table.raw.memory or table.raw.typed or not few or not MARK.fullmatch(mark):
@@ -215,7 +215,7 @@ def _add_nulls(
     symbols: Symbols,
     fresh: Fresh,
 ) -> None:
-    """Put fresh nulls, numbered row by row, into the holes of columns that become ANY."""
+    """Fill missing cells with fresh labelled nulls, numbered row by row; their columns become ANY."""
     holes = table.holes or tuple(np.zeros(len(table.rows), dtype=bool) for _ in kinds)
     where = np.stack(holes, axis=1)
     number = np.cumsum(where.ravel()).reshape(where.shape) - 1
@@ -228,7 +228,7 @@ def _add_nulls(
 
 
 def almost_numbers(table: Selected, shape: Shape) -> tuple[str, ...]:
-    """Say of each column that is read as text which few cells make it so."""
+    """Notes about columns that are read as text because of a few cells."""
     if table.raw.typed or not table.columns:
         return ()
     said = (_said(table, shape, p) for p in range(shape.arity) if shape.kinds[p] is None)
@@ -275,7 +275,7 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
 
 
 def _is_name(column: Column, odd: np.ndarray[tuple[int], np.dtype[np.intp]], mark: str) -> bool:
-    """Whether a cell is a name among integers: ids, where one is written once; what is missing is so more often."""
+    """Whether an odd cell among integers is a name: it occurs once; marks for missing values occur more often."""
     if not any(c.isalpha() for c in mark) or ABSENT.fullmatch(mark):
         return False
     once = sum(column[int(row)].as_py().strip() == mark for row in odd) == 1
@@ -315,7 +315,7 @@ def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[
 
 
 def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, ...]:
-    """Say of each column which cells may not mean what they say.
+    """Notes about cells that may have another meaning: names with blanks around them, percentages among numbers.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, 
 
 
 def _padded(table: Selected, position: int) -> str | None:
-    """Names with blanks around them, which are other names than those without."""
+    """Note about names with leading or trailing blanks."""
     import pyarrow.compute as pc
 
     column = table.present(position)
@@ -355,7 +355,7 @@ def _padded(table: Selected, position: int) -> str | None:
 
 
 def _percentages(table: Selected, position: int, shape: Shape) -> str | None:
-    """Percentages and plain numbers in one column, where nothing says that all are percentages."""
+    """Note about a column that mixes percentages and plain numbers without an option that says which is meant."""
     import pyarrow.compute as pc
 
     column = table.present(position)

@@ -34,27 +34,13 @@ _UNFIT = "ignore the column, or write it as text or numbers where the table is m
 _IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers add _2 to a name that stands twice
 
 
-def check_first(
+def _check_first(
     raw: Raw, found: Mapping[str, Column], missing: Sequence[str], progress: Progress, *, behind: bool
 ) -> None:
     """Refuse a first line of words such as user and value, and note one that is unlike all others.
 
     It is unlike them if it has words where the others of a column are all numbers, or if neither of its ends occurs
     again, which can be said of no other line, while most names do.
-
-    Parameters
-    ----------
-    found
-        Columns by role: user, target and perhaps relation.
-    missing
-        Texts that stand for no value.
-    behind
-        Whether options stand behind the name of the file, not in a schema.
-
-    Raises
-    ------
-    DataError
-        If all words of the first line are usual names of columns.
     """
     cells = {role: column[0].as_py().strip() for role, column in found.items()}
     say = "header=true behind the name of the file" if behind else "header = true"
@@ -302,7 +288,7 @@ def _statements(triples: Triples, file: File, progress: Progress, *, behind: boo
         if role in found and (gone := np.flatnonzero(empty(found[role]))).size:
             raise raw.error(int(gone[0]), f"the {role} is empty", hint="complete the line or remove it")
     if not file.options.header and len(row):
-        check_first(raw, found, triples.missing, progress, behind=behind)
+        _check_first(raw, found, triples.missing, progress, behind=behind)
     if "relation" in found:
         coded = found["relation"].dictionary_encode()
         names, name = tuple(coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)

@@ -27,16 +27,10 @@ _LARGEST = 1e300  # whose differences are numbers, too
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
 
 
-def kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict[str, str]:
-    """Kind of each relation and column, one of `OTHERS`.
+def _kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict[str, str]:
+    """Kind of each relation and column, one of `OTHERS`: first those of the data, then those that the schema names.
 
-    First those of the data, as they occur first, then those that the schema names and that have no statement. A
-    relation is also mutual if a file with statements of it says that its links run both ways.
-
-    Raises
-    ------
-    DataError
-        If the schema does not say what one is, or seems to misspell one.
+    A relation is also mutual if a file with statements of it says that its links run both ways.
     """
     named = schema.kinds.named()
     kinds: dict[str, str] = {}
@@ -117,7 +111,7 @@ class Entries:
         return Entries(self.part.take(rows), self.user[rows], self.other[rows])
 
 
-def links_of(name: str, entries: Sequence[Entries], n: int, remarks: Remarks, *, mutual: bool) -> Links:
+def _links_of(name: str, entries: Sequence[Entries], n: int, remarks: Remarks, *, mutual: bool) -> Links:
     """Links of a relation among n users; loops, repetitions and links completed by their reverse are counted."""
     source, target = _joined([e.user for e in entries]), _joined([e.other for e in entries])
     links = distinct_links(n, source, target)
@@ -131,16 +125,10 @@ def links_of(name: str, entries: Sequence[Entries], n: int, remarks: Remarks, *,
     return both
 
 
-def attribute_of(
+def _attribute_of(
     name: str, kind: Kind, entries: Sequence[Entries], names: Lookup | None, remarks: Remarks
 ) -> Attribute:
-    """An attribute, as `kgreason.graph.people.model.attribute` makes it; repetitions are counted.
-
-    Raises
-    ------
-    DataError
-        If a value has no name, or one of a numeric attribute is no number.
-    """
+    """An attribute, as `kgreason.graph.people.model.attribute` makes it; repetitions are counted."""
     import pyarrow as pa
 
     texts = [_values(e.part, names) for e in entries]
@@ -220,7 +208,7 @@ class Statements:
     labels
         Name of each user; str objects, shape (n,).
     kinds
-        Kind of each relation and attribute; see `kinds_of`.
+        Kind of each relation and attribute; see `_kinds_of`.
     entries
         Statements of each of them; none of what is ignored.
     names
@@ -251,13 +239,13 @@ class Statements:
         for name, kind in self.kinds.items():
             if kind not in LINKS and kind != "ignore":
                 of: Kind = "numeric" if kind == "numeric" else "categorical"
-                found[name] = attribute_of(name, of, self.entries[name], self.names, self.remarks)
+                found[name] = _attribute_of(name, of, self.entries[name], self.names, self.remarks)
         return found
 
     def links(self, name: str) -> Links:
         """Put statements together as the links of a relation."""
         mutual = self.kinds[name] == "mutual"
-        return links_of(name, self.entries[name], len(self.labels), self.remarks, mutual=mutual)
+        return _links_of(name, self.entries[name], len(self.labels), self.remarks, mutual=mutual)
 
 
 def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGraph:
@@ -320,7 +308,7 @@ def read_statements(schema: Schema | Path | str, progress: Progress, last: str |
     progress.step("Reading files", len(files))
     names = lookups(schema, progress)
     parts = [_renamed(part, names) for part in parts_of(schema, progress)]
-    kinds = kinds_of(schema, [part for part in parts if isinstance(part, Part)], progress)
+    kinds = _kinds_of(schema, [part for part in parts if isinstance(part, Part)], progress)
     remarks = Remarks()
     first, rest = (
         [some for part in group for some in _kept(part, kinds, remarks)] for group in _split(parts, last)
