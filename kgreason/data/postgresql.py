@@ -27,7 +27,7 @@ from kgreason.analysis.server import address
 from kgreason.data.columns import NESTED, columns_of, json_text, pieces
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.cast import INTEGER
+from kgreason.graph.io.cast import INTEGER, first_misfit
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import BLOCK, Column, Raw
 from kgreason.graph.io.sql import ONLY_READS, Writer, extra, no_table, only, quoted, refused
@@ -417,13 +417,9 @@ def _dates(kind: str, column: Column) -> Column:
     try:
         return column.cast(type)
     except pa.ArrowInvalid:
-        for row, text in enumerate(column):
-            try:
-                text.cast(type)
-            except pa.ArrowInvalid:
-                expected = f"a {_DATES[kind]} of the years 1 to 9999"
-                return Unfit(len(column), CastError(row, str(text.as_py()), expected))
-        raise
+        row, _ = first_misfit(column, lambda cell: cell.cast(type), pa.ArrowInvalid)
+        expected = f"a {_DATES[kind]} of the years 1 to 9999"
+        return Unfit(len(column), CastError(row, str(column[row].as_py()), expected))
 
 
 def _lists(element: str | None, column: Column) -> Column:

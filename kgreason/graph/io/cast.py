@@ -192,12 +192,18 @@ def _fitting(column: Column, kind: Any, expected: str) -> Column:
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:
-        for row, value in enumerate(column):
-            try:
-                value.cast(kind)
-            except pa.ArrowInvalid as error:
-                raise CastError(row, _shown(value), expected) from error
-        raise
+        row, _ = first_misfit(column, lambda value: value.cast(kind), pa.ArrowInvalid)
+        raise CastError(row, _shown(column[row]), expected) from None
+
+
+def first_misfit(column: Column, convert: Callable[[Any], object], errors: Any) -> tuple[int, Exception]:
+    """Row of the first value of an Arrow column that cannot be converted, and the error."""
+    for row, value in enumerate(column):
+        try:
+            convert(value)
+        except errors as error:
+            return row, error
+    raise AssertionError("a column that cannot be converted has a value that cannot")
 
 
 def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
@@ -219,13 +225,7 @@ def _stored(column: Column) -> Column:
 
 
 def _objects(column: Column) -> list[Any]:
-    """Values of a column of lists.
-
-    Raises
-    ------
-    CastError
-        At the first that Python has no object for, such as a date before the year 1.
-    """
+    """Values of a column of lists; `CastError` at the first without a Python object, as a date before the year 1."""
     import pyarrow as pa
 
     unfit = (ValueError, OverflowError, pa.ArrowException)
@@ -233,13 +233,9 @@ def _objects(column: Column) -> list[Any]:
         found: list[Any] = column.to_pylist()
         return found
     except unfit:
-        for row, value in enumerate(column):
-            try:
-                value.as_py()
-            except unfit as error:
-                expected = f"a list of values of the rules (the column is of type {column.type})"
-                raise CastError(row, "[...]", f"{expected}: {error}", UNFIT_HINT) from error
-        raise
+        row, error = first_misfit(column, lambda value: value.as_py(), unfit)
+        expected = f"a list of values of the rules (the column is of type {column.type}): {error}"
+        raise CastError(row, "[...]", expected, UNFIT_HINT) from error
 
 
 def _whole(column: Column, wanted: Kind | None) -> Column:

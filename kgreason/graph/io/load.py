@@ -187,17 +187,14 @@ def _need_edges(program: CheckedProgram, loader: Loader) -> None:
 def _examine_facts(
     program: CheckedProgram, loader: Loader, edge: str, table: Table | None, parts: Sequence[Rows]
 ) -> None:
-    """Check the weights of the data and the rule file together; a bound on sums wants shares in [0,1]."""
+    """Check the weights of the data and the rule file together; a bound on sums requires shares in [0,1]."""
     arity = table.arity if table else program.arities.get(edge, 0)
-    if arity != 3:
-        return
-    written, spans = _written(program, edge, arity, loader.symbols)
-    columns = _joined([table.columns, written]) if table else written
-    if len(written[0]):
-        keep = first_rows(columns)
-        columns = tuple(c[keep] for c in columns)
-    strict = edge in program.incoming_sums
-    _examine(program, loader, edge, columns, parts, (written, spans), strict=strict)
+    if arity == 3:
+        written = _written(program, edge, arity, loader.symbols)
+        columns = _joined([table.columns, written[0]]) if table else written[0]
+        keep = first_rows(columns) if len(written[0][0]) else slice(None)
+        columns = tuple(column[keep] for column in columns)
+        _examine(program, loader, edge, columns, parts, written, strict=edge in program.incoming_sums)
 
 
 def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
@@ -223,10 +220,10 @@ def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relat
     """Edges of one relation, the ends still codes of strings, and the names of columns in its tables."""
     loaded = loader.load(edge) if loader.sources(edge) else None
     arity = len(loaded.kinds) if loaded else program.arities[edge]
-    written, spans = _written(program, edge, arity, loader.symbols)
+    written = _written(program, edge, arity, loader.symbols)
     parts = loaded.parts if loaded else ()
-    columns = loader.unique(edge, _joined([*(part.columns for part in parts), written]))
-    _examine(program, loader, edge, columns, parts, (written, spans), strict=True)
+    columns = loader.unique(edge, _joined([*(part.columns for part in parts), written[0]]))
+    _examine(program, loader, edge, columns, parts, written, strict=True)
     titles = loaded.titles if loaded else ()
     names = published(titles, arity)
     weight = columns[2].view(np.float64) if arity > 2 else None
