@@ -24,7 +24,7 @@ from kgreason.graph.io.neo4j_header import is_header
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.io.select import Selected, Shape, select
-from kgreason.graph.io.source import TABLES, Options, SourceSpec, given_nulls, sources_of
+from kgreason.graph.io.source import TABLES, Options, SourceSpec, sources_of
 from kgreason.graph.io.typed import almost_numbers, interned, kinds, nullable, remarks, typed
 from kgreason.graph.io.values import Objects
 from kgreason.lang.ast import Variable
@@ -85,7 +85,7 @@ class Loader:
                 raise _unknown(program, known, predicate)
         self.data = {p: sources_of(p, given, known[p]) for p, given in data.items()}
         tables = (s for sources in self.data.values() for s in sources if isinstance(s, Raw))
-        self._nulls = max((null.number for table in tables for null in given_nulls(table)), default=0)
+        self._nulls = max((null.number for table in tables for null in _given_nulls(table)), default=0)
 
     def predicates(self) -> list[str]:
         """Predicates that have data."""
@@ -307,6 +307,12 @@ class Loader:
         keep = first_rows(columns)
         self._repeated(name, int((~keep).sum()))
         return columns if keep.all() else tuple(c[keep] for c in columns)
+
+
+def _given_nulls(table: Raw) -> Iterable[Null]:
+    """Labelled nulls among the values of a table in memory."""
+    mixed = (column for column in table.columns if isinstance(column, Objects))
+    return (value for column in mixed for value in column if isinstance(value, Null))
 
 
 def _known(program: CheckedProgram) -> dict[str, int | None]:

@@ -7,17 +7,18 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from kgreason.analysis.server import address, table_of
 from kgreason.errors import DataError, Span
 from kgreason.graph.io.options import FORMATS, Options, normal, read_options
-from kgreason.graph.io.raw import Raw, no_file
-from kgreason.graph.io.values import Objects
 from kgreason.lang.names import EXTENSIONS, SERVERS
-from kgreason.lang.values import Null
 from kgreason.passwords import HINT, hidden, in_address, names_password
 from kgreason.records import dataclass
+
+if TYPE_CHECKING:
+    from kgreason.graph.io.raw import Raw
 
 __all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
 
@@ -115,6 +116,8 @@ class SourceSpec:
         if known is None and name.startswith("out."):
             return "konect"
         if known is None and os.path.isdir(self.path):
+            from kgreason.graph.io.raw import no_file
+
             raise no_file(self.path)
         if known is None:
             raise DataError(
@@ -255,9 +258,3 @@ def _source(predicate: str, given: object) -> SourceSpec | Raw:
     from kgreason.graph.interchange import as_raw
 
     return as_raw(given, f"<{predicate}>")
-
-
-def given_nulls(table: Raw) -> Iterable[Null]:
-    """Labelled nulls among the values of a table in memory."""
-    mixed = (column for column in table.columns if isinstance(column, Objects))
-    return (value for column in mixed for value in column if isinstance(value, Null))
