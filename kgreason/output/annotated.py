@@ -18,7 +18,7 @@ from kgreason.graph.io.loader import bound, queried
 from kgreason.graph.io.source import SourceSpec
 from kgreason.output.target import Target
 
-_QUERIES = {"sqlite": check_sqlite, "postgresql": one_select}
+_QUERIES: dict[str, Callable[[str, str], object]] = {"sqlite": check_sqlite, "postgresql": one_select}
 
 
 def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
